@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reads an answer as it streams in (SPEC 3). In: hostile bytes in pieces of any length. Out: candidates, one by one, to
+ * the ranking. What it accepts depends on the pack and the bytes only, never on the query. */
+#include "answer.h"
+
+enum field {
+    HEADER, VERSION, ID, SLOTS, SKETCH_LENGTH, GALLERY, /* once */
+    SLOT_HEAD, SLOT, COUNT,                             /* per slot */
+    CANDIDATE, ITEM, LABEL, SKETCH, PAYLOAD,            /* per candidate */
+    END
+};
+
+enum { UINT = 0, NEGATIVE = 1, BYTES = 2, ARRAY = 4 };
+
+void pml_answer_start(struct answer *answer)
+{
+    memset(answer, 0, sizeof *answer);
+    answer->open = true;
+}
+
+bool pml_answer_complete(const struct answer *answer)
+{
+    return answer->field == END && answer->body_left == 0;
+}
+
+/* After a candidate, or an empty slot: the next candidate, the next slot, or the end. */
+static enum field next_after(struct answer *a, const struct pack_view *pack)
+{
+    if (a->candidates_left > 0) {
+        a->candidates_left--;
+        a->carried++;
+        return CANDIDATE;
+    }
+    a->slot++;
+    return a->slot < pack->G ? SLOT_HEAD : END;
+}
+
+static int label_value(struct answer *a)
+{
+    if (a->value > INT32_MAX)
+        return PML_ERROR_ANSWER;
+    a->candidate.label = a->major == NEGATIVE ? -1 - (int32_t)a->value : (int32_t)a->value;
+    return PML_OK;
+}
+
+/* A complete head: is it what this field must be? Sets the next field, or the length of the body to come. */
+static int accept(struct answer *a, const struct pack_view *pack, struct ranking *ranking)
+{
+    static const uint8_t majors[] = {ARRAY, UINT, BYTES, UINT, UINT, UINT, ARRAY, UINT, UINT,
+                                     ARRAY, UINT, UINT, BYTES, BYTES};
+    if (a->field == END || (a->major != majors[a->field] && !(a->field == LABEL && a->major == NEGATIVE)))
+        return PML_ERROR_ANSWER;
+    /* what fields with a fixed value must hold; the others are checked below */
+    const uint64_t fixed[] = {5, 1, PML_ID_SIZE, pack->G, pack->L, a->value, 2, a->slot, a->value,
+                              4, a->value, a->value, pack->L, a->value};
+    if (a->value != fixed[a->field])
+        return PML_ERROR_ANSWER;
+    switch ((enum field)a->field) {
+    case GALLERY:
+        a->gallery = a->value;
+        if (a->gallery == 0)
+            return PML_ERROR_ANSWER;
+        break;
+    case COUNT:
+        if (a->value > PML_CANDIDATES_MAX)
+            return PML_ERROR_ANSWER;
+        a->candidates_left = (uint32_t)a->value;
+        a->field = (uint8_t)next_after(a, pack);
+        return PML_OK;
+    case ITEM:
+        a->candidate.item = a->value;
+        break;
+    case LABEL:
+        if (label_value(a) != PML_OK)
+            return PML_ERROR_ANSWER;
+        break;
+    case PAYLOAD:
+        if (a->value > PML_PAYLOAD_MAX)
+            return PML_ERROR_ANSWER;
+        a->candidate.slot = a->slot;
+        a->candidate.payload_offset = a->offset;
+        a->candidate.payload_size = (uint32_t)a->value;
+        pml_rank_offer(ranking, (const int8_t *)a->buffer, pack->L, a->candidate);
+        a->body_left = a->value;
+        a->field = (uint8_t)next_after(a, pack);
+        return PML_OK;
+    case ID:
+    case SKETCH:
+        a->body_left = a->value; /* the field stays until its body is complete */
+        return PML_OK;
+    default:
+        break;
+    }
+    a->field++;
+    return PML_OK;
+}
+
+/* One byte of a head. `head_size` is 0 between heads. */
+static int read_head(struct answer *a, const struct pack_view *pack, struct ranking *ranking, uint8_t byte)
+{
+    if (a->head_size == 0) {
+        unsigned info = byte & 31;
+        a->major = byte >> 5;
+        a->value = info < 24 ? info : 0;
+        if (info > 27)
+            return PML_ERROR_ANSWER;
+        a->head_left = (uint8_t)(info < 24 ? 0u : 1u << (info - 24));
+        a->head_size = (uint8_t)(1 + a->head_left);
+    } else {
+        a->value = a->value << 8 | byte;
+        a->head_left--;
+    }
+    if (a->head_left > 0)
+        return PML_OK;
+    /* shortest form: the value must not fit the next smaller head */
+    static const uint64_t least[] = {0, 0, 24, 256, 0, 65536, 0, 0, 0, (uint64_t)1 << 32};
+    bool shortest = a->value >= least[a->head_size];
+    a->head_size = 0;
+    return shortest ? accept(a, pack, ranking) : PML_ERROR_ANSWER;
+}
+
+/* Bytes of a body: an id or a sketch is kept, a payload is passed over. */
+static size_t read_body(struct answer *a, const struct pack_view *pack, const uint8_t *bytes, size_t size)
+{
+    size_t part = size < a->body_left ? size : (size_t)a->body_left;
+    if (a->field == ID || a->field == SKETCH) {
+        size_t length = a->field == ID ? PML_ID_SIZE : pack->L;
+        memcpy(a->buffer + (length - a->body_left), bytes, part);
+        if (part == a->body_left) {
+            if (a->field == ID && memcmp(a->buffer, pack_id(pack), PML_ID_SIZE) != 0)
+                a->status = PML_ERROR_PACK_ID;
+            a->field++;
+        }
+    }
+    a->body_left -= part;
+    a->offset += part;
+    return part;
+}
+
+int pml_answer_parse(struct answer *a, const struct pack_view *pack, struct ranking *ranking, const uint8_t *bytes,
+                     size_t size)
+{
+    while (size > 0 && a->status == PML_OK) {
+        size_t part = 1;
+        if (a->body_left > 0) {
+            part = read_body(a, pack, bytes, size);
+        } else {
+            a->offset++; /* before the head is accepted: a payload starts right after it */
+            a->status = read_head(a, pack, ranking, *bytes);
+        }
+        bytes += part;
+        size -= part;
+    }
+    return a->status;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Keeps the best candidates of an answer. In: a public candidate, the secret sketch and slot. Out: a sorted list.
+ * Every candidate walks through the whole list with masked swaps: nothing shows which slot or which item won. */
+#include "answer.h"
+#include "exact.h"
+
+static const pml_match empty = {UINT64_MAX, 0, 0, INT32_MIN, 0, PML_NO_SLOT};
+
+void pml_rank_start(struct ranking *ranking)
+{
+    for (size_t i = 0; i < ranking->capacity; i++)
+        ranking->matches[i] = empty;
+}
+
+/* yes where the mask is set */
+static pml_match pick(uint64_t mask, const pml_match *yes, const pml_match *no)
+{
+    pml_match m;
+    m.item = select64(mask, yes->item, no->item);
+    m.payload_offset = select64(mask, yes->payload_offset, no->payload_offset);
+    m.payload_size = select32(mask, yes->payload_size, no->payload_size);
+    m.score = (int32_t)select32(mask, (uint32_t)yes->score, (uint32_t)no->score);
+    m.label = (int32_t)select32(mask, (uint32_t)yes->label, (uint32_t)no->label);
+    m.slot = select32(mask, yes->slot, no->slot);
+    return m;
+}
+
+/* ⌊dot·r·r'/2^32⌋: cosine in 2^-30 */
+static int32_t cosine(const struct ranking *ranking, const int8_t *sketch, size_t length)
+{
+    int32_t dot = 0;
+    for (size_t i = 0; i < length; i++)
+        dot += ranking->sketch[i] * sketch[i];
+    uint64_t product = (uint64_t)((int64_t)dot * pml_inverse_norm(sketch, length)) * ranking->inverse;
+    const uint64_t offset = (uint64_t)1 << 62;
+    return (int32_t)((int64_t)((product + offset) >> 32) - (int64_t)(offset >> 32));
+}
+
+/* a before b */
+static uint64_t ranks_before(const pml_match *a, const pml_match *b)
+{
+    uint64_t equal = mask_equal((uint32_t)a->score, (uint32_t)b->score);
+    return mask_less(b->score, a->score) | (equal & mask_less_unsigned(a->item, b->item));
+}
+
+void pml_rank_offer(struct ranking *ranking, const int8_t *sketch, size_t length, pml_match candidate)
+{
+    candidate.score = cosine(ranking, sketch, length);
+    uint64_t counts = (ranking->all | mask_equal(candidate.slot, ranking->slot)) & ~ranking->none;
+    uint64_t placed = 0;
+    const uint64_t item = candidate.item;
+    candidate = pick(counts, &candidate, &empty);
+    for (size_t i = 0; i < ranking->capacity; i++) {
+        pml_match held = ranking->matches[i];
+        uint64_t same = counts & mask_equal(held.item, item) & ~mask_equal(held.slot, PML_NO_SLOT);
+        uint64_t take = ranks_before(&candidate, &held) | (same & placed);
+        ranking->matches[i] = pick(take, &candidate, &held);
+        candidate = pick(take, &held, &candidate);
+        candidate = pick(same, &empty, &candidate); /* of one item the better stays, the other is dropped */
+        placed |= take;
+    }
+}
+
+size_t pml_rank_count(const struct ranking *ranking)
+{
+    size_t count = 0;
+    while (count < ranking->capacity && ranking->matches[count].slot != PML_NO_SLOT)
+        count++;
+    return count;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What every file of the core stands on: the compiler's contract, bytes, masks, wiping. No state, no arithmetic. */
+#ifndef PML_BASE_H
+#define PML_BASE_H
+
+#include "include/privatemail_public.h"
+
+#include <limits.h>
+
+/* Options of the build; SwiftPM and CocoaPods carry no flags, so absent means both. */
+#ifndef PML_WITH_RESPONSE
+#define PML_WITH_RESPONSE 1
+#endif
+#ifndef PML_WITH_GAUSSIAN
+#define PML_WITH_GAUSSIAN 1
+#endif
+#if !PML_WITH_RESPONSE && !PML_WITH_GAUSSIAN
+#error "PrivateMail needs at least one mechanism"
+#endif
+
+/* Every platform must give the same bytes: doubles are evaluated as doubles, never fused, never reassociated. */
+#if defined(__FAST_MATH__)
+#error "PrivateMail must not be compiled with -ffast-math"
+#endif
+#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
+#error "PrivateMail needs double arithmetic without excess precision (on x86: -msse2 -mfpmath=sse)"
+#endif
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__) && !defined(__cplusplus)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+_Static_assert(CHAR_BIT == 8, "bytes of 8 bits");
+_Static_assert(sizeof(float) == 4 && sizeof(double) == 8, "IEEE-754 binary32 and binary64");
+_Static_assert((-1 & 3) == 3, "two's complement");
+
+/* The only functions the core takes from outside; every freestanding compiler demands them anyway. */
+void *memcpy(void *restrict to, const void *restrict from, size_t size);
+void *memset(void *to, int value, size_t size);
+int memcmp(const void *a, const void *b, size_t size);
+
+/* ---- wiping ---- */
+
+/* Zeroes memory in a way the compiler cannot remove. */
+void pml_wipe(void *memory, size_t size);
+
+/* ---- bytes ---- */
+
+static inline uint32_t load_le16(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8;
+}
+
+static inline uint32_t load_le32(const uint8_t *p)
+{
+    return load_le16(p) | load_le16(p + 2) << 16;
+}
+
+static inline uint64_t load_le64(const uint8_t *p)
+{
+    return (uint64_t)load_le32(p) | (uint64_t)load_le32(p + 4) << 32;
+}
+
+static inline void store_le32(uint8_t *p, uint32_t v)
+{
+    for (int i = 0; i < 4; i++)
+        p[i] = (uint8_t)(v >> 8 * i);
+}
+
+static inline void store_le64(uint8_t *p, uint64_t v)
+{
+    store_le32(p, (uint32_t)v);
+    store_le32(p + 4, (uint32_t)(v >> 32));
+}
+
+static inline uint32_t load_be32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static inline void store_be32(uint8_t *p, uint32_t v)
+{
+    for (int i = 0; i < 4; i++)
+        p[i] = (uint8_t)(v >> (24 - 8 * i));
+}
+
+/* ---- masks: all ones or zero, computed without a branch on the secret ---- */
+
+/* Keeps the compiler from seeing that a mask is only 0 or ~0 and turning selection back into a branch. */
+static inline uint64_t hide(uint64_t v)
+{
+#if defined(__GNUC__)
+    __asm__("" : "+r"(v));
+    return v;
+#else
+    volatile uint64_t w = v;
+    return w;
+#endif
+}
+
+static inline uint64_t mask_nonzero(uint64_t v)
+{
+    return hide(0 - ((v | (0 - v)) >> 63));
+}
+
+static inline uint64_t mask_equal(uint64_t a, uint64_t b)
+{
+    return ~mask_nonzero(a ^ b);
+}
+
+/* a < b, for |a − b| < 2^63 */
+static inline uint64_t mask_less(int64_t a, int64_t b)
+{
+    return hide(0 - (((uint64_t)a - (uint64_t)b) >> 63));
+}
+
+static inline uint64_t mask_less_unsigned(uint64_t a, uint64_t b)
+{
+    return hide(0 - (((~a & b) | ((~a | b) & (a - b))) >> 63));
+}
+
+static inline uint64_t select64(uint64_t mask, uint64_t yes, uint64_t no)
+{
+    return no ^ (mask & (yes ^ no));
+}
+
+static inline uint32_t select32(uint64_t mask, uint32_t yes, uint32_t no)
+{
+    return no ^ ((uint32_t)mask & (yes ^ no));
+}
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The budget (SPEC 4; PRIVACY.md, composition). In: prices. Out: 64 bytes that say what is spent. Caps round down,
+ * prices round up, and a sum is compared before it is made. */
+#include "budget.h"
+#include "elementary.h"
+#include "sha256.h"
+
+enum { OWNER = 8, EPSILON_CAP = 24, EPSILON_SPENT = 28, MU2_CAP = 32, MU2_SPENT = 40, DELTA = 48, CHECKSUM = 56 };
+
+static void seal(pml_budget *budget)
+{
+    uint8_t digest[32];
+    pml_sha256(budget->bytes, CHECKSUM, digest);
+    memcpy(budget->bytes + CHECKSUM, digest, PML_BUDGET_SIZE - CHECKSUM);
+}
+
+static uint64_t ceiling(double v)
+{
+    uint64_t whole = (uint64_t)v;
+    return whole + ((double)whole < v);
+}
+
+int pml_budget_check(const pml_budget *budget)
+{
+    pml_budget copy = *budget;
+    const uint8_t *b = budget->bytes;
+    seal(&copy);
+    bool sound = memcmp(b, "PMLB\1\0\0\0", 8) == 0 && memcmp(copy.bytes, b, PML_BUDGET_SIZE) == 0 &&
+                 load_le32(b + EPSILON_SPENT) <= load_le32(b + EPSILON_CAP) &&
+                 load_le64(b + MU2_SPENT) <= load_le64(b + MU2_CAP);
+    return sound ? PML_OK : PML_ERROR_BUDGET;
+}
+
+/* The largest Σμ² that (ε, δ) allows, rounded down. */
+static int gaussian_cap(double epsilon, double delta, uint64_t *cap)
+{
+    *cap = 0;
+    if (epsilon == 0.0)
+        return delta == 0.0 ? PML_OK : PML_ERROR_DELTA;
+    if (!(epsilon >= PML_EPSILON_MIN && epsilon <= 256.0))
+        return PML_ERROR_EPSILON;
+    if (!(delta >= 0x1p-50 && delta < 1.0))
+        return PML_ERROR_DELTA;
+#if PML_WITH_GAUSSIAN
+    double mu = pml_gaussian_mu(epsilon, delta);
+    *cap = (uint64_t)(mu * mu * 0x1p40 * (1.0 - 0x1p-48));
+    return PML_OK;
+#else
+    return PML_ERROR_MECHANISM;
+#endif
+}
+
+int pml_budget_create(pml_budget *budget, const uint8_t owner[16], double epsilon_response, double epsilon_gaussian,
+                      double delta)
+{
+    uint64_t cap;
+    if (!budget || !owner)
+        return PML_ERROR_ARGUMENT;
+    memset(budget, 0, sizeof *budget);
+    if (!(epsilon_response >= 0.0 && epsilon_response <= 4095.0))
+        return PML_ERROR_EPSILON;
+    int status = gaussian_cap(epsilon_gaussian, delta, &cap);
+    if (status != PML_OK)
+        return status;
+    uint8_t *b = budget->bytes;
+    memcpy(b, "PMLB\1\0\0\0", 8);
+    memcpy(b + OWNER, owner, 16);
+    store_le32(b + EPSILON_CAP, (uint32_t)(epsilon_response * 0x1p20));
+    store_le64(b + MU2_CAP, cap);
+    store_le64(b + DELTA, ceiling(delta * 0x1p64));
+    seal(budget);
+    return PML_OK;
+}
+
+int pml_budget_restore(pml_budget *budget, const uint8_t owner[16], const void *bytes, size_t size)
+{
+    pml_budget copy;
+    if (!budget || !owner || !bytes)
+        return PML_ERROR_ARGUMENT;
+    memset(budget, 0, sizeof *budget);
+    if (size != PML_BUDGET_SIZE)
+        return PML_ERROR_BUDGET;
+    memcpy(copy.bytes, bytes, PML_BUDGET_SIZE);
+    if (pml_budget_check(&copy) != PML_OK || memcmp(budget_owner(&copy), owner, 16) != 0)
+        return PML_ERROR_BUDGET;
+    *budget = copy;
+    return PML_OK;
+}
+
+int pml_budget_save(const pml_budget *budget, uint8_t *out, size_t capacity)
+{
+    if (!budget || !out)
+        return PML_ERROR_ARGUMENT;
+    memset(out, 0, capacity);
+    if (capacity < PML_BUDGET_SIZE)
+        return PML_ERROR_BUFFER;
+    if (pml_budget_check(budget) != PML_OK)
+        return PML_ERROR_BUDGET;
+    memcpy(out, budget->bytes, PML_BUDGET_SIZE);
+    return PML_OK;
+}
+
+int pml_budget_remaining(const pml_budget *budget, pml_budget_left *left)
+{
+    if (!budget || !left)
+        return PML_ERROR_ARGUMENT;
+    memset(left, 0, sizeof *left);
+    if (pml_budget_check(budget) != PML_OK)
+        return PML_ERROR_BUDGET;
+    const uint8_t *b = budget->bytes;
+    left->epsilon_cap = load_le32(b + EPSILON_CAP) * 0x1p-20;
+    left->epsilon_spent = load_le32(b + EPSILON_SPENT) * 0x1p-20;
+    left->mu2_cap = (double)load_le64(b + MU2_CAP) * 0x1p-40;
+    left->mu2_spent = (double)load_le64(b + MU2_SPENT) * 0x1p-40;
+    left->delta = (double)load_le64(b + DELTA) * 0x1p-64;
+    return PML_OK;
+}
+
+uint64_t pml_budget_price(int mechanism, double epsilon, double mu)
+{
+    return mechanism == PML_GAUSSIAN ? ceiling(mu * mu * 0x1p40 * (1.0 + 0x1p-48)) : ceiling(epsilon * 0x1p20);
+}
+
+static int book(const pml_budget *budget, int mechanism, uint64_t price, bool refund, pml_budget *changed)
+{
+    bool gaussian = mechanism == PML_GAUSSIAN;
+    if (pml_budget_check(budget) != PML_OK)
+        return PML_ERROR_BUDGET;
+    const uint8_t *b = budget->bytes;
+    uint64_t cap = gaussian ? load_le64(b + MU2_CAP) : load_le32(b + EPSILON_CAP);
+    uint64_t spent = gaussian ? load_le64(b + MU2_SPENT) : load_le32(b + EPSILON_SPENT);
+    if (refund ? price > spent : price > cap - spent)
+        return refund ? PML_ERROR_BUDGET : PML_ERROR_SPENT;
+    spent = refund ? spent - price : spent + price;
+    *changed = *budget;
+    if (gaussian)
+        store_le64(changed->bytes + MU2_SPENT, spent);
+    else
+        store_le32(changed->bytes + EPSILON_SPENT, (uint32_t)spent);
+    seal(changed);
+    return PML_OK;
+}
+
+int pml_budget_charge(const pml_budget *budget, int mechanism, uint64_t price, pml_budget *changed)
+{
+    return book(budget, mechanism, price, false, changed);
+}
+
+int pml_budget_refund(const pml_budget *budget, int mechanism, uint64_t price, pml_budget *changed)
+{
+    return book(budget, mechanism, price, true, changed);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PML_BUDGET_H
+#define PML_BUDGET_H
+#include "base.h"
+
+/* Prices are integers in the budget's own units (SPEC 4), rounded up: ε in 2^-20, μ² in 2^-40. */
+uint64_t pml_budget_price(int mechanism, double epsilon, double mu);
+
+int pml_budget_check(const pml_budget *budget);
+
+/* Into `changed`, which may be stored before `budget` follows. PML_ERROR_SPENT when the cap does not allow it. */
+int pml_budget_charge(const pml_budget *budget, int mechanism, uint64_t price, pml_budget *changed);
+int pml_budget_refund(const pml_budget *budget, int mechanism, uint64_t price, pml_budget *changed);
+
+static inline const uint8_t *budget_owner(const pml_budget *budget)
+{
+    return budget->bytes + 8;
+}
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Φ and the privacy of the Gaussian mechanism. In: public parameters. Out: bounds, rounded outward (PRIVACY.md,
+ * calibration). Never sees a query. */
+#include "normal.h"
+#include "elementary.h"
+
+/* Covers Φ's error, the rounding of its argument (|x| ≤ 37 within 2^-51 of the larger operand) and e^ε's. */
+#define SLACK 1e-11
+#define TINY 1e-290
+
+static double density(double x)
+{
+    double head = (double)(int64_t)(x * 65536.0) / 65536.0; /* head² is exact */
+    return 0x1.9884533d43651p-2 * pml_exp(-0.5 * head * head) * pml_exp(-0.5 * (x - head) * (x + head));
+}
+
+double pml_normal_cdf(double x)
+{
+    if (x < -37.0)
+        return 0.0;
+    if (x > 37.0)
+        return 1.0;
+    double size = x < 0 ? -x : x;
+    if (size < 2.5) { /* Φ = ½ + φ(x)·(x + x³/3 + x⁵/(3·5) + …) */
+        double term = size, sum = size;
+        for (int n = 3; term > sum * 0x1p-54; n += 2) {
+            term *= size * size / n;
+            sum += term;
+        }
+        double half = density(size) * sum;
+        return x < 0 ? 0.5 - half : 0.5 + half;
+    }
+    double fraction = 0.0; /* Mills' ratio 1/(x + 1/(x + 2/(x + 3/(x + …)))) */
+    for (int n = 120; n > 0; n--)
+        fraction = n / (size + fraction);
+    double tail = density(size) / (size + fraction);
+    return x < 0 ? tail : 1.0 - tail;
+}
+
+/* An upper bound of δ(ε) of the Gaussian mechanism with shift μ (Balle and Wang 2018, theorem 8). */
+static double delta_bound(double mu, double epsilon)
+{
+    double plus = pml_normal_cdf(0.5 * mu - epsilon / mu) * (1.0 + SLACK) + TINY;
+    double minus = pml_exp(epsilon) * pml_normal_cdf(-0.5 * mu - epsilon / mu) * (1.0 - SLACK);
+    return plus - minus;
+}
+
+static bool in_range(double v, double low, double high)
+{
+    return v >= low && v <= high; /* false for NaN */
+}
+
+double pml_gaussian_delta(double mu, double epsilon)
+{
+    if (!in_range(mu, 0.0, 64.0) || !in_range(epsilon, 0.0, 256.0))
+        return pml_not_a_number();
+    return mu < 0x1p-40 ? mu : delta_bound(mu, epsilon); /* δ ≤ 2Φ(μ/2) − 1 < μ */
+}
+
+double pml_gaussian_mu(double epsilon, double delta)
+{
+    if (!in_range(epsilon, PML_EPSILON_MIN, 256.0) || !(delta >= 0x1p-50 && delta < 1.0))
+        return pml_not_a_number();
+    double low = epsilon / 40.0, high = 64.0; /* at low both arguments of Φ are below −37 */
+    if (low > 1.0)
+        low = 1.0;
+    double target = delta * (1.0 - 1e-9); /* the rest pays for capped digits (PRIVACY.md) */
+    for (int i = 0; i < 100; i++) {
+        double middle = 0.5 * (low + high);
+        if (delta_bound(middle, epsilon) <= target)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+double pml_gaussian_ratio(double epsilon, double delta)
+{
+    return 1.0 / pml_gaussian_mu(epsilon, delta) * (1.0 + 0x1p-50);
+}
+
+double pml_gaussian_epsilon(double mu, double delta)
+{
+    if (!in_range(mu, 0.0, 64.0) || !(delta > 0.0 && delta < 1.0))
+        return pml_not_a_number();
+    if (pml_gaussian_delta(mu, 0.0) <= delta)
+        return 0.0;
+    if (pml_gaussian_delta(mu, 256.0) > delta)
+        return pml_infinity();
+    double low = 0.0, high = 256.0;
+    for (int i = 0; i < 100; i++) {
+        double middle = 0.5 * (low + high);
+        if (pml_gaussian_delta(mu, middle) <= delta)
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+double pml_gaussian_curve(double mu, double share)
+{
+    if (!in_range(mu, 0.0, 64.0) || !in_range(share, 0.0, 1.0))
+        return pml_not_a_number();
+    if (share <= 1e-290)
+        return 0.0;
+    double low = -37.0, high = 37.0;
+    for (int i = 0; i < 100; i++) {
+        double middle = 0.5 * (low + high);
+        if (pml_normal_cdf(middle) < share)
+            low = middle;
+        else
+            high = middle;
+    }
+    double chance = pml_normal_cdf(high + mu) * (1.0 + SLACK);
+    return chance < 1.0 ? chance : 1.0;
+}

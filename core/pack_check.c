@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Validates a pack (SPEC 1). In: hostile bytes. Out: a view whose every pointer, count and row is sound, or an error.
+ * Never reads a byte past `size`. */
+#include "pack.h"
+#include "exact.h"
+
+static bool has(uint32_t sections, int section)
+{
+    return (sections >> section & 1) != 0;
+}
+
+/* Which sections go together, and which counts they demand. */
+static bool counts_agree(const struct pack_view *v, uint32_t sections)
+{
+    const uint32_t anchors = 0x78; /* sections 3 to 6 */
+    bool response = has(sections, PML_SECTION_PROTOTYPES);
+    bool gaussian = (sections & anchors) != 0;
+    bool codes = has(sections, PML_SECTION_SLOT_CODES);
+    if (sections >> PML_SECTION_COUNT != 0 || !(response || gaussian))
+        return false;
+    if (response != has(sections, PML_SECTION_PROTOTYPE_NORMS) || (gaussian && (sections & anchors) != anchors))
+        return false;
+    if ((gaussian && !codes) || (has(sections, PML_SECTION_PROTOTYPE_CODES) && !(codes && response)))
+        return false;
+    if (has(sections, PML_SECTION_LISTS) && !(gaussian && v->n > v->K))
+        return false;
+    if (response ? (v->m < 2 || v->m > PML_PROTOTYPES_MAX || (uint64_t)v->G * v->m > PML_ANCHORS_MAX) : v->m != 0)
+        return false;
+    if (gaussian ? (v->n < 1 || v->n > PML_ANCHORS_MAX || v->K < 1 || v->K > PML_NEIGHBOURS_MAX || v->K > v->n ||
+                    v->lambda < 1 || v->alpha > 1024)
+                 : (v->n | v->K | v->lambda | v->alpha) != 0)
+        return false;
+    return codes ? v->k >= 1 && v->k <= PML_DIMENSIONS_MAX : v->k == 0;
+}
+
+static bool slots_agree(const struct pack_view *v, uint32_t sections)
+{
+    bool classes = has(sections, PML_SECTION_CLASSES);
+    if (v->G < 1 || v->G > PML_SLOTS_MAX || v->C > PML_CLASSES_MAX)
+        return false;
+    switch (v->kind) {
+    case PML_SLOTS_ONE:
+        return v->G == 1 && v->C == 0 && !classes && v->alpha == 0;
+    case PML_SLOTS_CLASS:
+        return v->C == v->G && classes && (v->G > 1 || v->alpha == 0);
+    case PML_SLOTS_GROUP:
+        return v->C >= v->G && classes && (v->G > 1 || v->alpha == 0);
+    default:
+        return false;
+    }
+}
+
+static bool all_zero(const uint8_t *p, size_t size)
+{
+    uint8_t any = 0;
+    for (size_t i = 0; i < size; i++)
+        any |= p[i];
+    return any == 0;
+}
+
+/* Places the sections one after the other; every product is below 2^33 by the limits, so uint64_t is exact. */
+static int place_sections(struct pack_view *v, const uint8_t *bytes, size_t size, uint32_t sections)
+{
+    const uint64_t rows = (uint64_t)v->G * v->m;
+    const uint64_t sizes[PML_SECTION_COUNT] = {
+        8 * (uint64_t)v->C,      rows * v->d,
+        4 * rows,                (uint64_t)v->n * v->d,
+        4 * (uint64_t)v->n,      4 * ((uint64_t)v->G + 1),
+        2 * (uint64_t)v->n * v->k, 2 * (uint64_t)v->G * v->k,
+        2 * rows * v->k,         4 * (uint64_t)v->n * v->K,
+    };
+    uint64_t end = PML_PACK_HEADER;
+    for (int i = 0; i < PML_SECTION_COUNT; i++) {
+        v->section[i] = NULL;
+        if (!has(sections, i))
+            continue;
+        uint64_t start = (end + 15) & ~(uint64_t)15;
+        if (start + sizes[i] > size)
+            return PML_ERROR_PACK_SIZE;
+        if (!all_zero(bytes + end, (size_t)(start - end)))
+            return PML_ERROR_PACK;
+        v->section[i] = bytes + start;
+        end = start + sizes[i];
+    }
+    return end == size ? PML_OK : PML_ERROR_PACK_SIZE;
+}
+
+int pml_pack_check_header(struct pack_view *v, const uint8_t *bytes, size_t size)
+{
+    if (size < 8 || memcmp(bytes, "PMPK", 4) != 0 || load_le32(bytes + 4) != 0x00010000)
+        return PML_ERROR_PACK_VERSION;
+    if (size < PML_PACK_HEADER || load_le64(bytes + 40) != size)
+        return PML_ERROR_PACK_SIZE;
+    v->bytes = bytes;
+    v->size = size;
+    v->d = load_le32(bytes + 48);
+    v->n = load_le32(bytes + 52);
+    v->K = (uint16_t)load_le16(bytes + 56);
+    v->k = (uint16_t)load_le16(bytes + 58);
+    v->G = (uint16_t)load_le16(bytes + 60);
+    v->kind = (uint16_t)load_le16(bytes + 62);
+    v->m = load_le32(bytes + 64);
+    v->C = load_le32(bytes + 68);
+    v->lambda = load_le32(bytes + 72);
+    v->alpha = (uint16_t)load_le16(bytes + 76);
+    v->L = (uint16_t)load_le16(bytes + 78);
+    uint32_t sections = load_le32(bytes + 80);
+    if (v->d < 1 || v->d > PML_FEATURES_MAX || load_le32(bytes + 84) != 0)
+        return PML_ERROR_PACK;
+    if (v->L != 0 ? v->L < 8 || v->L > PML_SKETCH_MAX : !all_zero(bytes + 88, 24))
+        return PML_ERROR_PACK;
+    if (!slots_agree(v, sections) || !counts_agree(v, sections))
+        return PML_ERROR_PACK;
+    return place_sections(v, bytes, size, sections);
+}
+
+static bool rows_sound(const uint8_t *rows, const uint8_t *norms, size_t count, size_t d)
+{
+    for (size_t i = 0; i < count; i++) {
+        const int8_t *row = (const int8_t *)rows + i * d;
+        for (size_t j = 0; j < d; j++)
+            if (row[j] == -128)
+                return false;
+        uint32_t inverse = pml_inverse_norm(row, d);
+        if (inverse == 0 || inverse != pack_u32(norms, i))
+            return false;
+    }
+    return true;
+}
+
+static bool codes_sound(const uint8_t *codes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (pack_code(codes, i) == -32768)
+            return false;
+    return true;
+}
+
+static bool classes_sound(const struct pack_view *v, const uint8_t *classes)
+{
+    uint8_t used[PML_SLOTS_MAX / 8] = {0};
+    uint32_t distinct = 0;
+    for (size_t i = 0; i < v->C; i++) {
+        const uint8_t *entry = classes + 8 * i;
+        uint32_t slot = load_le16(entry + 4);
+        if (load_le16(entry + 6) != 0 || slot >= v->G || (v->kind == PML_SLOTS_CLASS && slot != i))
+            return false;
+        if (i > 0 && (int32_t)load_le32(entry - 8) >= (int32_t)load_le32(entry))
+            return false;
+        distinct += (used[slot / 8] >> slot % 8 & 1) == 0;
+        used[slot / 8] = (uint8_t)(used[slot / 8] | 1u << slot % 8);
+    }
+    return distinct == v->G;
+}
+
+static bool starts_sound(const struct pack_view *v, const uint8_t *starts)
+{
+    for (size_t s = 0; s < v->G; s++)
+        if (pack_u32(starts, s) >= pack_u32(starts, s + 1))
+            return false;
+    return pack_u32(starts, 0) == 0 && pack_u32(starts, v->G) == v->n;
+}
+
+static bool lists_sound(const struct pack_view *v, const uint8_t *lists)
+{
+    for (size_t i = 0; i < v->n; i++) {
+        const uint8_t *list = lists + 4 * i * v->K;
+        for (size_t a = 0; a < v->K; a++) {
+            uint32_t neighbour = pack_u32(list, a);
+            if (neighbour >= v->n || neighbour == i)
+                return false;
+            for (size_t b = 0; b < a; b++)
+                if (pack_u32(list, b) == neighbour)
+                    return false;
+        }
+    }
+    return true;
+}
+
+int pml_pack_check_content(const struct pack_view *v)
+{
+    const uint8_t *const *s = v->section;
+    const size_t rows = (size_t)v->G * v->m;
+    bool sound =
+        (!s[PML_SECTION_CLASSES] || classes_sound(v, s[PML_SECTION_CLASSES])) &&
+        (!s[PML_SECTION_PROTOTYPES] ||
+         rows_sound(s[PML_SECTION_PROTOTYPES], s[PML_SECTION_PROTOTYPE_NORMS], rows, v->d)) &&
+        (!s[PML_SECTION_ANCHORS] || rows_sound(s[PML_SECTION_ANCHORS], s[PML_SECTION_ANCHOR_NORMS], v->n, v->d)) &&
+        (!s[PML_SECTION_ANCHOR_STARTS] || starts_sound(v, s[PML_SECTION_ANCHOR_STARTS])) &&
+        (!s[PML_SECTION_ANCHOR_CODES] || codes_sound(s[PML_SECTION_ANCHOR_CODES], (size_t)v->n * v->k)) &&
+        (!s[PML_SECTION_SLOT_CODES] || codes_sound(s[PML_SECTION_SLOT_CODES], (size_t)v->G * v->k)) &&
+        (!s[PML_SECTION_PROTOTYPE_CODES] || codes_sound(s[PML_SECTION_PROTOTYPE_CODES], rows * v->k)) &&
+        (!s[PML_SECTION_LISTS] || lists_sound(v, s[PML_SECTION_LISTS]));
+    return sound ? PML_OK : PML_ERROR_PACK;
+}

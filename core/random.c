@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Random words. In: a 32-byte key. Out: words in the order of SPEC 5.10. Never reuses a block. */
+#include "random.h"
+#include "chacha20.h"
+
+void pml_random_start(pml_random *random, const uint8_t key[32])
+{
+    memcpy(random->key, key, 32);
+    random->counter = 0;
+    random->used = 16;
+}
+
+uint32_t pml_random_word(pml_random *random)
+{
+    static const uint8_t nonce[12] = {0};
+    if (random->used == 16) {
+        pml_chacha20_block(random->key, random->counter++, nonce, random->block);
+        random->used = 0;
+    }
+    return random->block[random->used++];
+}
+
+uint32_t pml_random_below(pml_random *random, uint64_t bound)
+{
+    uint64_t limit = ((uint64_t)1 << 32) - ((uint64_t)1 << 32) % bound;
+    uint64_t word;
+    do
+        word = pml_random_word(random);
+    while (word >= limit);
+    return (uint32_t)(word % bound);
+}

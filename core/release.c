@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Stage: the release as bytes (SPEC 2), and back. In: a body. Out: deterministic CBOR around it. Parsing writes the
+ * head that a sound release must have and compares, so there is one description of the format, not two. */
+#include "stages.h"
+
+#define HEAD_MAX 40u
+
+static size_t byte_string_head(uint8_t *out, size_t size)
+{
+    if (size < 24) {
+        out[0] = (uint8_t)(0x40 | size);
+        return 1;
+    }
+    if (size < 256) {
+        out[0] = 0x58;
+        out[1] = (uint8_t)size;
+        return 2;
+    }
+    out[0] = 0x59; /* the largest body, 1024 slots of 16 coordinates of 2 bytes, is below 65536 */
+    out[1] = (uint8_t)(size >> 8);
+    out[2] = (uint8_t)size;
+    return 3;
+}
+
+uint8_t *pml_release_head(uint8_t *out, const uint8_t *id, int mechanism, uint32_t step, size_t body_size)
+{
+    uint8_t *p = out;
+    *p++ = mechanism == PML_GAUSSIAN ? 0xA5 : 0xA4; /* map */
+    *p++ = 0, *p++ = 1;                             /* 0: version */
+    *p++ = 1, *p++ = 0x50;                          /* 1: pack id */
+    memcpy(p, id, PML_ID_SIZE);
+    p += PML_ID_SIZE;
+    *p++ = 2, *p++ = (uint8_t)mechanism; /* 2: mechanism */
+    if (mechanism == PML_GAUSSIAN) {
+        *p++ = 3, *p++ = 0x44; /* 3: step */
+        store_be32(p, step);
+        p += 4;
+    }
+    *p++ = 4; /* 4: body */
+    return p + byte_string_head(p, body_size);
+}
+
+size_t pml_release_length(size_t body_size, int mechanism)
+{
+    uint8_t head[HEAD_MAX], id[PML_ID_SIZE] = {0};
+    return (size_t)(pml_release_head(head, id, mechanism, 1, body_size) - head) + body_size;
+}
+
+int pml_release_id(const void *release, size_t size, uint8_t id[PML_ID_SIZE])
+{
+    const uint8_t *p = release;
+    if (!release || !id)
+        return PML_ERROR_ARGUMENT;
+    memset(id, 0, PML_ID_SIZE);
+    if (size < 24 || (p[0] != 0xA4 && p[0] != 0xA5) || memcmp(p + 1, "\x00\x01\x01\x50", 4) != 0)
+        return PML_ERROR_RELEASE;
+    memcpy(id, p + 5, PML_ID_SIZE);
+    return PML_OK;
+}
+
+/* The body a sound release of `mechanism` has at this total size; 0 when there is none. */
+static size_t body_of(const struct pack_view *v, int mechanism, size_t size, unsigned *width)
+{
+    if (mechanism == PML_RESPONSE && v->section[PML_SECTION_PROTOTYPES]) {
+        *width = symbol_bits(v->m);
+        size_t body = ((size_t)v->G * *width + 7) / 8;
+        return pml_release_length(body, mechanism) == size ? body : 0;
+    }
+    if (mechanism == PML_GAUSSIAN && v->section[PML_SECTION_ANCHORS])
+        for (*width = 1; *width <= 2; ++*width) {
+            size_t body = (size_t)v->G * v->k * *width;
+            if (pml_release_length(body, mechanism) == size)
+                return body;
+        }
+    return 0;
+}
+
+static bool symbols_sound(const struct pack_view *v, const pml_release_view *view)
+{
+    for (size_t c = 0; c < v->G; c++)
+        if (pml_release_symbol(view, c) >= v->m)
+            return false;
+    size_t used = (size_t)v->G * view->symbol_bits;
+    return used % 8 == 0 || view->body[view->body_size - 1] >> used % 8 == 0;
+}
+
+int pml_release_parse(const pml_pack *pack, const void *release, size_t size, pml_release_view *view)
+{
+    uint8_t id[PML_ID_SIZE], head[HEAD_MAX];
+    if (!pack || !view || !pack_view(pack)->bytes)
+        return PML_ERROR_ARGUMENT;
+    memset(view, 0, sizeof *view);
+    int status = pml_release_id(release, size, id);
+    if (status != PML_OK)
+        return status;
+    const struct pack_view *v = pack_view(pack);
+    if (memcmp(id, pack_id(v), PML_ID_SIZE) != 0)
+        return PML_ERROR_PACK_ID;
+    const uint8_t *bytes = release;
+    int mechanism = bytes[22];
+    unsigned width = 0;
+    size_t body = body_of(v, mechanism, size, &width);
+    if (body == 0)
+        return PML_ERROR_RELEASE;
+    uint32_t step = mechanism == PML_GAUSSIAN ? load_be32(bytes + 25) : 0;
+    size_t head_size = (size_t)(pml_release_head(head, id, mechanism, step, body) - head);
+    if (memcmp(head, bytes, head_size) != 0 || (mechanism == PML_GAUSSIAN && step == 0))
+        return PML_ERROR_RELEASE;
+    pml_release_view found = {.mechanism = mechanism, .step = step, .body = bytes + head_size, .body_size = body};
+    *(mechanism == PML_RESPONSE ? &found.symbol_bits : &found.value_bytes) = width;
+    if (mechanism == PML_RESPONSE && !symbols_sound(v, &found))
+        return PML_ERROR_RELEASE;
+    *view = found;
+    return PML_OK;
+}
+
+uint32_t pml_release_symbol(const pml_release_view *view, size_t slot)
+{
+    uint32_t symbol = 0;
+    for (unsigned b = 0; b < view->symbol_bits; b++) {
+        size_t at = slot * view->symbol_bits + b;
+        symbol |= (uint32_t)(view->body[at / 8] >> at % 8 & 1) << b;
+    }
+    return symbol;
+}
+
+int32_t pml_release_value(const pml_release_view *view, size_t index)
+{
+    if (view->value_bytes == 1)
+        return (int8_t)view->body[index];
+    return (int16_t)(view->body[2 * index] << 8 | view->body[2 * index + 1]);
+}
+
+int pml_release_rows(const pml_pack *pack, const void *release, size_t size, float *rows, size_t capacity)
+{
+    pml_release_view view;
+    if (!rows)
+        return PML_ERROR_ARGUMENT;
+    memset(rows, 0, capacity * sizeof *rows);
+    int status = pml_release_parse(pack, release, size, &view);
+    if (status != PML_OK)
+        return status;
+    const struct pack_view *v = pack_view(pack);
+    const uint8_t *prototype_codes = v->section[PML_SECTION_PROTOTYPE_CODES];
+    if (view.mechanism == PML_RESPONSE && !prototype_codes)
+        return PML_ERROR_SECTION;
+    if (capacity < (size_t)v->G * v->k)
+        return PML_ERROR_BUFFER;
+    for (size_t s = 0; s < v->G; s++)
+        for (size_t i = 0; i < v->k; i++) {
+            size_t at = s * v->k + i;
+            if (view.mechanism == PML_GAUSSIAN) {
+                rows[at] = (float)((double)pml_release_value(&view, at) * view.step);
+                continue;
+            }
+            size_t prototype = s * v->m + pml_release_symbol(&view, s);
+            int32_t sum = pack_code(v->section[PML_SECTION_SLOT_CODES], at) +
+                          pack_code(prototype_codes, prototype * v->k + i);
+            rows[at] = (float)sum * 0.5f;
+        }
+    return PML_OK;
+}

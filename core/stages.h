@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The stages, in the order the data takes. Each is one file; none calls another; only pipeline.c calls them.
+ *
+ *     features, label ─► quantise ─► slots ─┬─► prototypes ────────────────────► response ─┬─► release ─► bytes
+ *                                           └─► neighbours ─► weights ─► update ─► gaussian ─┘
+ *     once per client:  label_row ─► certificate ─► calibrate ─► centres on the grid
+ *
+ * "Secret" marks what must not decide a branch or an address.
+ */
+#ifndef PML_STAGES_H
+#define PML_STAGES_H
+
+#include "kernels.h"
+#include "pack.h"
+#include "random.h"
+
+/* slots.c: slot of a (secret) label; *known is a mask. */
+uint32_t pml_slots_find(const struct pack_view *pack, int32_t label, uint64_t *known);
+
+/* prototypes.c: index of the prototype of (secret) `slot` nearest to a (secret) row, among those of slots first to
+ * last−1, all of which are read. */
+uint32_t pml_prototypes_nearest(const struct pack_view *pack, const struct pml_kernels *kernels, const int8_t *row,
+                                uint32_t slot, uint32_t first, uint32_t last);
+
+/* neighbours.c: the K nearest anchors, best first. `scores` and `indices` have room for K. */
+void pml_neighbours_find(const struct pack_view *pack, const struct pml_kernels *kernels, const int8_t *row,
+                         int64_t *scores, uint32_t *indices);
+
+/* weights.c (SPEC 5.5). `score` is ⟨q,a⟩·r_a, `inverse` is r_q. */
+uint32_t pml_weights_floor(uint32_t lambda);
+uint32_t pml_weights_of(int64_t score, uint32_t inverse, uint32_t lambda, uint32_t floor);
+uint32_t pml_weights_label(uint32_t distance, uint32_t lambda);
+
+/* label_row.c: U_s of every slot, G·k values. `weight_of` gives l for a distance of labels. */
+void pml_label_rows(const struct pack_view *pack, uint32_t (*weight_of)(uint32_t, uint32_t), int64_t *rows);
+
+/* certificate.c (SPEC 5.7). `label_rows`: G·k values. `centres`: G·k numerators over 16384, may be NULL.
+ * `scratch`: 2K values. */
+int pml_certificate_of(const struct pack_view *pack, uint32_t floor, const int64_t *label_rows, int64_t *centres,
+                       int64_t *scratch, pml_certificate *certificate);
+
+/* update.c (SPEC 5.9): the private row on the grid, k values. */
+void pml_update_row(const struct pack_view *pack, uint32_t slot, const int64_t *label_row, const uint32_t *indices,
+                    const uint32_t *weights, uint32_t grid, int32_t *row);
+
+/* response.c (SPEC 5.11) */
+uint32_t pml_response_draw(pml_random *random, uint64_t keep, uint32_t m, uint32_t G, uint16_t *others);
+void pml_response_emit(const uint16_t *others, uint32_t m, uint32_t G, uint32_t slot, uint32_t nearest,
+                       uint32_t shift, uint8_t *body);
+
+/* gaussian.c (SPEC 5.12) */
+void pml_gaussian_draw(pml_random *random, uint32_t shift, int32_t *noise, size_t count);
+void pml_gaussian_emit(const int32_t *noise, const int64_t *centres, const int32_t *row, uint32_t slot, uint32_t G,
+                       uint32_t k, uint32_t coarsen, unsigned value_bytes, uint8_t *body);
+
+/* release.c (SPEC 2): length of a release, and everything of it but the body. */
+size_t pml_release_length(size_t body_size, int mechanism);
+uint8_t *pml_release_head(uint8_t *out, const uint8_t *id, int mechanism, uint32_t step, size_t body_size);
+
+/* Bits of a symbol. */
+static inline unsigned symbol_bits(uint32_t m)
+{
+    unsigned bits = 1;
+    while ((uint32_t)1 << bits < m)
+        bits++;
+    return bits;
+}
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Entropy from the operating system. In: a buffer. Out: how many random bytes it got. Fails rather than guess. */
+#if defined(__linux__)
+#define _GNU_SOURCE
+#endif
+#include "privatemail_platform.h"
+
+#if defined(_WIN32)
+
+#include <windows.h>
+#include <bcrypt.h>
+
+size_t pml_platform_entropy(void *context, uint8_t *out, size_t size)
+{
+    (void)context;
+    if (size > ULONG_MAX)
+        return 0;
+    return BCryptGenRandom(NULL, out, (ULONG)size, BCRYPT_USE_SYSTEM_PREFERRED_RNG) >= 0 ? size : 0;
+}
+
+#elif defined(__APPLE__)
+
+#include <stdlib.h>
+
+size_t pml_platform_entropy(void *context, uint8_t *out, size_t size)
+{
+    (void)context;
+    arc4random_buf(out, size);
+    return size;
+}
+
+#elif defined(__linux__)
+
+/* The system call itself: Android's libc has getrandom() only from API 28, the kernel has it since 3.17. */
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+size_t pml_platform_entropy(void *context, uint8_t *out, size_t size)
+{
+    (void)context;
+    size_t got = 0;
+    while (got < size) {
+        long count = syscall(SYS_getrandom, out + got, size - got, 0);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            break;
+        got += (size_t)count;
+    }
+    return got;
+}
+
+#else
+#error "PrivateMail knows no entropy source here: leave platform/entropy.c out and write the callback yourself"
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What PrivateMail needs of an operating system and a CPU. Pass both to pml_config. */
+#ifndef PRIVATEMAIL_PLATFORM_H
+#define PRIVATEMAIL_PLATFORM_H
+
+#include "privatemail.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A pml_entropy_fn over the system's cryptographic generator: getrandom on Linux and Android, arc4random_buf on Apple's
+ * systems, BCryptGenRandom on Windows. Answers less than `size` when the system fails. Not in bare-metal builds: there
+ * the callback is yours, over a hardware generator; never over a clock, a serial number or rand(). */
+PML_API size_t pml_platform_entropy(void *context, uint8_t *out, size_t size);
+
+/* The best kernels this CPU runs. Never NULL. */
+PML_API const struct pml_kernels *pml_platform_kernels(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,298 @@
+"""Writes vectors.h from the reference; with --check compares instead and exits 1 if the file differs."""
+import pathlib
+import sys
+from decimal import Decimal
+from fractions import Fraction
+
+import cases
+from reference import (GAUSSIAN, RESPONSE, Calibration, Certificate, KeyStream, decode_rows, deviate,
+                       encode_gaussian, encode_response, inverse_norm, private_row, quantise, rank_answer,
+                       response_draw, response_threshold, sketch, update, write_budget)
+
+TARGET = pathlib.Path(__file__).with_name("vectors.h")
+
+STRUCTS = """\
+/* Golden vectors. Written by make_vectors.py: do not edit. Features and rows are IEEE-754 binary32 patterns. */
+#ifndef GOLDEN_VECTORS_H
+#define GOLDEN_VECTORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct golden_pack { const char *name; const uint8_t *bytes; size_t size; const uint8_t *id; };
+
+/* mechanism: 1 response, 2 gaussian; seed: 32 bytes of entropy; row_count: G*k, or 0 when there are no rows */
+struct golden_release {
+    const char *name; unsigned pack; int mechanism; double epsilon, delta; int value_bytes;
+    const uint8_t *seed; const uint32_t *bits; size_t d; int32_t label;
+    const uint8_t *release; size_t release_size; const uint32_t *rows; size_t row_count;
+};
+
+struct golden_match {
+    uint64_t item; int32_t label; uint32_t slot; int32_t score; uint64_t payload_offset; uint32_t payload_size;
+};
+
+/* the best `limit` matches; all_slots 0: only candidates of the slot of `label` are ranked */
+struct golden_answer {
+    const char *name; unsigned pack; const uint8_t *bytes; size_t size; const uint32_t *bits; size_t d;
+    int32_t label; int all_slots; size_t limit; const struct golden_match *matches; size_t match_count;
+};
+
+struct golden_certificate { unsigned pack; uint32_t floor_weight; uint64_t delta_q8; uint64_t row_bound; };
+
+/* G*k values each: the centres times 16384, and the label rows U (SPEC 5.6, 5.7) */
+struct golden_centres { unsigned pack; const int64_t *centres; const int64_t *label_rows; size_t count; };
+
+/* the neighbours and weights of a query, num of SPEC 5.9, and the row on the grid of step g */
+struct golden_update {
+    unsigned pack; const uint32_t *bits; size_t d; int32_t label; const uint16_t *anchors; const uint32_t *weights;
+    size_t neighbours; const int64_t *num; uint32_t g; const int32_t *row; size_t k;
+};
+
+/* r to double precision; g and s do not change when r is off by 1e-6 of itself */
+struct golden_calibration {
+    unsigned pack; double epsilon, delta; double r; uint32_t g, s, e, step; int value_bytes;
+};
+
+/* words: u32 words taken from the key stream in all */
+struct golden_deviates { const uint8_t *seed; uint32_t s; const int32_t *values; size_t count; uint64_t words; };
+
+struct golden_below { const uint8_t *seed; uint64_t n; const uint32_t *values; size_t count; uint64_t words; };
+
+struct golden_response_draw {
+    const uint8_t *seed; uint32_t m, G; double epsilon; uint64_t P; uint32_t T; const uint16_t *U; uint64_t words;
+};
+
+struct golden_quantise { const char *name; const uint32_t *bits; size_t d; const int8_t *q; uint32_t inverse_norm; };
+
+struct golden_sketch { unsigned pack; const uint32_t *bits; size_t d; const int8_t *sketch; size_t length; };
+
+struct golden_budget {
+    const uint8_t *bytes; const uint8_t *owner; uint32_t response_cap, response_spent;
+    uint64_t gaussian_cap, gaussian_spent, delta;
+};
+"""
+
+
+class Header:
+    """Collects arrays and tables as C text."""
+
+    def __init__(self):
+        self.lines = [STRUCTS]
+
+    def array(self, kind, name, values):
+        """Emits an array and returns its name; "NULL" when empty."""
+        values = list(values)
+        if not values:
+            return "NULL"
+        form = {"uint8_t": "0x%02x", "uint32_t": "0x%08x"}.get(kind, "%d")
+        self.lines.append("static const %s %s[%d] = {" % (kind, name, len(values)))
+        line = "   "
+        for value in values:
+            text = " " + form % value + ","
+            if len(line) + len(text) > 118:
+                self.lines.append(line)
+                line = "   "
+            line += text
+        self.lines += [line, "};"]
+        return name
+
+    def table(self, kind, name, rows):
+        """Emits an array of structs and the macro that counts it."""
+        self.lines.append("\nstatic const struct golden_%s %s[] = {" % (kind, name))
+        self.lines += ["    { " + ", ".join(row) + " }," for row in rows]
+        self.lines += ["};", "#define GOLDEN_%s_COUNT (sizeof %s / sizeof %s[0])\n" % (kind.upper(), name, name)]
+
+    def text(self):
+        return "\n".join(self.lines + ["#endif", ""])
+
+
+def quoted(text):
+    return '"%s"' % text
+
+
+def signed(value):
+    """A C constant of an int32, INT32_MIN included."""
+    return "INT32_MIN" if value == -2147483648 else str(value)
+
+
+def unsigned(value):
+    return "UINT64_C(%d)" % value
+
+
+def write_packs(header, packs):
+    rows = []
+    for index, (name, pack) in enumerate(packs):
+        data = header.array("uint8_t", "pack_%d" % index, pack.bytes)
+        own_id = header.array("uint8_t", "pack_%d_id" % index, pack.id)
+        rows.append([quoted(name), data, str(len(pack.bytes)), own_id])
+    header.table("pack", "golden_packs", rows)
+
+
+def write_releases(header, packs):
+    """The releases, and the calibrations they need."""
+    rows, calibrations = [], {}
+    for number, case in enumerate(cases.release_cases(packs)):
+        name, index, mechanism, epsilon, delta, width, label, seed, bits = case
+        pack, prefix = packs[index][1], "release_%d" % number
+        if mechanism == RESPONSE:
+            check_threshold(epsilon, pack.m)
+            release = encode_response(pack, bits, label, epsilon, seed)
+        else:
+            release = encode_gaussian(pack, bits, label, epsilon, delta, width, seed)
+            for either in (1, 2):
+                calibrations[index, epsilon, delta, either] = None
+        assert mechanism in (RESPONSE, GAUSSIAN)
+        decoded = [cases.float_bits_exact(value) for value in decode_rows(pack, release)]
+        rows.append([quoted(name), str(index), str(mechanism), repr(epsilon), repr(delta), str(width),
+                     header.array("uint8_t", prefix + "_seed", seed), header.array("uint32_t", prefix + "_bits", bits),
+                     str(pack.d), signed(label), header.array("uint8_t", prefix, release), str(len(release)),
+                     header.array("uint32_t", prefix + "_rows", decoded), str(len(decoded))])
+    header.table("release", "golden_releases", rows)
+    write_calibrations(header, packs, calibrations)
+
+
+def write_calibrations(header, packs, wanted):
+    certificates = {index: Certificate(pack) for index, (_, pack) in enumerate(packs) if pack.anchors}
+    assert all(certificate.accepted for certificate in certificates.values())
+    header.table("certificate", "golden_certificates", [
+        [str(index), str(one.floor_weight), unsigned(one.delta), unsigned(one.row_bound)]
+        for index, one in certificates.items()])
+    rows = []
+    for index, epsilon, delta, width in wanted:
+        one = Calibration(packs[index][1], certificates[index], epsilon, delta, width)
+        assert one.robust, "an r slightly off could give another g or s: choose another case"
+        rows.append([str(index), repr(epsilon), repr(delta), repr(float(one.r))]
+                    + [str(value) for value in (one.g, one.s, one.e, one.step, width)])
+    header.table("calibration", "golden_calibrations", rows)
+
+
+def write_updates(header, packs):
+    certificates = {index: Certificate(pack) for index, (_, pack) in enumerate(packs) if pack.anchors}
+    rows = []
+    for index, one in certificates.items():
+        centres = [int(value * 16384) for centre in one.centres for value in centre]
+        label_rows = [value for row in one.label_rows for value in row]
+        rows.append([str(index), header.array("int64_t", "centres_%d" % index, centres),
+                     header.array("int64_t", "label_rows_%d" % index, label_rows), str(len(centres))])
+    header.table("centres", "golden_centres_of_packs", rows)
+    rows = []
+    for number, (index, bits, label) in enumerate(cases.update_cases(packs)):
+        pack, query, prefix, g = packs[index][1], quantise(bits), "update_%d" % number, (1, 3)[number % 2]
+        label_rows, slot = certificates[index].label_rows, pack.slot_of(label)
+        weights, numerators = update(pack, label_rows, query, slot)
+        rows.append([str(index), header.array("uint32_t", prefix + "_bits", bits), str(pack.d), signed(label),
+                     header.array("uint16_t", prefix + "_anchors", [anchor for anchor, _ in weights]),
+                     header.array("uint32_t", prefix + "_weights", [weight for _, weight in weights]), str(pack.K),
+                     header.array("int64_t", prefix + "_num", numerators), str(g),
+                     header.array("int32_t", prefix + "_row", private_row(pack, label_rows, query, slot, g)),
+                     str(pack.k)])
+    header.table("update", "golden_updates", rows)
+
+
+def check_threshold(epsilon, m):
+    """P must not depend on the last bits of a double."""
+    assert response_threshold(epsilon, m)[1] > Decimal("0.004"), "choose another case"
+
+
+def write_answers(header, packs):
+    rows, known = [], {}
+    for number, case in enumerate(cases.answer_cases(packs)):
+        name, index, slots, offsets, data, bits, label, all_slots, limit = case
+        prefix = "answer_%d" % number
+        if data not in known:
+            known[data] = header.array("uint8_t", prefix, data)
+        matches = rank_answer(packs[index][1], slots, offsets, bits, label, all_slots, limit)
+        assert all(data[offset:offset + size] in [row[3] for row in slots[slot]]
+                   for _, _, slot, _, offset, size in matches)
+        if matches:
+            header.lines.append("static const struct golden_match %s_matches[%d] = {" % (prefix, len(matches)))
+            header.lines += ["    { %s, %s, %d, %d, %d, %d }," % (unsigned(match[0]), signed(match[1]), *match[2:])
+                             for match in matches] + ["};"]
+        rows.append([quoted(name), str(index), known[data], str(len(data)),
+                     header.array("uint32_t", prefix + "_bits", bits), str(len(bits)), signed(label), str(all_slots),
+                     str(limit), prefix + "_matches" if matches else "NULL", str(len(matches))])
+    header.table("answer", "golden_answers", rows)
+
+
+def write_random(header):
+    """Deviates, bounded words and response draws. The seeds named "again" and "reject" were searched for."""
+    rows = []
+    for number, (name, s, count) in enumerate((("deviates 8", 8, 300), ("deviates 12", 12, 250),
+                                               ("deviates 22", 22, 250), (cases.AGAIN_SEED, 8, 60))):
+        seed, events = cases.seed_bytes(name), []
+        stream = KeyStream(seed)
+        values = [deviate(stream, s, events) for _ in range(count)]
+        assert name != cases.AGAIN_SEED or events, "this seed was chosen because k reaches 16"
+        rows.append([header.array("uint8_t", "deviates_%d_seed" % number, seed), str(s),
+                     header.array("int32_t", "deviates_%d" % number, values), str(count), unsigned(stream.words)])
+    header.table("deviates", "golden_deviates", rows)
+    rows = []
+    for number, n in enumerate((1, 2, 3, 1000, 65536, (1 << 31) + 1, 3 << 30, (1 << 32) - 1, 1 << 32)):
+        seed = cases.seed_bytes("below %d" % n)
+        stream = KeyStream(seed)
+        values = [stream.below(n) for _ in range(12)]
+        rows.append([header.array("uint8_t", "below_%d_seed" % number, seed), unsigned(n),
+                     header.array("uint32_t", "below_%d" % number, values), "12", unsigned(stream.words)])
+    header.table("below", "golden_below_cases", rows)
+    rows = []
+    for number, (name, m, G, epsilon) in enumerate(cases.DRAWS):
+        seed = cases.seed_bytes(name)
+        stream = KeyStream(seed)
+        check_threshold(epsilon, m)
+        P, T, U = response_draw(stream, m, G, epsilon)
+        assert (stream.words > G + 3) == (name == cases.REJECT_SEED)
+        rows.append([header.array("uint8_t", "draw_%d_seed" % number, seed), str(m), str(G), repr(epsilon),
+                     unsigned(P), str(T), header.array("uint16_t", "draw_%d" % number, U), unsigned(stream.words)])
+    header.table("response_draw", "golden_response_draws", rows)
+
+
+def write_vectors(header, packs):
+    """Quantised vectors, sketches, budgets."""
+    rows = []
+    for number, (name, bits) in enumerate(cases.quantise_cases()):
+        q = quantise(bits)
+        rows.append([quoted(name), header.array("uint32_t", "quantise_%d_bits" % number, bits), str(len(bits)),
+                     header.array("int8_t", "quantise_%d" % number, q), str(inverse_norm(q))])
+    header.table("quantise", "golden_quantises", rows)
+    rows = []
+    for number, (index, bits) in enumerate(cases.sketch_cases(packs)):
+        values = sketch(packs[index][1], quantise(bits))
+        rows.append([str(index), header.array("uint32_t", "sketch_%d_bits" % number, bits), str(len(bits)),
+                     header.array("int8_t", "sketch_%d" % number, values), str(len(values))])
+    header.table("sketch", "golden_sketches", rows)
+    rows = []
+    ceiling = -(-Fraction(1e-5) * (1 << 64) // 1)
+    for number, amounts in enumerate(((4 << 20, 1 << 19, 1 << 40, 123456789012, ceiling), (8 << 20, 0, 0, 0, 0),
+                                      (0, 0, (1 << 64) - 1, (1 << 64) - 1, 1))):
+        owner = cases.seed_bytes("owner %d" % number, 16)
+        rows.append([header.array("uint8_t", "budget_%d" % number, write_budget(owner, *amounts)),
+                     header.array("uint8_t", "budget_%d_owner" % number, owner)]
+                    + [str(value) for value in amounts[:2]] + [unsigned(value) for value in amounts[2:]])
+    header.table("budget", "golden_budgets", rows)
+
+
+def vectors():
+    header, packs = Header(), cases.make_packs()
+    write_packs(header, packs)
+    write_vectors(header, packs)
+    write_random(header)
+    write_releases(header, packs)
+    write_updates(header, packs)
+    write_answers(header, packs)
+    return header.text()
+
+
+def main():
+    text = vectors()
+    if "--check" in sys.argv[1:]:
+        same = TARGET.exists() and TARGET.read_text() == text
+        print("vectors.h is", "up to date" if same else "out of date")
+        return 0 if same else 1
+    TARGET.write_text(text)
+    print("vectors.h: %d bytes" % len(text))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
