@@ -4,9 +4,20 @@
 #include "answer.h"
 
 enum field {
-    HEADER, VERSION, ID, SLOTS, SKETCH_LENGTH, GALLERY, /* once */
-    SLOT_HEAD, SLOT, COUNT,                             /* per slot */
-    CANDIDATE, ITEM, LABEL, SKETCH, PAYLOAD,            /* per candidate */
+    HEADER,
+    VERSION,
+    ID,
+    SLOTS,
+    SKETCH_LENGTH,
+    GALLERY, /* once */
+    SLOT_HEAD,
+    SLOT,
+    COUNT, /* per slot */
+    CANDIDATE,
+    ITEM,
+    LABEL,
+    SKETCH,
+    PAYLOAD, /* per candidate */
     END
 };
 
@@ -46,13 +57,13 @@ static int label_value(struct answer *a)
 /* A complete head: is it what this field must be? Sets the next field, or the length of the body to come. */
 static int accept(struct answer *a, const struct pack_view *pack, struct ranking *ranking)
 {
-    static const uint8_t majors[] = {ARRAY, UINT, BYTES, UINT, UINT, UINT, ARRAY, UINT, UINT,
-                                     ARRAY, UINT, UINT, BYTES, BYTES};
+    static const uint8_t majors[] = {ARRAY, UINT, BYTES, UINT, UINT, UINT,  ARRAY,
+                                     UINT,  UINT, ARRAY, UINT, UINT, BYTES, BYTES};
     if (a->field == END || (a->major != majors[a->field] && !(a->field == LABEL && a->major == NEGATIVE)))
         return PML_ERROR_ANSWER;
     /* what fields with a fixed value must hold; the others are checked below */
-    const uint64_t fixed[] = {5, 1, PML_ID_SIZE, pack->G, pack->L, a->value, 2, a->slot, a->value,
-                              4, a->value, a->value, pack->L, a->value};
+    const uint64_t fixed[] = {5,       1,        PML_ID_SIZE, pack->G,  pack->L,  a->value, 2,
+                              a->slot, a->value, 4,           a->value, a->value, pack->L,  a->value};
     if (a->value != fixed[a->field])
         return PML_ERROR_ANSWER;
     switch ((enum field)a->field) {

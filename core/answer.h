@@ -16,11 +16,11 @@ struct ranking {
 
 /* The public side: where the parser stands in the answer. */
 struct answer {
-    int status;   /* the first error, or PML_OK */
-    bool open;    /* between begin and finish */
+    int status; /* the first error, or PML_OK */
+    bool open;  /* between begin and finish */
     uint8_t field;
-    uint8_t major;      /* of the head being read … */
-    uint8_t head_left;  /* … and its bytes still to come */
+    uint8_t major;     /* of the head being read … */
+    uint8_t head_left; /* … and its bytes still to come */
     uint8_t head_size;
     uint64_t value;     /* … and its value so far */
     uint64_t body_left; /* bytes of a byte string still to come */
@@ -33,8 +33,8 @@ struct answer {
 
 /* answer.c: consumes bytes; calls rank for every candidate. */
 void pml_answer_start(struct answer *answer);
-int pml_answer_parse(struct answer *answer, const struct pack_view *pack, struct ranking *ranking,
-                     const uint8_t *bytes, size_t size);
+int pml_answer_parse(struct answer *answer, const struct pack_view *pack, struct ranking *ranking, const uint8_t *bytes,
+                     size_t size);
 bool pml_answer_complete(const struct answer *answer);
 
 /* answer_rank.c: offers a candidate to the list; time and addresses depend on L and the list's capacity only. */

@@ -82,8 +82,7 @@ struct extent {
 };
 
 static struct extent extent_along(const struct pack_view *pack, uint32_t floor, const int64_t *label_rows,
-                                  const int32_t *v, int axis, const int64_t *up, const int64_t *down,
-                                  int64_t *centres)
+                                  const int32_t *v, int axis, const int64_t *up, const int64_t *down, int64_t *centres)
 {
     struct extent extent = {0, 0};
     int64_t plus = 0, minus = 0;

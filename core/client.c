@@ -120,8 +120,7 @@ int pml_client_arm(pml_client *client, pml_budget *budget)
     int status = pml_budget_charge(budget, client->config.mechanism, client->price, &charged);
     if (status == PML_OK)
         status = pml_pipeline_draw(client);
-    if (status == PML_OK &&
-        client->config.persist(client->config.persist_context, charged.bytes, PML_BUDGET_SIZE) != 0)
+    if (status == PML_OK && client->config.persist(client->config.persist_context, charged.bytes, PML_BUDGET_SIZE) != 0)
         status = PML_ERROR_PERSIST;
     if (status != PML_OK) {
         pml_pipeline_wipe_noise(client);
@@ -163,8 +162,7 @@ int pml_client_load(pml_client *client, const float *features, size_t count, int
         return PML_ERROR_STATE;
     pml_pipeline_wipe_query(client);
     client->state = CLIENT_ARMED;
-    int status = count == pack_view(client->pack)->d ? pml_pipeline_load(client, features, label)
-                                                     : PML_ERROR_DIMENSION;
+    int status = count == pack_view(client->pack)->d ? pml_pipeline_load(client, features, label) : PML_ERROR_DIMENSION;
     if (status == PML_OK)
         client->state = CLIENT_LOADED;
     else

@@ -27,9 +27,9 @@ struct pml_client {
 
     /* secret: noise, from arm to the first release */
     pml_random random;
-    uint32_t shift;    /* response: T */
-    uint16_t *others;  /* response: U, G values */
-    int32_t *noise;    /* Gaussian: G·k */
+    uint32_t shift;   /* response: T */
+    uint16_t *others; /* response: U, G values */
+    int32_t *noise;   /* Gaussian: G·k */
 
     /* secret: the query, from load to release; `row` and `scratch` within a call only */
     uint32_t slot;

@@ -13,8 +13,8 @@ static size_t add_anchors(const struct pack_view *pack, uint32_t from, size_t ro
         count = room;
     for (size_t j = first; j < first + count; j++)
         for (size_t i = 0; i < pack->k; i++)
-            row[i] += (int64_t)weight * (pack_code(slot_code, i) -
-                                         pack_code(pack->section[PML_SECTION_ANCHOR_CODES], j * pack->k + i));
+            row[i] += (int64_t)weight *
+                      (pack_code(slot_code, i) - pack_code(pack->section[PML_SECTION_ANCHOR_CODES], j * pack->k + i));
     return count;
 }
 

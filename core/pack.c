@@ -87,8 +87,7 @@ int pml_pack_anchor_code(const pml_pack *pack, size_t index, int16_t *out)
 
 int pml_pack_slot_code(const pml_pack *pack, size_t slot, int16_t *out)
 {
-    return pack ? code_of(pack_view(pack), PML_SECTION_SLOT_CODES, slot, pack_view(pack)->G, out)
-                : PML_ERROR_ARGUMENT;
+    return pack ? code_of(pack_view(pack), PML_SECTION_SLOT_CODES, slot, pack_view(pack)->G, out) : PML_ERROR_ARGUMENT;
 }
 
 int pml_pack_prototype_code(const pml_pack *pack, size_t slot, size_t index, int16_t *out)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Validates a pack (SPEC 1). In: hostile bytes. Out: a view whose every pointer, count and row is sound, or an error.
  * Never reads a byte past `size`. */
-#include "pack.h"
 #include "exact.h"
+#include "pack.h"
 
 static bool has(uint32_t sections, int section)
 {
@@ -63,11 +63,16 @@ static int place_sections(struct pack_view *v, const uint8_t *bytes, size_t size
 {
     const uint64_t rows = (uint64_t)v->G * v->m;
     const uint64_t sizes[PML_SECTION_COUNT] = {
-        8 * (uint64_t)v->C,      rows * v->d,
-        4 * rows,                (uint64_t)v->n * v->d,
-        4 * (uint64_t)v->n,      4 * ((uint64_t)v->G + 1),
-        2 * (uint64_t)v->n * v->k, 2 * (uint64_t)v->G * v->k,
-        2 * rows * v->k,         4 * (uint64_t)v->n * v->K,
+        8 * (uint64_t)v->C,
+        rows * v->d,
+        4 * rows,
+        (uint64_t)v->n * v->d,
+        4 * (uint64_t)v->n,
+        4 * ((uint64_t)v->G + 1),
+        2 * (uint64_t)v->n * v->k,
+        2 * (uint64_t)v->G * v->k,
+        2 * rows * v->k,
+        4 * (uint64_t)v->n * v->K,
     };
     uint64_t end = PML_PACK_HEADER;
     for (int i = 0; i < PML_SECTION_COUNT; i++) {

@@ -58,6 +58,7 @@ static int prepare_gaussian(pml_client *client, const struct pack_view *pack)
         return status;
     for (size_t i = 0; i < (size_t)pack->G * pack->k; i++)
         client->centres[i] = divide_round(client->centres[i], (int64_t)16384 * client->calibration.grid);
+    memset(client->scratch, 0, sizeof *client->scratch * 2 * pack->K); /* zero outside calls, from the first on */
     client->body_size = (size_t)pack->G * pack->k * client->config.value_bytes;
     return PML_OK;
 #else
@@ -145,8 +146,8 @@ int pml_pipeline_load(pml_client *client, const float *features, int32_t label)
     if (status == PML_OK) {
 #if PML_WITH_RESPONSE
         if (!is_gaussian(client))
-            client->nearest = pml_prototypes_nearest(pack, client->config.kernels, client->row, client->slot, 0,
-                                                     pack->G);
+            client->nearest =
+                pml_prototypes_nearest(pack, client->config.kernels, client->row, client->slot, 0, pack->G);
 #endif
 #if PML_WITH_GAUSSIAN
         if (is_gaussian(client))
@@ -162,8 +163,8 @@ int pml_pipeline_load(pml_client *client, const float *features, int32_t label)
 void pml_pipeline_emit(const pml_client *client, uint8_t *out)
 {
     const struct pack_view *pack = pack_view(client->pack);
-    uint8_t *body = pml_release_head(out, pack_id(pack), client->config.mechanism, client->calibration.step,
-                                     client->body_size);
+    uint8_t *body =
+        pml_release_head(out, pack_id(pack), client->config.mechanism, client->calibration.step, client->body_size);
 #if PML_WITH_RESPONSE
     if (!is_gaussian(client))
         pml_response_emit(client->others, pack->m, pack->G, client->slot, client->nearest, client->shift, body);

@@ -35,7 +35,7 @@ int pml_nearest_prototype(const pml_pack *pack, const struct pml_kernels *kernel
         return PML_ERROR_ARGUMENT;
     if (!pack_view(pack)->section[PML_SECTION_PROTOTYPES])
         return PML_ERROR_SECTION;
-    *index = pml_prototypes_nearest(pack_view(pack), kernels ? kernels : &pml_kernels_portable, row, slot, slot,
-                                    slot + 1);
+    *index =
+        pml_prototypes_nearest(pack_view(pack), kernels ? kernels : &pml_kernels_portable, row, slot, slot, slot + 1);
     return PML_OK;
 }

@@ -154,8 +154,8 @@ int pml_release_rows(const pml_pack *pack, const void *release, size_t size, flo
                 continue;
             }
             size_t prototype = s * v->m + pml_release_symbol(&view, s);
-            int32_t sum = pack_code(v->section[PML_SECTION_SLOT_CODES], at) +
-                          pack_code(prototype_codes, prototype * v->k + i);
+            int32_t sum =
+                pack_code(v->section[PML_SECTION_SLOT_CODES], at) + pack_code(prototype_codes, prototype * v->k + i);
             rows[at] = (float)sum * 0.5f;
         }
     return PML_OK;

@@ -27,13 +27,13 @@ static void compress(uint32_t state[8], const uint8_t block[64])
             w[i] = load_be32(block + 4 * i);
         } else {
             uint32_t a = w[(i + 1) & 15], b = w[(i + 14) & 15];
-            w[i & 15] += (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + w[(i + 9) & 15] +
-                         (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
+            w[i & 15] +=
+                (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + w[(i + 9) & 15] + (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
         }
-        uint32_t t = s[7] + (rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25)) +
-                     ((s[4] & s[5]) ^ (~s[4] & s[6])) + round_constant[i] + w[i & 15];
-        uint32_t u = (rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22)) +
-                     ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
+        uint32_t t = s[7] + (rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25)) + ((s[4] & s[5]) ^ (~s[4] & s[6])) +
+                     round_constant[i] + w[i & 15];
+        uint32_t u =
+            (rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22)) + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
         for (int j = 7; j > 0; j--)
             s[j] = s[j - 1];
         s[4] += t;

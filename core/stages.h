@@ -46,8 +46,8 @@ void pml_update_row(const struct pack_view *pack, uint32_t slot, const int64_t *
 
 /* response.c (SPEC 5.11) */
 uint32_t pml_response_draw(pml_random *random, uint64_t keep, uint32_t m, uint32_t G, uint16_t *others);
-void pml_response_emit(const uint16_t *others, uint32_t m, uint32_t G, uint32_t slot, uint32_t nearest,
-                       uint32_t shift, uint8_t *body);
+void pml_response_emit(const uint16_t *others, uint32_t m, uint32_t G, uint32_t slot, uint32_t nearest, uint32_t shift,
+                       uint8_t *body);
 
 /* gaussian.c (SPEC 5.12) */
 void pml_gaussian_draw(pml_random *random, uint32_t shift, int32_t *noise, size_t count);

@@ -7,8 +7,8 @@
 
 #if defined(_WIN32)
 
-#include <windows.h>
 #include <bcrypt.h>
+#include <windows.h>
 
 size_t pml_platform_entropy(void *context, uint8_t *out, size_t size)
 {

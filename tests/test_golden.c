@@ -268,12 +268,18 @@ static void test_answers_in_pieces_of_every_length(void)
         struct fixture f;
         pml_match matches[PML_MATCHES_MAX];
         pml_answer_summary summary;
-        setup_fixture(&f, g->pack, PML_WITH_RESPONSE ? PML_RESPONSE : PML_GAUSSIAN, 1.0);
+        setup_fixture(&f, g->pack, PML_RESPONSE, 1.0);
         if (pml_client_size(&f.pack, &f.config) == 0)
-            continue;
+            setup_fixture(&f, g->pack, PML_GAUSSIAN, 1.0);
+        if (pml_client_size(&f.pack, &f.config) == 0)
+            continue; /* this build lacks the pack's mechanism */
         setup_client(&f);
         float *x = floats_of(g->bits, g->d);
-        for (size_t piece = 1; piece <= g->size; piece += piece < 20 ? 1 : g->size / 3) {
+        bool sketches = pack_view(&f.pack)->L > 0;
+        if (!sketches) {
+            TEST_ASSERT_EQUAL(PML_ERROR_SECTION, pml_answer_begin(f.client, x, g->d, g->label, 0, matches, 1));
+        }
+        for (size_t piece = 1; sketches && piece <= g->size; piece += piece < 20 ? 1 : g->size / 3) {
             TEST_ASSERT_EQUAL(PML_OK, pml_answer_begin(f.client, x, g->d, g->label,
                                                        g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT, matches,
                                                        g->limit));

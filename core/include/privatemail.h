@@ -69,29 +69,29 @@ extern "C" {
 
 typedef enum pml_status {
     PML_OK = 0,
-    PML_ERROR_ARGUMENT = -1,    /* a pointer is null, or a field of the configuration is out of range */
-    PML_ERROR_MEMORY = -2,      /* the client's memory is smaller than pml_client_size says */
-    PML_ERROR_BUFFER = -3,      /* the output buffer is too small */
-    PML_ERROR_STATE = -4,       /* the call does not fit the client's state: see the table at pml_client_arm */
-    PML_ERROR_EPSILON = -5,     /* ε is not a number, out of range, or so small that the noise does not fit */
-    PML_ERROR_DELTA = -6,       /* δ must be 0 for response and between 2^-50 and 1 for the Gaussian */
-    PML_ERROR_MECHANISM = -7,   /* the mechanism is unknown or was left out of this build */
-    PML_ERROR_DIMENSION = -8,   /* the vector has not as many features as the pack */
-    PML_ERROR_FEATURES = -9,    /* a feature is NaN or infinite, or all are zero */
-    PML_ERROR_LABEL = -10,      /* the pack knows no such class */
-    PML_ERROR_PACK = -11,       /* a field of the pack is out of its range or contradicts another */
+    PML_ERROR_ARGUMENT = -1,      /* a pointer is null, or a field of the configuration is out of range */
+    PML_ERROR_MEMORY = -2,        /* the client's memory is smaller than pml_client_size says */
+    PML_ERROR_BUFFER = -3,        /* the output buffer is too small */
+    PML_ERROR_STATE = -4,         /* the call does not fit the client's state: see the table at pml_client_arm */
+    PML_ERROR_EPSILON = -5,       /* ε is not a number, out of range, or so small that the noise does not fit */
+    PML_ERROR_DELTA = -6,         /* δ must be 0 for response and between 2^-50 and 1 for the Gaussian */
+    PML_ERROR_MECHANISM = -7,     /* the mechanism is unknown or was left out of this build */
+    PML_ERROR_DIMENSION = -8,     /* the vector has not as many features as the pack */
+    PML_ERROR_FEATURES = -9,      /* a feature is NaN or infinite, or all are zero */
+    PML_ERROR_LABEL = -10,        /* the pack knows no such class */
+    PML_ERROR_PACK = -11,         /* a field of the pack is out of its range or contradicts another */
     PML_ERROR_PACK_VERSION = -12, /* not a pack, or a version this library does not read */
-    PML_ERROR_PACK_SIZE = -13,  /* the pack is truncated, or longer than it says */
-    PML_ERROR_PACK_HASH = -14,  /* the pack is damaged: its hash does not fit */
-    PML_ERROR_PACK_ID = -15,    /* a sound pack, release or answer, but of another pack than the one expected */
-    PML_ERROR_SECTION = -16,    /* the pack lacks a section that this mechanism or call needs */
-    PML_ERROR_SENSITIVITY = -17, /* the pack's codes give a sensitivity of zero or beyond 2^20: refused */
-    PML_ERROR_ENTROPY = -18,    /* the entropy callback failed, was short, or gave 32 equal bytes */
-    PML_ERROR_PERSIST = -19,    /* the persist callback failed: not armed, nothing charged in memory */
-    PML_ERROR_BUDGET = -20,     /* the budget is damaged, foreign, or not a budget */
-    PML_ERROR_SPENT = -21,      /* the budget cannot pay for one more release */
-    PML_ERROR_RELEASE = -22,    /* the bytes are not a release of this pack */
-    PML_ERROR_ANSWER = -23,     /* the bytes are not an answer: truncated, lying lengths, or beyond a limit */
+    PML_ERROR_PACK_SIZE = -13,    /* the pack is truncated, or longer than it says */
+    PML_ERROR_PACK_HASH = -14,    /* the pack is damaged: its hash does not fit */
+    PML_ERROR_PACK_ID = -15,      /* a sound pack, release or answer, but of another pack than the one expected */
+    PML_ERROR_SECTION = -16,      /* the pack lacks a section that this mechanism or call needs */
+    PML_ERROR_SENSITIVITY = -17,  /* the pack's codes give a sensitivity of zero or beyond 2^20: refused */
+    PML_ERROR_ENTROPY = -18,      /* the entropy callback failed, was short, or gave 32 equal bytes */
+    PML_ERROR_PERSIST = -19,      /* the persist callback failed: not armed, nothing charged in memory */
+    PML_ERROR_BUDGET = -20,       /* the budget is damaged, foreign, or not a budget */
+    PML_ERROR_SPENT = -21,        /* the budget cannot pay for one more release */
+    PML_ERROR_RELEASE = -22,      /* the bytes are not a release of this pack */
+    PML_ERROR_ANSWER = -23,       /* the bytes are not an answer: truncated, lying lengths, or beyond a limit */
 } pml_status;
 
 /* One English sentence, never null, also for numbers that are no status. */
@@ -130,8 +130,7 @@ PML_API PML_CHECKED int pml_budget_create(pml_budget *budget, const uint8_t owne
                                           double epsilon_gaussian, double delta);
 
 /* Reads the stored form. PML_ERROR_BUDGET when it is damaged or belongs to another owner. */
-PML_API PML_CHECKED int pml_budget_restore(pml_budget *budget, const uint8_t owner[16], const void *bytes,
-                                           size_t size);
+PML_API PML_CHECKED int pml_budget_restore(pml_budget *budget, const uint8_t owner[16], const void *bytes, size_t size);
 
 /* Writes the stored form (PML_BUDGET_SIZE bytes) after checking it. */
 PML_API PML_CHECKED int pml_budget_save(const pml_budget *budget, uint8_t *out, size_t capacity);
@@ -184,11 +183,11 @@ typedef struct pml_client pml_client;
 /* Memory of a client, in bytes, at any alignment. One byte less is refused.
  *
  *     mechanism  d     K    G     m    k    bytes
- *     response   512   –    100   8    –    1624
- *     response   64    –    10    4    –    992
- *     response   512   –    1     100  –    1424
- *     Gaussian   512   10   100   –    2    5576
- *     Gaussian   512   10   1     –    2    1616
+ *     response   512   -    100   8    -    1416
+ *     response   64    -    10    4    -    792
+ *     response   512   -    1     100  -    1224
+ *     Gaussian   512   10   100   -    2    5376
+ *     Gaussian   512   10   1     -    2    1416
  *
  * (printed by tests/test_memory). The pack is never copied. Use the macro for static storage, the function otherwise:
  * they agree. */
@@ -196,9 +195,8 @@ typedef struct pml_client pml_client;
 #define PML_MEMORY_FIXED 704u
 #define PML_MEMORY_SIZE(d, K, G, m, k, mechanism)                                                                      \
     (PML_MEMORY_FIXED + PML_ROUND8(d) + 0u * (size_t)(m) +                                                             \
-     ((mechanism) == PML_GAUSSIAN                                                                                      \
-          ? (size_t)16 * (G) * (k) + PML_ROUND8((size_t)4 * (G) * (k)) + (size_t)16 * (K)                              \
-          : PML_ROUND8((size_t)2 * (G))))
+     ((mechanism) == PML_GAUSSIAN ? (size_t)16 * (G) * (k) + PML_ROUND8((size_t)4 * (G) * (k)) + (size_t)16 * (K)      \
+                                  : PML_ROUND8((size_t)2 * (G))))
 
 /* 0 when the pack lacks what the mechanism needs. */
 PML_API size_t pml_client_size(const pml_pack *pack, const pml_config *config);
@@ -273,10 +271,10 @@ PML_API PML_CHECKED int pml_answer_begin(pml_client *client, const float *featur
 PML_API PML_CHECKED int pml_answer_feed(pml_client *client, const void *bytes, size_t size);
 
 typedef struct pml_answer_summary {
-    size_t found;       /* entries of `matches` filled, best first */
-    uint64_t carried;   /* candidates in the answer */
-    uint64_t gallery;   /* items the server says it has; share f = carried / gallery */
-    uint64_t bytes;     /* length of the answer */
+    size_t found;     /* entries of `matches` filled, best first */
+    uint64_t carried; /* candidates in the answer */
+    uint64_t gallery; /* items the server says it has; share f = carried / gallery */
+    uint64_t bytes;   /* length of the answer */
 } pml_answer_summary;
 
 PML_API PML_CHECKED int pml_answer_finish(pml_client *client, pml_answer_summary *summary);

@@ -18,20 +18,20 @@ enum { PML_SLOTS_ONE = 0, PML_SLOTS_CLASS = 1, PML_SLOTS_GROUP = 2 };
 
 typedef struct pml_pack_info {
     uint8_t id[PML_ID_SIZE];
-    uint64_t size;         /* bytes */
-    uint32_t features;     /* d */
-    uint32_t anchors;      /* n; 0: no anchors, no Gaussian */
-    uint32_t neighbours;   /* K */
-    uint32_t dimensions;   /* k; 0: no codes */
-    uint32_t slots;        /* G */
-    uint32_t slot_kind;    /* PML_SLOTS_… */
-    uint32_t prototypes;   /* m a slot; 0: none, no response */
-    uint32_t classes;      /* C */
-    uint32_t lambda;       /* 1/σ² in 2^-16 */
-    uint32_t alpha;        /* α in 2^-8 */
-    uint32_t sketch;       /* L, bytes of a sketch; 0: none, no answers */
-    bool prototype_codes;  /* response releases decode to rows */
-    bool lists;            /* neighbour lists of the anchors are there */
+    uint64_t size;        /* bytes */
+    uint32_t features;    /* d */
+    uint32_t anchors;     /* n; 0: no anchors, no Gaussian */
+    uint32_t neighbours;  /* K */
+    uint32_t dimensions;  /* k; 0: no codes */
+    uint32_t slots;       /* G */
+    uint32_t slot_kind;   /* PML_SLOTS_… */
+    uint32_t prototypes;  /* m a slot; 0: none, no response */
+    uint32_t classes;     /* C */
+    uint32_t lambda;      /* 1/σ² in 2^-16 */
+    uint32_t alpha;       /* α in 2^-8 */
+    uint32_t sketch;      /* L, bytes of a sketch; 0: none, no answers */
+    bool prototype_codes; /* response releases decode to rows */
+    bool lists;           /* neighbour lists of the anchors are there */
 } pml_pack_info;
 
 PML_API PML_CHECKED int pml_pack_describe(const pml_pack *pack, pml_pack_info *info);
@@ -75,9 +75,9 @@ PML_API PML_CHECKED int pml_nearest_prototype(const pml_pack *pack, const struct
 /* Points into the release's bytes. */
 typedef struct pml_release_view {
     int mechanism;
-    uint32_t step;         /* Gaussian: embedding units per released unit */
-    unsigned value_bytes;  /* Gaussian */
-    unsigned symbol_bits;  /* response */
+    uint32_t step;        /* Gaussian: embedding units per released unit */
+    unsigned value_bytes; /* Gaussian */
+    unsigned symbol_bits; /* response */
     const uint8_t *body;
     size_t body_size;
 } pml_release_view;
@@ -123,13 +123,13 @@ PML_API PML_CHECKED int pml_pack_certify(const pml_pack *pack, int64_t *scratch,
 
 /* How (ε, δ) becomes noise on a certified pack. */
 typedef struct pml_calibration {
-    double ratio;      /* σ/Δ that (ε, δ) needs */
-    uint32_t grid;     /* g, embedding units a grid step */
-    uint32_t shift;    /* s: σ = g·2^s */
-    uint32_t coarsen;  /* e: released unit = 2^e grid steps */
-    uint32_t step;     /* g·2^e */
+    double ratio;     /* σ/Δ that (ε, δ) needs */
+    uint32_t grid;    /* g, embedding units a grid step */
+    uint32_t shift;   /* s: σ = g·2^s */
+    uint32_t coarsen; /* e: released unit = 2^e grid steps */
+    uint32_t step;    /* g·2^e */
     double sigma;
-    double mu;         /* (Δ + pad)/σ, rounded up */
+    double mu; /* (Δ + pad)/σ, rounded up */
 } pml_calibration;
 
 PML_API PML_CHECKED int pml_pack_calibrate(const pml_pack *pack, const pml_certificate *certificate, double epsilon,

@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# Installs what the other scripts need: packages through apt, Unity, and a Python environment in build/venv.
+# Run it as often as you like; it does nothing, quickly, when all is there.
+#
+#   UNITY_DIR           folder with unity.c and unity.h to use instead of fetching it
+#   PRIVATEMAIL_CACHE   where Unity is kept (~/.cache/privatemail)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(build-essential clang clang-format cmake gcc-arm-none-eabi git libnewlib-arm-none-eabi lld llvm
+          ninja-build pkg-config python3 python3-venv valgrind)
+modules=(numpy mpmath cbor2)
+cache=${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}
+
+say() { echo "setup: $*" >&2; }
+die() { say "$*"; exit 1; }
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+installed() {
+    [ "$(dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null)" = "ii " ]
+}
+
+install_packages() {
+    local missing=() package
+    for package in "$@"; do
+        installed "$package" || missing+=("$package")
+    done
+    [ ${#missing[@]} = 0 ] && return
+    say "installing ${missing[*]}"
+    as_root apt-get update -qq
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# ---- Unity -----------------------------------------------------------------------------------------------------
+
+# apt with sources of its own in folder $1, so that the machine's apt is neither changed nor asked for root. Its
+# sources are the machine's, as deb-src: Debian enables only binary packages by default.
+private_apt() {
+    local home=$1
+    shift
+    apt-get -qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$home/sources" \
+        -o Dir::State::Lists="$home/lists" -o Dir::Cache="$home/cache" "$@"
+}
+
+private_sources() {
+    local home=$1 file
+    mkdir -p "$home/sources" "$home/lists/partial" "$home/cache/archives/partial"
+    for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+        [ -f "$file" ] && sed -nE 's/^[[:space:]]*deb([[:space:]])/deb-src\1/p' "$file" \
+            > "$home/sources/$(basename "$file" .list).list"
+    done
+    for file in /etc/apt/sources.list.d/*.sources; do
+        [ -f "$file" ] && sed -E 's/^Types:.*/Types: deb-src/' "$file" > "$home/sources/$(basename "$file")"
+    done
+    return 0
+}
+
+# In Debian 12 Unity comes inside the source of cjson.
+unity_from_source() {
+    private_sources "$1"
+    private_apt "$1" update && (cd "$1" && private_apt "$1" source cjson) && unity=$(echo "$1"/cjson-*/tests/unity/src)
+}
+
+# In later releases it comes inside the package cmock.
+unity_from_package() {
+    (cd "$1" && apt-get -qq download cmock && dpkg-deb -x cmock_*.deb cmock) &&
+        unity=$1/cmock/usr/share/cmock/vendor/unity/src
+}
+
+fetch_unity() {
+    local home unity='' way
+    home=$(mktemp -d)
+    chmod 755 "$home" # apt downloads as a user of its own
+    for way in unity_from_source unity_from_package; do
+        "$way" "$home" >&2 && [ -f "$unity/unity.c" ] && break
+        unity=''
+    done
+    if [ -n "$unity" ]; then
+        mkdir -p "$cache"
+        rm -rf "$cache/unity.new"
+        cp -r "$unity" "$cache/unity.new"
+        # cjson has settings of its own put in here; ours come from CMake.
+        sed -i '/include.*examples\/unity_config.h/d' "$cache/unity.new/unity_internals.h"
+        mv "$cache/unity.new" "$cache/unity"
+    fi
+    rm -rf "$home"
+    [ -f "$cache/unity/unity.c" ] || die "found no Unity; set UNITY_DIR to the folder of its unity.c"
+}
+
+# ---- Python ----------------------------------------------------------------------------------------------------
+
+has_modules() {
+    [ -x build/venv/bin/python ] && build/venv/bin/python - "${modules[@]}" <<'PYTHON'
+import importlib.util, sys
+sys.exit(any(importlib.util.find_spec(name) is None for name in sys.argv[1:]))
+PYTHON
+}
+
+make_environment() {
+    say "installing ${modules[*]} into build/venv"
+    python3 -m venv build/venv
+    build/venv/bin/python -m pip install -q --disable-pip-version-check "${modules[@]}" >&2
+}
+
+# ---- all of it -------------------------------------------------------------------------------------------------
+
+if command -v apt-get >/dev/null; then
+    install_packages "${packages[@]}"
+    # Sanitisers and libFuzzer; the package's name has clang's version in it.
+    install_packages "libclang-rt-$(/usr/bin/clang -dumpversion | cut -d. -f1)-dev"
+else
+    for tool in cmake ninja cc clang valgrind pkg-config arm-none-eabi-gcc python3; do
+        command -v "$tool" >/dev/null || die "there is no apt-get here; please install $tool"
+    done
+fi
+
+if [ -n "${UNITY_DIR:-}" ]; then
+    [ -f "$UNITY_DIR/unity.c" ] || die "UNITY_DIR=$UNITY_DIR has no unity.c"
+elif [ ! -f "$cache/unity/unity.c" ]; then
+    say "fetching Unity into $cache/unity"
+    fetch_unity
+fi
+
+has_modules || make_environment

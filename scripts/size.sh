@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# What the core costs on a small device (Cortex-M4, -Os): code and constants, writable data, stack; and what it takes
+# from outside, there and on this machine. Fails when a limit is exceeded.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+text_limit_full=32768
+text_limit_response=14336
+stack_limit=2048
+
+flags=(-Os -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=c11 -ffreestanding -ffunction-sections
+       -ffp-contract=off -Wall -Wextra -Wconversion -Wsign-conversion -Werror -Icore/include -fcallgraph-info=su)
+out=build/size
+headers=(core/include/privatemail.h core/include/privatemail_public.h)
+failed=0
+
+fail() { echo "size: $*"; failed=1; }
+
+# Files of one list of core/sources.cmake.
+list() { sed -n "/^set($1\$/,/^)/p" core/sources.cmake | grep -oE '^ +[a-z0-9_]+\.c'; }
+
+# Prints the symbols that the objects take from outside, beyond the four of memory and the compiler's own helpers.
+foreign() {
+    local nm=$1 ld=$2
+    shift 2
+    "$ld" -r -o "$out/core.o" "$@"
+    "$nm" -u "$out/core.o" | awk '{ print $2 }' | grep -vxE \
+        'mem(cpy|move|set|cmp)|__aeabi_[a-z0-9_]+|__[a-z]+[sdt]i[234]|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail' || true
+}
+
+# build NAME RESPONSE GAUSSIAN TEXT_LIMIT
+build() {
+    local name=$1 response=$2 gaussian=$3 limit=$4 dir=$out/$1 sources source text data taken stack chain unknown
+    rm -rf "$dir"
+    mkdir -p "$dir"
+    sources=$(list PML_CORE_SOURCES)
+    [ "$gaussian" = 0 ] || sources+=" $(list PML_CORE_GAUSSIAN_SOURCES)"
+    [ "$response" = 0 ] || sources+=" $(list PML_CORE_RESPONSE_SOURCES)"
+    for source in $sources; do
+        arm-none-eabi-gcc "${flags[@]}" -DPML_WITH_RESPONSE="$response" -DPML_WITH_GAUSSIAN="$gaussian" \
+            -c "core/$source" -o "$dir/${source%.c}.o"
+    done
+
+    read -r text data < <(arm-none-eabi-size -A "$dir"/*.o | awk '
+        /^\.(text|rodata)/ { text += $2 }
+        /^\.(data|bss)/    { data += $2 }
+        END                { print text + 0, data + 0 }')
+    # An absolute relocation to a function that is not a call takes its address.
+    taken=$(arm-none-eabi-objdump -r "$dir"/*.o |
+        awk '$2 ~ /^R_ARM_(ABS32|MOV|THM_MOV)/ { sub(/^\.text\./, "", $3); print $3 }' | sort -u)
+    stack=$(python3 scripts/stack_depth.py "${headers[@]}" --taken $taken --graphs "$dir"/*.ci) ||
+        fail "$name: the stack has no bound"
+    chain=${stack#* } stack=${stack%% *}
+    printf '%-14s %6d %6s %5d %6d %5d  %s\n' "$name" "$text" "$limit" "$data" "${stack:-0}" "$stack_limit" "$chain"
+
+    [ "$limit" = - ] || [ "$text" -lt "$limit" ] || fail "$name: $text bytes of code, the limit is $limit"
+    [ "$data" = 0 ] || fail "$name: $data bytes of writable data"
+    [ "${stack:-0}" -lt "$stack_limit" ] || fail "$name: $stack bytes of stack, the limit is $stack_limit"
+    unknown=$(foreign arm-none-eabi-nm arm-none-eabi-ld "$dir"/*.o)
+    [ -z "$unknown" ] || fail "$name: takes from outside:" $unknown
+}
+
+printf '%-14s %6s %6s %5s %6s %5s  %s\n' build text limit data stack limit "deepest calls"
+build full 1 1 $text_limit_full
+build response-only 1 0 $text_limit_response
+build gaussian-only 0 1 -
+echo "text is .text + .rodata. Stack is without the caller's own callbacks (entropy, persist)."
+
+host=(build/release/CMakeFiles/privatemail_core.dir/core/*.o)
+if [ -e "${host[0]}" ]; then
+    unknown=$(foreign nm ld "${host[@]}")
+    [ -z "$unknown" ] || fail "build/release: takes from outside:" $unknown
+    data=$(size -A "${host[@]}" | awk '/^\.(data|bss)/ && !/^\.data\.rel\.ro/ { n += $2 } END { print n + 0 }')
+    [ "$data" = 0 ] || fail "build/release: $data bytes of writable data"
+else
+    fail "build/release is not built"
+fi
+
+exit $failed

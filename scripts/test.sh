@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Builds and tests everything: compilers, sanitisers, valgrind, reduced builds, installation, the independent
+# implementation, rooms, sizes, fuzzing. One line a step; the last line sums up steps and tests.
+#
+#   scripts/test.sh           less than ten minutes
+#   scripts/test.sh --long    long versions of the statistical tests (PML_TEST_LONG=1) and ten minutes a fuzz target
+#
+#   PRIVATEMAIL_FUZZ_SECONDS  seconds a fuzz target runs (60; with --long 600)
+#
+# What a step printed is in build/logs.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; }
+
+for argument in "$@"; do
+    case $argument in
+    --long)
+        export PML_TEST_LONG=1
+        : "${PRIVATEMAIL_FUZZ_SECONDS:=600}"
+        ;;
+    --help | -h) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+    esac
+done
+fuzz_seconds=${PRIVATEMAIL_FUZZ_SECONDS:-60}
+
+logs=build/logs
+mkdir -p "$logs"
+jobs=$(nproc)
+passed=0 failed=0
+
+# ---- the steps' frame ------------------------------------------------------------------------------------------
+
+# Sums up a log of ctest -V: the tests that Unity counted, and one for a program that is not Unity's or crashed.
+count_tests() {
+    awk '
+        /^[0-9]+: [0-9]+ Tests [0-9]+ Failures [0-9]+ Ignored/ {
+            n = $1; sub(":", "", n)
+            bad[n] = $4; good[n] = $2 - $4 - $6
+        }
+        /^ *[0-9]+\/[0-9]+ Test +#[0-9]+:/ {
+            n = $0; sub(/.*Test +#/, "", n); sub(/:.*/, "", n)
+            ok = / Passed /
+            passed += (n in good) ? good[n] : ok
+            failed += bad[n] > 0 ? bad[n] : !ok
+        }
+        END { print passed + 0, failed + 0 }' "$1"
+}
+
+# step NAME COMMAND...: runs it, prints one line, and the output when it failed.
+step() {
+    local name=$1 log=$logs/${1// /-}.log start=$SECONDS word good bad
+    shift
+    [ -t 2 ] && printf '%s ...\r' "$name" >&2
+    if "$@" >"$log" 2>&1; then
+        word=ok
+        passed=$((passed + 1))
+    else
+        word=FAILED
+        failed=$((failed + 1))
+    fi
+    read -r good bad < <(count_tests "$log")
+    passed=$((passed + good))
+    failed=$((failed + bad))
+    printf '%-22s %-6s %4d s%s\n' "$name" "$word" $((SECONDS - start)) \
+        "$([ $((good + bad)) -gt 0 ] && echo "   $((good + bad)) tests")"
+    [ "$word" = ok ] || sed 's/^/    /' "$log"
+}
+
+# ---- the steps -------------------------------------------------------------------------------------------------
+
+build() { cmake --preset "$1" && cmake --build --preset "$1"; }
+
+build_and_test() { build "$1" && ctest --preset "$1" -V -j "$jobs"; }
+
+python() {
+    local python=build/venv/bin/python
+    [ -x "$python" ] || python=python3
+    "$python" "$@"
+}
+
+# The programs of a build whose names begin with PREFIX, for xargs -0; it is an error when there are none.
+programs() { find "$1" -maxdepth 1 -type f -perm -u+x -name "$2*" -print0 | sort -z | grep -z .; }
+
+# Not through ctest: it would need its dashboard's configuration. Valgrind is slow, so tests are asked to be quick.
+valgrind_tests() {
+    build debug &&
+        programs build/debug/tests test_ |
+        env -u PML_TEST_LONG PML_TEST_QUICK=1 xargs -0 -r -n 1 -P "$jobs" \
+            valgrind -q --leak-check=full --error-exitcode=9
+}
+
+# Inputs found are kept in build/corpus, so that the next run starts where this one ended.
+fuzz_one() {
+    local name seeds
+    name=$(basename "$1")
+    seeds=tests/fuzz/seeds/$name
+    mkdir -p "build/corpus/$name"
+    "$1" -max_total_time="$fuzz_seconds" -timeout=20 -verbosity=0 -print_final_stats=1 \
+        -artifact_prefix="build/corpus/$name-" "build/corpus/$name" $([ -d "$seeds" ] && echo "$seeds")
+}
+export -f fuzz_one
+export fuzz_seconds
+
+fuzz_all() {
+    build fuzz &&
+        programs build/fuzz/tests fuzz_ | xargs -0 -r -n 1 -P "$jobs" bash -c 'fuzz_one "$0"'
+}
+
+step setup scripts/setup.sh
+step gcc build_and_test release
+step clang build_and_test clang
+step "response only" build_and_test response-only
+step "gaussian only" build_and_test gaussian-only
+step "address, undefined" build_and_test asan
+step memory build_and_test msan
+step valgrind valgrind_tests
+step install tests/install/install_test.sh build/release
+step "golden vectors" python tests/golden/make_vectors.py --check
+step reference python tests/golden/test_reference.py
+step mathematics python tests/check_math.py build/release/math_eval
+step rooms scripts/check-rooms.sh
+step size scripts/size.sh
+step fuzz fuzz_all
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Installs a build, moves the installed tree, and uses it from there through find_package and through pkg-config,
+# static and shared. Also checks that the shared library exports what the headers declare and nothing else.
+#   install_test.sh BUILD
+set -euo pipefail
+build=$(realpath "$1")
+here=$(dirname "$(realpath "$0")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Moved, since an installed package must not remember where it was installed.
+cmake --install "$build" --prefix "$work/first"
+prefix=$work/moved
+mv "$work/first" "$prefix"
+library=$(dirname "$(find "$prefix" -name libprivatemail.a)")
+
+echo "== find_package"
+cmake -S "$here" -B "$work/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
+cmake --build "$work/consumer"
+"$work/consumer/consumer_static"
+"$work/consumer/consumer_shared"
+
+echo "== pkg-config"
+export PKG_CONFIG_PATH=$library/pkgconfig
+cc "$here/consumer.c" -o "$work/shared" $(pkg-config --cflags --libs privatemail)
+LD_LIBRARY_PATH=$library "$work/shared"
+cc -static "$here/consumer.c" -o "$work/static" $(pkg-config --static --cflags --libs privatemail)
+"$work/static"
+
+echo "== exported symbols"
+cat "$prefix"/include/*.h |
+    sed -nE '/^PML_API/ { :join /;/! { N; b join }; s/\n/ /g; s/[^(]*\b(pml_[a-z0-9_]+) *\(.*/\1/p }' |
+    sort > "$work/declared"
+nm -D --defined-only "$library/libprivatemail.so" | awk '{ print $3 }' | sort > "$work/exported"
+diff "$work/declared" "$work/exported"
+wc -l < "$work/exported"

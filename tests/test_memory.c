@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Memory is exact: macro and function agree, one byte less fails, any alignment works, nothing outside is touched. */
+#include "client.h"
+#include "golden/vectors.h"
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void setUp(void)
+{
+}
+
+void tearDown(void)
+{
+}
+
+static size_t by_macro(const pml_pack *pack, int mechanism)
+{
+    const struct pack_view *v = pack_view(pack);
+    return PML_MEMORY_SIZE(v->d, v->K, v->G, v->m, v->k, mechanism);
+}
+
+static void each_client(void (*check)(struct fixture *))
+{
+    unsigned done = 0;
+    for (unsigned pack = 0; pack < GOLDEN_PACK_COUNT; pack++)
+        for (int mechanism = PML_RESPONSE; mechanism <= PML_GAUSSIAN; mechanism++) {
+            struct fixture f;
+            setup_fixture(&f, pack, mechanism, 1.0);
+            if (pml_client_size(&f.pack, &f.config) == 0)
+                continue;
+            check(&f);
+            done++;
+        }
+    TEST_ASSERT_TRUE(done >= 4);
+}
+
+static void macro_is_function(struct fixture *f)
+{
+    TEST_ASSERT_EQUAL(by_macro(&f->pack, f->config.mechanism), pml_client_size(&f->pack, &f->config));
+}
+
+static void test_macro_and_function_agree(void)
+{
+    each_client(macro_is_function);
+}
+
+static void test_macro_is_a_constant_expression(void)
+{
+    static uint8_t memory[PML_MEMORY_SIZE(512, 0, 100, 8, 0, PML_RESPONSE)];
+    TEST_ASSERT_TRUE(sizeof memory > 0);
+}
+
+static void one_byte_less_fails(struct fixture *f)
+{
+    size_t size = pml_client_size(&f->pack, &f->config);
+    uint8_t *memory = malloc(size);
+    memset(memory, 0xA5, size);
+    TEST_ASSERT_EQUAL(PML_ERROR_MEMORY, pml_client_init(&f->client, memory, size - 1, &f->pack, &f->config));
+    TEST_ASSERT_NULL(f->client);
+    for (size_t i = 0; i < size; i++)
+        TEST_ASSERT_EQUAL_HEX8(0xA5, memory[i]);
+    free(memory);
+}
+
+static void test_one_byte_less_fails_and_touches_nothing(void)
+{
+    each_client(one_byte_less_fails);
+}
+
+/* A whole life in exactly the memory asked for, at every alignment, between guards. */
+static void lives_at_any_alignment(struct fixture *f)
+{
+    size_t size = pml_client_size(&f->pack, &f->config);
+    float features[64];
+    uint8_t out[256], first[256];
+    size_t written, length = 0;
+    make_features(&f->pack, 7, features);
+    f->script.seed = (const uint8_t *)"thirty-two bytes of fixed seed!!";
+    for (size_t shift = 0; shift < 16; shift++) {
+        uint8_t *memory = malloc(size + 64);
+        memset(memory, 0xC3, size + 64);
+        uint8_t *place = memory + 16 + shift;
+        TEST_ASSERT_EQUAL(PML_OK, pml_client_init(&f->client, place, size, &f->pack, &f->config));
+        TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f->client, &f->budget));
+        TEST_ASSERT_EQUAL(PML_OK,
+                          pml_client_load(f->client, features, pack_view(&f->pack)->d, some_label(&f->pack)));
+        TEST_ASSERT_EQUAL(PML_OK, pml_client_release(f->client, out, sizeof out, &written));
+        if (shift == 0) {
+            memcpy(first, out, written);
+            length = written;
+        }
+        TEST_ASSERT_EQUAL(length, written);
+        TEST_ASSERT_EQUAL_HEX8_ARRAY(first, out, written);
+        for (size_t i = 0; i < 16 + shift; i++)
+            TEST_ASSERT_EQUAL_HEX8(0xC3, memory[i]);
+        for (size_t i = 16 + shift + size; i < size + 64; i++)
+            TEST_ASSERT_EQUAL_HEX8(0xC3, memory[i]);
+        free(memory);
+    }
+}
+
+static void test_a_client_lives_at_any_alignment_between_guards(void)
+{
+    each_client(lives_at_any_alignment);
+}
+
+/* The two figures, and the table of privatemail.h. */
+static void test_the_table_of_the_header(void)
+{
+    static const struct {
+        const char *mechanism;
+        unsigned d, K, G, m, k;
+        size_t bytes, limit;
+    } table[] = {
+        {"response", 512, 0, 100, 8, 0, PML_MEMORY_SIZE(512, 0, 100, 8, 0, PML_RESPONSE), 8192},
+        {"response", 64, 0, 10, 4, 0, PML_MEMORY_SIZE(64, 0, 10, 4, 0, PML_RESPONSE), 1024},
+        {"response", 512, 0, 1, 100, 0, PML_MEMORY_SIZE(512, 0, 1, 100, 0, PML_RESPONSE), 8192},
+        {"Gaussian", 512, 10, 100, 0, 2, PML_MEMORY_SIZE(512, 10, 100, 0, 2, PML_GAUSSIAN), 16384},
+        {"Gaussian", 512, 10, 1, 0, 2, PML_MEMORY_SIZE(512, 10, 1, 0, 2, PML_GAUSSIAN), 16384},
+    };
+    char *header = malloc(65536);
+    FILE *file = fopen(PML_TESTS_DIR "/../core/include/privatemail.h", "r");
+    TEST_ASSERT_NOT_NULL(file);
+    header[fread(header, 1, 65535, file)] = 0;
+    fclose(file);
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        const unsigned optional[3] = {table[i].K, table[i].m, table[i].k};
+        char text[3][12], line[80];
+        for (int j = 0; j < 3; j++)
+            optional[j] > 0 ? snprintf(text[j], sizeof text[j], "%u", optional[j]) : snprintf(text[j], sizeof text[j], "-");
+        snprintf(line, sizeof line, "%-10s %-5u %-4s %-5u %-4s %-4s %zu\n", table[i].mechanism, table[i].d, text[0],
+                 table[i].G, text[1], text[2], table[i].bytes);
+        printf("%s", line);
+        TEST_ASSERT_TRUE(table[i].bytes < table[i].limit);
+        TEST_ASSERT_NOT_NULL_MESSAGE(strstr(header, line), line);
+    }
+    free(header);
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_macro_and_function_agree);
+    RUN_TEST(test_macro_is_a_constant_expression);
+    RUN_TEST(test_one_byte_less_fails_and_touches_nothing);
+    RUN_TEST(test_a_client_lives_at_any_alignment_between_guards);
+    RUN_TEST(test_the_table_of_the_header);
+    return UNITY_END();
+}
