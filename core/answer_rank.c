@@ -25,15 +25,17 @@ static pml_match pick(uint64_t mask, const pml_match *yes, const pml_match *no)
     return m;
 }
 
-/* ⌊dot·r·r'/2^32⌋: cosine in 2^-30 */
+/* ⌊dot·r·r'/2^30⌋: cosine in 2^-30 */
 static int32_t cosine(const struct ranking *ranking, const int8_t *sketch, size_t length)
 {
     int32_t dot = 0;
     for (size_t i = 0; i < length; i++)
         dot += ranking->sketch[i] * sketch[i];
-    uint64_t product = (uint64_t)((int64_t)dot * pml_inverse_norm(sketch, length)) * ranking->inverse;
+    uint64_t score = (uint64_t)multiply_signed(dot, pml_inverse_norm(sketch, length));
+    uint64_t product = multiply((uint32_t)score, ranking->inverse) +
+                       (multiply((uint32_t)(score >> 32), ranking->inverse) << 32); /* modulo 2^64, |product| ≤ 2^60 */
     const uint64_t offset = (uint64_t)1 << 62;
-    return (int32_t)((int64_t)((product + offset) >> 32) - (int64_t)(offset >> 32));
+    return (int32_t)((int64_t)((product + offset) >> 30) - (int64_t)(offset >> 30));
 }
 
 /* a before b */

@@ -87,7 +87,8 @@ static inline void store_be32(uint8_t *p, uint32_t v)
 
 /* ---- masks: all ones or zero, computed without a branch on the secret ---- */
 
-/* Keeps the compiler from seeing that a mask is only 0 or ~0 and turning selection back into a branch. */
+/* Keeps the compiler from recognising a comparison, before the shift that makes the mask, or a choice, after it, and
+ * turning either into a branch. */
 static inline uint64_t hide(uint64_t v)
 {
 #if defined(__GNUC__)
@@ -101,7 +102,7 @@ static inline uint64_t hide(uint64_t v)
 
 static inline uint64_t mask_nonzero(uint64_t v)
 {
-    return hide(0 - ((v | (0 - v)) >> 63));
+    return hide(0 - (hide(v | (0 - v)) >> 63));
 }
 
 static inline uint64_t mask_equal(uint64_t a, uint64_t b)
@@ -112,12 +113,12 @@ static inline uint64_t mask_equal(uint64_t a, uint64_t b)
 /* a < b, for |a − b| < 2^63 */
 static inline uint64_t mask_less(int64_t a, int64_t b)
 {
-    return hide(0 - (((uint64_t)a - (uint64_t)b) >> 63));
+    return hide(0 - (hide((uint64_t)a - (uint64_t)b) >> 63));
 }
 
 static inline uint64_t mask_less_unsigned(uint64_t a, uint64_t b)
 {
-    return hide(0 - (((~a & b) | ((~a | b) & (a - b))) >> 63));
+    return hide(0 - (hide((~a & b) | ((~a | b) & (a - b))) >> 63));
 }
 
 static inline uint64_t select64(uint64_t mask, uint64_t yes, uint64_t no)

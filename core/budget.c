@@ -5,7 +5,7 @@
 #include "elementary.h"
 #include "sha256.h"
 
-enum { OWNER = 8, EPSILON_CAP = 24, EPSILON_SPENT = 28, MU2_CAP = 32, MU2_SPENT = 40, DELTA = 48, CHECKSUM = 56 };
+enum { OWNER = 8, MU2_CAP = 24, DELTA = 32, EPSILON_CAP = 40, EPSILON_SPENT = 44, MU2_SPENT = 48, CHECKSUM = 56 };
 
 static void seal(pml_budget *budget)
 {
@@ -81,7 +81,7 @@ int pml_budget_restore(pml_budget *budget, const uint8_t owner[16], const void *
     if (size != PML_BUDGET_SIZE)
         return PML_ERROR_BUDGET;
     memcpy(copy.bytes, bytes, PML_BUDGET_SIZE);
-    if (pml_budget_check(&copy) != PML_OK || memcmp(budget_owner(&copy), owner, 16) != 0)
+    if (pml_budget_check(&copy) != PML_OK || memcmp(copy.bytes + OWNER, owner, 16) != 0)
         return PML_ERROR_BUDGET;
     *budget = copy;
     return PML_OK;

@@ -23,6 +23,9 @@ int pml_pack_calibrate(const pml_pack *pack, const pml_certificate *certificate,
     if (!pack || !certificate || !calibration || (value_bytes != 1 && value_bytes != 2))
         return PML_ERROR_ARGUMENT;
     memset(calibration, 0, sizeof *calibration);
+    if (!(certificate->sensitivity >= 0x1p-8 && certificate->sensitivity < 0x1p20 && certificate->row_bound >= 0.0 &&
+          certificate->row_bound < 0x1p20))
+        return PML_ERROR_SENSITIVITY;
     if (!(epsilon >= PML_EPSILON_MIN && epsilon <= PML_EPSILON_MAX))
         return PML_ERROR_EPSILON;
     if (!(delta >= 0x1p-50 && delta < 1.0))

@@ -2,7 +2,6 @@
  * The client: memory, states, budget. In: the app's calls in any order. Out: what the order allows. All that is done to
  * data is in pipeline.c. */
 #include "client.h"
-#include "budget.h"
 #include "stages.h"
 
 /* ---- memory ---- */
@@ -110,24 +109,36 @@ int pml_client_init(pml_client **out, void *memory, size_t size, const pml_pack 
 
 /* ---- states ---- */
 
+/* Lets the app store `changed`, then makes it the budget. */
+static int store(const pml_client *client, const pml_budget *changed, pml_budget *budget)
+{
+    if (client->config.persist(client->config.persist_context, changed->bytes, PML_BUDGET_SIZE) != 0)
+        return PML_ERROR_PERSIST;
+    *budget = *changed;
+    return PML_OK;
+}
+
 int pml_client_arm(pml_client *client, pml_budget *budget)
 {
     pml_budget charged;
     if (!client || !budget)
         return PML_ERROR_ARGUMENT;
-    if (client->state == CLIENT_ARMED || client->state == CLIENT_LOADED)
+    enum client_state before = client->state;
+    if (before != CLIENT_IDLE && before != CLIENT_SPENT && before != CLIENT_FAILED)
         return PML_ERROR_STATE;
     int status = pml_budget_charge(budget, client->config.mechanism, client->price, &charged);
+    if (status != PML_OK)
+        return status;
+    client->state = CLIENT_BUSY;
+    status = pml_pipeline_draw(client);
     if (status == PML_OK)
-        status = pml_pipeline_draw(client);
-    if (status == PML_OK && client->config.persist(client->config.persist_context, charged.bytes, PML_BUDGET_SIZE) != 0)
-        status = PML_ERROR_PERSIST;
+        status = store(client, &charged, budget);
     if (status != PML_OK) {
         pml_pipeline_wipe_noise(client);
+        client->state = before;
         return status;
     }
-    *budget = charged;
-    memcpy(client->charged_owner, budget_owner(budget), sizeof client->charged_owner);
+    memcpy(client->charged, budget->bytes, sizeof client->charged);
     client->state = CLIENT_ARMED;
     return PML_OK;
 }
@@ -137,32 +148,32 @@ int pml_client_disarm(pml_client *client, pml_budget *budget)
     pml_budget refunded;
     if (!client || !budget)
         return PML_ERROR_ARGUMENT;
-    if (client->state == CLIENT_IDLE || client->state == CLIENT_SPENT)
+    if (client->state != CLIENT_ARMED && client->state != CLIENT_LOADED && client->state != CLIENT_FAILED)
         return PML_ERROR_STATE;
     int status = pml_budget_refund(budget, client->config.mechanism, client->price, &refunded);
     if (status != PML_OK)
         return status;
-    if (memcmp(client->charged_owner, budget_owner(budget), sizeof client->charged_owner) != 0)
+    if (memcmp(client->charged, budget->bytes, sizeof client->charged) != 0)
         return PML_ERROR_BUDGET;
     pml_pipeline_wipe_noise(client); /* before the refund is stored: paid and unusable is safe, the reverse is not */
     pml_pipeline_wipe_query(client);
-    client->state = CLIENT_FAILED;
-    if (client->config.persist(client->config.persist_context, refunded.bytes, PML_BUDGET_SIZE) != 0)
-        return PML_ERROR_PERSIST;
-    *budget = refunded;
-    client->state = CLIENT_IDLE;
-    return PML_OK;
+    client->state = CLIENT_BUSY;
+    status = store(client, &refunded, budget);
+    client->state = CLIENT_IDLE; /* also when storing failed: it may have happened all the same, and once is enough */
+    return status;
 }
 
 int pml_client_load(pml_client *client, const float *features, size_t count, int32_t label)
 {
-    if (!client || !features)
+    if (!client)
         return PML_ERROR_ARGUMENT;
     if (client->state != CLIENT_ARMED && client->state != CLIENT_LOADED)
         return PML_ERROR_STATE;
     pml_pipeline_wipe_query(client);
     client->state = CLIENT_ARMED;
-    int status = count == pack_view(client->pack)->d ? pml_pipeline_load(client, features, label) : PML_ERROR_DIMENSION;
+    int status = PML_ERROR_ARGUMENT;
+    if (features)
+        status = count == pack_view(client->pack)->d ? pml_pipeline_load(client, features, label) : PML_ERROR_DIMENSION;
     if (status == PML_OK)
         client->state = CLIENT_LOADED;
     else
@@ -212,8 +223,10 @@ static void close_answer(pml_client *client)
 
 void pml_client_wipe(pml_client *client)
 {
-    if (!client)
+    if (!client || client->state == CLIENT_BUSY)
         return;
+    if (client->answer.open)
+        pml_wipe(client->ranking.matches, client->ranking.capacity * sizeof(pml_match));
     pml_pipeline_wipe_noise(client);
     pml_pipeline_wipe_query(client);
     pml_wipe(client->row, pack_view(client->pack)->d);

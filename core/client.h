@@ -3,11 +3,13 @@
 #define PML_CLIENT_H
 
 #include "answer.h"
+#include "budget.h"
 #include "kernels.h"
 #include "pack.h"
 #include "random.h"
 
-enum client_state { CLIENT_IDLE, CLIENT_ARMED, CLIENT_LOADED, CLIENT_SPENT, CLIENT_FAILED };
+/* BUSY only while a callback runs: it cannot call back into its own client. */
+enum client_state { CLIENT_IDLE, CLIENT_ARMED, CLIENT_LOADED, CLIENT_SPENT, CLIENT_FAILED, CLIENT_BUSY };
 
 /* Everything a client is. The arrays follow it in the caller's memory. Public: what depends on pack and configuration
  * only. Secret: wiped as soon as it is used. */
@@ -23,7 +25,7 @@ struct pml_client {
     int64_t *label_rows; /* Gaussian: G·k */
     int64_t *centres;    /* Gaussian: G·k, on the grid */
     size_t body_size;
-    uint8_t charged_owner[16]; /* of the budget that paid */
+    uint8_t charged[PML_BUDGET_IDENTITY]; /* owner and caps of the budget that paid */
 
     /* secret: noise, from arm to the first release */
     pml_random random;

@@ -16,15 +16,15 @@ uint32_t pml_sqrt_floor(uint64_t v)
 uint32_t pml_inverse_sqrt(uint32_t norm2)
 {
     uint32_t root = 0;
-    for (int bit = 31; bit >= 0; bit--) {
-        uint64_t trial = (uint64_t)root | (uint64_t)1 << bit;
-        uint64_t square = trial * trial;
-        uint64_t low = (square & 0xFFFFFFFFu) * norm2; /* square·norm2 in two words: carry·2^32 + low mod 2^32 */
-        uint64_t carry = (square >> 32) * norm2 + (low >> 32);
-        uint64_t limit = (uint64_t)1 << 30; /* 2^62 / 2^32 */
+    for (int bit = 30; bit >= 0; bit--) {
+        uint32_t trial = root | (uint32_t)1 << bit;
+        uint64_t square = multiply(trial, trial);
+        uint64_t low = multiply((uint32_t)square, norm2); /* square·norm2 = carry·2^32 + low mod 2^32 */
+        uint64_t carry = multiply((uint32_t)(square >> 32), norm2) + (low >> 32);
+        uint64_t limit = (uint64_t)1 << 28; /* 2^60 / 2^32 */
         uint64_t below = mask_less((int64_t)carry, (int64_t)limit);
-        uint64_t equal = mask_equal(carry, limit) & mask_equal(low & 0xFFFFFFFFu, 0);
-        root |= (uint32_t)((below | equal) & ((uint64_t)1 << bit));
+        uint64_t equal = mask_equal(carry, limit) & mask_equal((uint32_t)low, 0);
+        root |= (uint32_t)(below | equal) & (uint32_t)1 << bit;
     }
     return root & (uint32_t)mask_nonzero(norm2);
 }
@@ -32,6 +32,8 @@ uint32_t pml_inverse_sqrt(uint32_t norm2)
 uint32_t pml_inverse_norm(const int8_t *row, size_t count)
 {
     uint32_t norm2 = 0;
+    if (!row || count > PML_FEATURES_MAX)
+        return 0;
     for (size_t i = 0; i < count; i++)
         norm2 += (uint32_t)(row[i] * row[i]);
     return pml_inverse_sqrt(norm2);
@@ -39,13 +41,15 @@ uint32_t pml_inverse_norm(const int8_t *row, size_t count)
 
 uint32_t pml_scale_127(uint64_t value, uint64_t max)
 {
-    /* result ≥ t  ⇔  127·value/max + ½ ≥ t  ⇔  (2t − 1)·max ≤ 254·value */
-    uint64_t target = value * 254;
+    /* result ≥ t  ⇔  127·value/max + ½ ≥ t  ⇔  (2t − 1)·max ≤ 254·value; `product` is (2·result − 1)·max */
+    const uint64_t target = (value << 8) - (value << 1);
+    uint64_t product = 0 - max;
     uint32_t result = 0;
     for (int bit = 6; bit >= 0; bit--) {
-        uint32_t trial = result | 1u << bit;
-        uint64_t product = (2 * (uint64_t)trial - 1) * max;
-        result |= (1u << bit) & ~(uint32_t)mask_less((int64_t)target, (int64_t)product);
+        uint64_t trial = product + (max << (bit + 1));
+        uint64_t fits = ~mask_less((int64_t)target, (int64_t)trial);
+        product = select64(fits, trial, product);
+        result |= (uint32_t)fits & 1u << bit;
     }
     return result;
 }

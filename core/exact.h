@@ -8,11 +8,31 @@
 /* ⌊√v⌋ */
 uint32_t pml_sqrt_floor(uint64_t v);
 
-/* max { r : r²·norm2 ≤ 2^62 } for 1 ≤ norm2 ≤ 2^26; 0 for 0. No branch on norm2 (SPEC 5.2). */
+/* max { r : r²·norm2 ≤ 2^60 } for 1 ≤ norm2 ≤ 2^26; 0 for 0. No branch on norm2 (SPEC 5.2). */
 uint32_t pml_inverse_sqrt(uint32_t norm2);
 
 /* ⌊127·value/max + ½⌋ for 0 ≤ value ≤ max ≠ 0, max < 2^55. No branch, no division: 7 trial steps. */
 uint32_t pml_scale_127(uint64_t value, uint64_t max);
+
+/* a·b without a branch. ARMv6-M and ARMv8-M baseline have no wide multiplication, and the compiler's helper for it
+ * branches on the operands; ARMv7-M's (Cortex-M3) ends early. There, four products of 16-bit halves. */
+static inline uint64_t multiply(uint32_t a, uint32_t b)
+{
+#if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(__ARM_ARCH_7M__)
+    uint32_t a1 = a >> 16, a0 = a & 0xFFFF, b1 = b >> 16, b0 = b & 0xFFFF;
+    uint64_t middle = (uint64_t)(a1 * b0) + a0 * b1;
+    return ((uint64_t)(a1 * b1) << 32) + (middle << 16) + a0 * b0;
+#else
+    return (uint64_t)a * b;
+#endif
+}
+
+/* The same for a signed a: in two's complement a negative one is 2^32 too large. */
+static inline int64_t multiply_signed(int32_t a, uint32_t b)
+{
+    uint32_t negative = 0 - ((uint32_t)a >> 31);
+    return (int64_t)(multiply((uint32_t)a, b) - ((uint64_t)(b & negative) << 32));
+}
 
 /* ⌊a/b⌋ and ⌈a/b⌉ for b > 0 */
 static inline int64_t divide_floor(int64_t a, int64_t b)

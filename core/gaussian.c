@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Mechanism: exact Gaussian (SPEC 5.12; PRIVACY.md, theorems 4 and 5). In: random words before the query, then the
+ * Mechanism: exact Gaussian (SPEC 5.12; PRIVACY.md, theorems 5 and 6). In: random words before the query, then the
  * secret row and slot. Out: G·k integers. Deviates are Karney's (2016): normal to the last digit, rounded once,
  * from integers and random bits only. From the finished row on, no branch or address depends on a secret. */
 #include "stages.h"
 
-#define LIMBS 4
-#define WHOLE_MAX 16u /* P(|N| ≥ 16) < 2^-189 */
+#define LIMBS 20
+#define WHOLE_MAX 32u /* P(|N| ≥ 32) < 2^-743 */
 
 /* A uniform number in [0,1) whose digits are drawn when a comparison first asks for them. */
 struct uniform {
@@ -27,7 +27,7 @@ static bool less(pml_random *random, struct uniform *a, struct uniform *b)
         if (x != y)
             return x < y;
     }
-    return false; /* 2^-128: counted in δ */
+    return false; /* 2^-640: counted in δ */
 }
 
 /* true with probability e^(-1/2): the length of the descent ½ > u > v > … is even */

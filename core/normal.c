@@ -103,8 +103,10 @@ double pml_gaussian_curve(double mu, double share)
 {
     if (!in_range(mu, 0.0, 64.0) || !in_range(share, 0.0, 1.0))
         return pml_not_a_number();
-    if (share <= 1e-290)
+    if (share == 0.0)
         return 0.0;
+    if (share < TINY)
+        share = TINY;
     double low = -37.0, high = 37.0;
     for (int i = 0; i < 100; i++) {
         double middle = 0.5 * (low + high);

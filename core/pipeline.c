@@ -108,30 +108,30 @@ int pml_pipeline_draw(pml_client *client)
 
 /* ---- load: from features to the place of the query ---- */
 
-/* Quantised row and slot; with `substitute`, what is invalid becomes a public default: the first unit vector, slot 0. */
-static int read_query(pml_client *client, const float *features, int32_t label, uint32_t *slot, bool *replaced)
+/* Quantised row and slot. What is invalid became a public default: the first unit vector, slot 0. Without `substitute`
+ * that is an error; with it, nobody can see it. */
+static int read_query(pml_client *client, const float *features, int32_t label, uint32_t *slot, uint64_t *valid)
 {
     const struct pack_view *pack = pack_view(client->pack);
-    uint64_t known;
-    int status = pml_quantise(features, pack->d, client->row);
+    uint64_t known, finite = pml_quantise_row(features, pack->d, client->row);
     *slot = pml_slots_find(pack, label, &known);
-    if (status == PML_OK && known == 0)
-        status = PML_ERROR_LABEL;
-    *replaced = status != PML_OK && client->config.substitute;
-    if (*replaced && status == PML_ERROR_FEATURES)
-        client->row[0] = 127;
-    return *replaced ? PML_OK : status;
+    *valid = finite & known;
+    if (client->config.substitute || *valid != 0)
+        return PML_OK;
+    return finite == 0 ? PML_ERROR_FEATURES : PML_ERROR_LABEL;
 }
 
 #if PML_WITH_GAUSSIAN
 static void load_gaussian(pml_client *client, const struct pack_view *pack, const struct pml_kernels *kernels)
 {
-    int64_t *scores = client->scratch;
+    uint64_t *keys = (uint64_t *)client->scratch;
     uint32_t *indices = (uint32_t *)(void *)(client->scratch + pack->K), *weights = indices + pack->K;
     uint32_t inverse = pml_inverse_norm(client->row, pack->d);
-    pml_neighbours_find(pack, kernels, client->row, scores, indices);
-    for (size_t j = 0; j < pack->K; j++)
-        weights[j] = pml_weights_of(scores[j], inverse, pack->lambda, client->certificate.floor_weight);
+    pml_neighbours_find(pack, kernels, client->row, keys);
+    for (size_t j = 0; j < pack->K; j++) {
+        indices[j] = neighbour_index(keys[j]);
+        weights[j] = pml_weights_of(neighbour_score(keys[j]), inverse, pack->lambda, client->certificate.floor_weight);
+    }
     pml_update_row(pack, client->slot, client->label_rows + (size_t)client->slot * pack->k, indices, weights,
                    client->calibration.grid, client->update);
     pml_wipe(client->scratch, sizeof *client->scratch * 2 * pack->K);
@@ -141,8 +141,8 @@ static void load_gaussian(pml_client *client, const struct pack_view *pack, cons
 int pml_pipeline_load(pml_client *client, const float *features, int32_t label)
 {
     const struct pack_view *pack = pack_view(client->pack);
-    bool replaced;
-    int status = read_query(client, features, label, &client->slot, &replaced);
+    uint64_t valid;
+    int status = read_query(client, features, label, &client->slot, &valid);
     if (status == PML_OK) {
 #if PML_WITH_RESPONSE
         if (!is_gaussian(client))
@@ -182,13 +182,13 @@ int pml_pipeline_rank(pml_client *client, const float *features, int32_t label)
 {
     const struct pack_view *pack = pack_view(client->pack);
     struct ranking *ranking = &client->ranking;
-    bool replaced;
-    int status = read_query(client, features, label, &ranking->slot, &replaced);
+    uint64_t valid;
+    int status = read_query(client, features, label, &ranking->slot, &valid);
     if (status == PML_OK)
         status = pml_sketch(client->pack, client->row, ranking->sketch);
     if (status == PML_OK) {
         ranking->inverse = pml_inverse_norm(ranking->sketch, pack->L);
-        ranking->none = replaced ? ~(uint64_t)0 : 0;
+        ranking->none = ~valid;
         pml_rank_start(ranking);
     }
     pml_wipe(client->row, pack->d);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Stage: the nearest prototype (SPEC 5.4). In: a secret row and slot. Out: a secret index. Reads every prototype once,
  * in order, and keeps the best by masks: time and addresses depend on the pack only. */
+#include "exact.h"
 #include "stages.h"
 
 uint32_t pml_prototypes_nearest(const struct pack_view *pack, const struct pml_kernels *kernels, const int8_t *row,
@@ -16,7 +17,7 @@ uint32_t pml_prototypes_nearest(const struct pack_view *pack, const struct pml_k
         size_t count = end - at < PML_KERNEL_ROWS ? end - at : PML_KERNEL_ROWS;
         kernels->dots_s8(row, rows + at * pack->d, pack->d, count, dots);
         for (size_t i = 0; i < count; i++) {
-            int64_t score = (int64_t)dots[i] * pack_u32(norms, at + i);
+            int64_t score = multiply_signed(dots[i], pack_u32(norms, at + i));
             uint64_t better = mask_less(best, score) & mask_equal(current, slot);
             best = (int64_t)select64(better, (uint64_t)score, (uint64_t)best);
             nearest = select32(better, index, nearest);

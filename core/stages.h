@@ -15,7 +15,11 @@
 #include "pack.h"
 #include "random.h"
 
-/* slots.c: slot of a (secret) label; *known is a mask. */
+/* quantise.c: (secret) int8 values of (secret) features. The result is a mask: valid, or replaced by the public default,
+ * the first unit vector. */
+uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out);
+
+/* slots.c: slot of a (secret) label; *known is a mask, and the slot is 0 where it is not set. */
 uint32_t pml_slots_find(const struct pack_view *pack, int32_t label, uint64_t *known);
 
 /* prototypes.c: index of the prototype of (secret) `slot` nearest to a (secret) row, among those of slots first to
@@ -23,9 +27,19 @@ uint32_t pml_slots_find(const struct pack_view *pack, int32_t label, uint64_t *k
 uint32_t pml_prototypes_nearest(const struct pack_view *pack, const struct pml_kernels *kernels, const int8_t *row,
                                 uint32_t slot, uint32_t first, uint32_t last);
 
-/* neighbours.c: the K nearest anchors, best first. `scores` and `indices` have room for K. */
+/* neighbours.c: the K nearest anchors, best first, as keys that hold score and index. */
 void pml_neighbours_find(const struct pack_view *pack, const struct pml_kernels *kernels, const int8_t *row,
-                         int64_t *scores, uint32_t *indices);
+                         uint64_t *keys);
+
+static inline int64_t neighbour_score(uint64_t key)
+{
+    return (int64_t)(key >> 20) - ((int64_t)1 << 43);
+}
+
+static inline uint32_t neighbour_index(uint64_t key)
+{
+    return 0xFFFFF ^ (uint32_t)(key & 0xFFFFF);
+}
 
 /* weights.c (SPEC 5.5). `score` is ⟨q,a⟩·r_a, `inverse` is r_q. */
 uint32_t pml_weights_floor(uint32_t lambda);

@@ -3,33 +3,38 @@
 
 const char *pml_status_text(int status)
 {
-    static const char *const text[] = {
-        "success",
-        "an argument is null or out of range",
-        "the client's memory is too small: ask pml_client_size",
-        "the output buffer is too small",
-        "the call does not fit the client's state: the order is arm, load, release",
-        "epsilon is not a number, out of range, or needs more noise than fits",
-        "delta must be 0 for response and between 2^-50 and 1 for the Gaussian",
-        "the mechanism is unknown or left out of this build",
-        "the vector has another number of features than the pack",
-        "a feature is not finite, or all are zero",
-        "the pack knows no such class",
-        "a field of the pack is out of range or contradicts another",
-        "not a pack, or of a version this library does not read",
-        "the pack is truncated or longer than it says",
-        "the pack is damaged: its hash does not fit",
-        "the id is another pack's",
-        "the pack lacks a section that this needs",
-        "the pack's codes give a sensitivity of zero or too large",
-        "the entropy source failed",
-        "storing the budget failed: nothing was charged",
-        "the budget is damaged or another owner's",
-        "the budget cannot pay for one more release",
-        "the bytes are not a release of this pack",
-        "the bytes are not a sound answer",
-    };
-    return status <= 0 && status >= PML_ERROR_ANSWER ? text[-status] : "unknown status";
+    /* one string, in the order of the numbers: no table of pointers */
+    static const char text[] = "success\0"
+                               "a null pointer, or an argument out of range\0"
+                               "memory too small: ask pml_client_size\0"
+                               "output buffer too small\0"
+                               "wrong order of calls: arm, load, release\0"
+                               "epsilon out of range, or too small to fit\0"
+                               "delta: 0 for response, else 2^-50 to 1\0"
+                               "mechanism unknown or left out of this build\0"
+                               "wrong number of features\0"
+                               "features not finite, or all zero\0"
+                               "the pack has no such class\0"
+                               "the pack contradicts itself\0"
+                               "not a pack of a version known here\0"
+                               "the pack is truncated or too long\0"
+                               "the pack is damaged: wrong hash\0"
+                               "the id is another pack's\0"
+                               "the pack lacks a section this needs\0"
+                               "the pack's codes give no usable sensitivity\0"
+                               "the entropy source failed\0"
+                               "the budget could not be stored\0"
+                               "the budget is damaged or another's\0"
+                               "the budget is spent\0"
+                               "not a release of this pack\0"
+                               "not a sound answer";
+    const char *found = text;
+    if (status > 0 || status < PML_ERROR_ANSWER)
+        return "unknown status";
+    while (status++ < 0)
+        while (*found++ != 0)
+            ;
+    return found;
 }
 
 #define TEXT_OF(x) #x

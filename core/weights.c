@@ -14,9 +14,9 @@ uint32_t pml_weights_floor(uint32_t lambda)
 
 uint32_t pml_weights_of(int64_t score, uint32_t inverse, uint32_t lambda, uint32_t floor)
 {
-    int64_t cosine = score * (int64_t)inverse; /* in 2^-62; |score| ≤ 2^31·|q|, inverse ≤ 2^31/|q| */
-    uint64_t gap = ((uint64_t)1 << 62) - (uint64_t)cosine;
-    double weight = pml_exp(-((double)gap * 0x1p-62 * (lambda / 65536.0))) * ONE + 0.5;
+    int64_t cosine = score * (int64_t)inverse; /* in 2^-60; |score| ≤ 2^30·|q|, inverse ≤ 2^30/|q| */
+    uint64_t gap = ((uint64_t)1 << 60) - (uint64_t)cosine;
+    double weight = pml_exp(-((double)gap * 0x1p-60 * (lambda / 65536.0))) * ONE + 0.5;
     uint32_t rounded = (uint32_t)weight;
     if (rounded < floor)
         return floor;

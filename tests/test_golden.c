@@ -187,17 +187,18 @@ static void test_neighbours_weights_update(void)
         const struct pack_view *v = pack_view(&pack);
         float *x = floats_of(g->bits, g->d);
         int8_t *q = malloc(g->d);
-        int64_t scores[PML_NEIGHBOURS_MAX];
+        uint64_t keys[PML_NEIGHBOURS_MAX];
         uint32_t indices[PML_NEIGHBOURS_MAX], weights[PML_NEIGHBOURS_MAX], slot;
         int32_t row[PML_DIMENSIONS_MAX];
         int64_t *labels = malloc((size_t)v->G * v->k * sizeof *labels);
         TEST_ASSERT_EQUAL(PML_OK, pml_quantise(x, g->d, q));
         TEST_ASSERT_EQUAL(PML_OK, pml_pack_slot(&pack, g->label, &slot));
         TEST_ASSERT_EQUAL(g->neighbours, v->K);
-        pml_neighbours_find(v, &pml_kernels_portable, q, scores, indices);
+        pml_neighbours_find(v, &pml_kernels_portable, q, keys);
         for (size_t j = 0; j < g->neighbours; j++) {
+            indices[j] = neighbour_index(keys[j]);
             TEST_ASSERT_EQUAL_UINT32(g->anchors[j], indices[j]);
-            weights[j] = pml_weights_of(scores[j], pml_inverse_norm(q, g->d), v->lambda, pml_weights_floor(v->lambda));
+            weights[j] = pml_weights_of(neighbour_score(keys[j]), pml_inverse_norm(q, g->d), v->lambda, pml_weights_floor(v->lambda));
             TEST_ASSERT_EQUAL_UINT32(g->weights[j], weights[j]);
         }
         pml_label_rows(v, pml_weights_label, labels);

@@ -22,7 +22,9 @@
  *
  * Threads: one client (and one budget) belongs to one thread at a time; any number of clients may share one pack.
  * Memory: no call allocates. Every buffer is the caller's, of any alignment unless its type says otherwise.
- * Errors: every call answers 0 (PML_OK) or a negative pml_status; output is zeroed on error; nothing is spent.
+ * Errors: every call answers 0 (PML_OK) or a negative pml_status. On error, what it would have written is zeroed and
+ * nothing is spent (a release that failed after arm: refunded by disarm).
+ * Callbacks must not call back into the client or the budget they are called for.
  */
 #ifndef PRIVATEMAIL_H
 #define PRIVATEMAIL_H
@@ -102,7 +104,7 @@ PML_API const char *pml_version(void);
 
 /* ---- pack: what device and server both know -------------------------------------------------------------------- */
 
-/* A view of a pack's bytes, which must outlive it; nothing is copied. Opaque; size and alignment are public so that
+/* A view of a pack's bytes, which must outlive it and must not change; nothing is copied. Opaque; size and alignment are public so that
  * it can be a local or static variable. */
 typedef struct pml_pack {
     uint64_t opaque[20];
@@ -125,7 +127,7 @@ typedef struct pml_budget {
 } pml_budget;
 
 /* `owner`: 16 bytes that name the person (for example a hash of an account), so that a budget is not mistaken for
- * another's. epsilon_response: 0 to 4095. epsilon_gaussian: 0 (then delta is 0) or PML_EPSILON_MIN to 256. */
+ * another's; one budget an owner. epsilon_response: 0 to 4095. epsilon_gaussian: 0 (then delta is 0) or PML_EPSILON_MIN to 256. */
 PML_API PML_CHECKED int pml_budget_create(pml_budget *budget, const uint8_t owner[16], double epsilon_response,
                                           double epsilon_gaussian, double delta);
 
@@ -183,16 +185,16 @@ typedef struct pml_client pml_client;
 /* Memory of a client, in bytes, at any alignment. One byte less is refused.
  *
  *     mechanism  d     K    G     m    k    bytes
- *     response   512   -    100   8    -    1416
- *     response   64    -    10    4    -    792
- *     response   512   -    1     100  -    1224
- *     Gaussian   512   10   100   -    2    5376
- *     Gaussian   512   10   1     -    2    1416
+ *     response   512   -    100   8    -    1440
+ *     response   64    -    10    4    -    816
+ *     response   512   -    1     100  -    1248
+ *     Gaussian   512   10   100   -    2    5400
+ *     Gaussian   512   10   1     -    2    1440
  *
  * (printed by tests/test_memory). The pack is never copied. Use the macro for static storage, the function otherwise:
  * they agree. */
 #define PML_ROUND8(x) (((size_t)(x) + 7u) & ~(size_t)7u)
-#define PML_MEMORY_FIXED 704u
+#define PML_MEMORY_FIXED 728u
 #define PML_MEMORY_SIZE(d, K, G, m, k, mechanism)                                                                      \
     (PML_MEMORY_FIXED + PML_ROUND8(d) + 0u * (size_t)(m) +                                                             \
      ((mechanism) == PML_GAUSSIAN ? (size_t)16 * (G) * (k) + PML_ROUND8((size_t)4 * (G) * (k)) + (size_t)16 * (K)      \
@@ -202,14 +204,15 @@ typedef struct pml_client pml_client;
 PML_API size_t pml_client_size(const pml_pack *pack, const pml_config *config);
 
 /* Lays the client out in `memory` and does all that depends on pack and configuration only: certificate, calibration,
- * public centres. `memory`, `pack` and what the configuration points to must outlive the client. */
+ * public centres. `memory`, `pack` and what the configuration points to must outlive the client;
+ * it must not be moved or copied. */
 PML_API PML_CHECKED int pml_client_init(pml_client **client, void *memory, size_t size, const pml_pack *pack,
                                         const pml_config *config);
 
 /* States and calls. A call in a state not listed answers PML_ERROR_STATE and changes nothing.
  *
  *     IDLE ──arm──► ARMED ──load──► LOADED ──release──► SPENT ──arm──► …
- *     disarm  from ARMED, LOADED, FAILED: wipes, refunds, → IDLE
+ *     disarm  from ARMED, LOADED, FAILED: wipes, refunds, → IDLE, also when storing the refund fails (price lost)
  *     load    from ARMED or LOADED (overwrites). When it fails → ARMED, and nothing of x is kept.
  *     release from ARMED or LOADED: wipes the noise, whatever happens. Success → SPENT. Failure → FAILED: no byte has
  *             left, so disarm may still refund, but nothing else can be done but arming anew.
@@ -292,7 +295,7 @@ PML_API PML_CHECKED int pml_release_rows(const pml_pack *pack, const void *relea
 PML_API double pml_curve(double epsilon, double share);
 
 /* The ε that reaches the chance `probability` at `share` (both strictly between 0 and 1, probability ≥ share), rounded
- * up; NaN otherwise. */
+ * up; NaN otherwise, and for a share below 1e-100. */
 PML_API double pml_curve_epsilon(double share, double probability);
 
 #ifdef __cplusplus

@@ -60,7 +60,7 @@ PML_API PML_CHECKED int pml_pack_slot(const pml_pack *pack, int32_t label, uint3
 /* SPEC 5.1: count numbers to int8; PML_ERROR_FEATURES when one is not finite or all are zero. */
 PML_API PML_CHECKED int pml_quantise(const float *features, size_t count, int8_t *out);
 
-/* SPEC 5.2: 0 for a zero row. */
+/* SPEC 5.2: 0 for a zero row, and for more than PML_FEATURES_MAX values. */
 PML_API uint32_t pml_inverse_norm(const int8_t *row, size_t count);
 
 /* SPEC 5.13: quantised features (d values) to the pack's sketch (L bytes). */
@@ -99,7 +99,7 @@ PML_API int32_t pml_release_value(const pml_release_view *view, size_t index);
  * the Gaussian is absent from builds without it, pml_response_keep from builds without response. */
 
 /* Gaussian mechanism with shift/σ = μ: an upper bound of its δ at ε; an upper bound of its ε at δ (infinite when there
- * is none up to 1024); the σ/Δ that (ε, δ) needs; the largest μ that (ε, δ) allows, rounded down. */
+ * is none up to 256); the σ/Δ that (ε, δ) needs; the largest μ that (ε, δ) allows, rounded down. */
 PML_API double pml_gaussian_delta(double mu, double epsilon);
 PML_API double pml_gaussian_epsilon(double mu, double delta);
 PML_API double pml_gaussian_ratio(double epsilon, double delta);

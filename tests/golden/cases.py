@@ -6,7 +6,6 @@ from reference import (SLOT_CLASS, SLOT_GROUP, SLOT_ONE, Pack, bits_from_floats,
 
 SIGMA = {"one": 65536, "1.2": 45511, "1.5": 29127, "6": 1820, "0.25": 1048576}   # round(65536 / sigma^2)
 
-AGAIN_SEED = "again 6"            # within 60 deviates k reaches 16 and the deviate starts anew
 REJECT_SEED = "reject 2040"       # a word of below(65175) is rejected
 DRAWS = [                         # response draws: (name of the seed, m, G, epsilon)
     ("draw 0", 2, 1, 1.0), ("draw 1", 2, 40, 0.5), ("draw 2", 3, 7, 2.0), ("draw 3", 16, 10, 4.0),

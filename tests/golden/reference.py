@@ -17,7 +17,7 @@ getcontext().prec = 120
 
 RESPONSE, GAUSSIAN = 1, 2
 ONE = 65536
-UNIT = 1 << 62                    # a cosine of 1
+UNIT = 1 << 60                    # a cosine of 1
 
 
 def round_half_up(x):
@@ -324,7 +324,7 @@ def sketch(pack, query):
 
 
 def sketch_score(a, b):
-    return dot(a, b) * inverse_norm(a) * inverse_norm(b) >> 32
+    return dot(a, b) * inverse_norm(a) * inverse_norm(b) >> 30
 
 
 def rank_answer(pack, slots, offsets, bits, label, all_slots, limit):

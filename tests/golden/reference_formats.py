@@ -7,9 +7,9 @@ SLOT_ONE, SLOT_CLASS, SLOT_GROUP = 0, 1, 2
 
 
 def inverse_norm(row):
-    """SPEC 5.2: the largest r with r*r*N <= 2^62, N the sum of squares; 0 for a zero row."""
+    """SPEC 5.2: the largest r with r*r*N <= 2^60, N the sum of squares; 0 for a zero row."""
     squares = sum(value * value for value in row)
-    return isqrt((1 << 62) // squares) if squares else 0
+    return isqrt((1 << 60) // squares) if squares else 0
 
 
 def dot(a, b):
@@ -211,6 +211,6 @@ def write_budget(owner, response_cap, response_spent, gaussian_cap, gaussian_spe
     """All amounts already in the units of SPEC 4."""
     assert response_spent <= response_cap and gaussian_spent <= gaussian_cap and len(owner) == 16
     assert (gaussian_cap == 0) <= (delta == 0)
-    data = struct.pack("<4sI16sIIQQQ", b"PMLB", 1, owner, response_cap, response_spent,
-                       gaussian_cap, gaussian_spent, delta)
+    data = struct.pack("<4sI16sQQIIQ", b"PMLB", 1, owner, gaussian_cap, delta, response_cap, response_spent,
+                       gaussian_spent)
     return data + hashlib.sha256(data).digest()[:8]

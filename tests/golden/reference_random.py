@@ -64,7 +64,7 @@ class KeyStream:
 
 
 class LazyUniform:
-    """Four limbs, most significant first; a limb is drawn when first needed."""
+    """Twenty limbs, most significant first; a limb is drawn when first needed."""
 
     def __init__(self, stream):
         self.stream, self.limbs = stream, []
@@ -76,7 +76,7 @@ class LazyUniform:
 
 
 def less(a, b):
-    for index in range(4):
+    for index in range(20):
         left = a.limb(index)
         right = b.limb(index)
         if left != right:
@@ -115,15 +115,13 @@ def step(stream, k, x):
     return n % 2 == 0
 
 
-def deviate(stream, s, events=None):
-    """Normal deviate of standard deviation 2^s, rounded. `events` collects how often k = 16 started anew."""
+def deviate(stream, s):
+    """Normal deviate of standard deviation 2^s, rounded."""
     while True:
         k = 0
-        while k < 16 and half(stream):
+        while k < 32 and half(stream):
             k += 1
-        if k == 16:
-            if events is not None:
-                events.append(stream.words)
+        if k == 32:
             continue
         if not all(half(stream) for _ in range(k * (k - 1))):
             continue
