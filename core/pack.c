@@ -24,6 +24,12 @@ int pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const uint8_t 
     return status;
 }
 
+void pml_pack_seal(uint8_t *bytes, size_t size)
+{
+    if (bytes && size >= PML_PACK_HEADER)
+        pml_sha256(bytes + PML_PACK_HASHED, size - PML_PACK_HASHED, bytes + 8);
+}
+
 int pml_pack_describe(const pml_pack *pack, pml_pack_info *info)
 {
     if (!pack || !info)

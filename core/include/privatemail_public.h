@@ -36,6 +36,9 @@ typedef struct pml_pack_info {
 
 PML_API PML_CHECKED int pml_pack_describe(const pml_pack *pack, pml_pack_info *info);
 
+/* For builders: writes the hash of a pack's bytes (size ≥ 112) into its place (SPEC 1). Says nothing of the rest. */
+PML_API void pml_pack_seal(uint8_t *bytes, size_t size);
+
 /* Rows of the pack, NULL when it has none or the index is out of range. Rows are d int8 values. */
 PML_API const int8_t *pml_pack_anchor(const pml_pack *pack, size_t index);
 PML_API const int8_t *pml_pack_prototype(const pml_pack *pack, size_t slot, size_t index);
