@@ -32,7 +32,7 @@ uint8_t *copy_golden(unsigned index, size_t *size)
 
 void seal_pack(uint8_t *bytes, size_t size)
 {
-    pml_sha256(bytes + 40, size - 40, bytes + 8);
+    pml_pack_seal(bytes, size);
 }
 
 size_t script_entropy(void *context, uint8_t *out, size_t size)

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Writes answers (SPEC 3), sound ones and others: every head is written as the test says. */
+#ifndef TEST_ANSWER_WRITER_H
+#define TEST_ANSWER_WRITER_H
+
+#include "support.h"
+
+#include <stdlib.h>
+
+enum { CBOR_UINT = 0, CBOR_NEGATIVE = 1, CBOR_BYTES = 2, CBOR_ARRAY = 4 };
+
+enum { WRITER_CAPACITY = 1 << 20 };
+
+struct writer {
+    uint8_t *bytes; /* free() it */
+    size_t size;
+};
+
+static inline void write_bytes(struct writer *w, const void *bytes, size_t size)
+{
+    if (!w->bytes)
+        w->bytes = malloc(WRITER_CAPACITY);
+    if (!w->bytes || size > WRITER_CAPACITY - w->size) {
+        TEST_FAIL_MESSAGE("no room for the answer");
+        return;
+    }
+    if (size > 0)
+        memcpy(w->bytes + w->size, bytes, size);
+    w->size += size;
+}
+
+/* A head with `extra` bytes of value behind its first: 0, 1, 2, 4 or 8. */
+static inline void write_head_of(struct writer *w, unsigned major, uint64_t value, unsigned extra)
+{
+    static const uint8_t infos[] = {0, 24, 25, 0, 26, 0, 0, 0, 27};
+    uint8_t head[9] = {(uint8_t)(major << 5 | (extra == 0 ? (unsigned)value : infos[extra]))};
+    for (unsigned i = 0; i < extra; i++)
+        head[1 + i] = (uint8_t)(value >> 8 * (extra - 1 - i));
+    write_bytes(w, head, 1 + extra);
+}
+
+/* The shortest head. */
+static inline void write_head(struct writer *w, unsigned major, uint64_t value)
+{
+    write_head_of(w, major, value, value < 24 ? 0 : value < 256 ? 1 : value < 65536 ? 2 : value >> 32 == 0 ? 4 : 8);
+}
+
+static inline void write_byte_string(struct writer *w, const void *bytes, size_t size)
+{
+    write_head(w, CBOR_BYTES, size);
+    write_bytes(w, bytes, size);
+}
+
+static inline void write_label(struct writer *w, int32_t label)
+{
+    if (label < 0)
+        write_head(w, CBOR_NEGATIVE, (uint64_t)(-1 - (int64_t)label));
+    else
+        write_head(w, CBOR_UINT, (uint64_t)label);
+}
+
+static inline void write_header(struct writer *w, const pml_pack *pack, uint64_t gallery)
+{
+    pml_pack_info info;
+    TEST_ASSERT_EQUAL(PML_OK, pml_pack_describe(pack, &info));
+    write_head(w, CBOR_ARRAY, 5);
+    write_head(w, CBOR_UINT, 1);
+    write_byte_string(w, info.id, sizeof info.id);
+    write_head(w, CBOR_UINT, info.slots);
+    write_head(w, CBOR_UINT, info.sketch);
+    write_head(w, CBOR_UINT, gallery);
+}
+
+static inline void write_slot(struct writer *w, uint64_t slot, uint64_t count)
+{
+    write_head(w, CBOR_ARRAY, 2);
+    write_head(w, CBOR_UINT, slot);
+    write_head(w, CBOR_UINT, count);
+}
+
+static inline void write_candidate(struct writer *w, uint64_t item, int32_t label, const int8_t *sketch, size_t length,
+                                   const void *payload, size_t payload_size)
+{
+    write_head(w, CBOR_ARRAY, 4);
+    write_head(w, CBOR_UINT, item);
+    write_label(w, label);
+    write_byte_string(w, sketch, length);
+    write_byte_string(w, payload, payload_size);
+}
+
+/* Feeds a copy that ends where its allocation ends, so that a read beyond it is seen; answers the status of finish. */
+static inline int feed_and_finish(pml_client *client, const uint8_t *bytes, size_t size, pml_answer_summary *summary)
+{
+    uint8_t *copy = malloc(size + 1);
+    TEST_ASSERT_NOT_NULL(copy);
+    if (size > 0)
+        memcpy(copy + 1, bytes, size);
+    int fed = pml_answer_feed(client, copy + 1, size);
+    free(copy);
+    int status = pml_answer_finish(client, summary);
+    TEST_ASSERT_TRUE(fed == status || (fed == PML_OK && status == PML_ERROR_ANSWER));
+    return status;
+}
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Stages that compute with codes (label rows, certificate, update), on packs of random shape and extreme codes. */
+#include "draws.h"
+#include "exact.h"
+#include "golden/vectors.h"
+#include "stages.h"
+#include "support.h"
+
+void setUp(void)
+{
+}
+
+void tearDown(void)
+{
+}
+
+#if PML_WITH_GAUSSIAN
+
+#define ANCHORS_MAX 160u
+#define SLOTS_MAX 12u
+
+/* A pack of codes only, which is all that these stages read. */
+struct codes {
+    struct pack_view view;
+    uint8_t starts[4 * (SLOTS_MAX + 1)], anchors[2 * ANCHORS_MAX * 4], slots[2 * SLOTS_MAX * 4];
+};
+
+static void store_code(uint8_t *section, size_t index, int64_t code)
+{
+    section[2 * index] = (uint8_t)code;
+    section[2 * index + 1] = (uint8_t)((uint64_t)code >> 8);
+}
+
+/* Codes within ±size, every third of them at an end. */
+static int64_t draw_code(uint64_t *state, int64_t size)
+{
+    return draw_below(state, 3) == 0 ? (draw_below(state, 2) == 0 ? size : -size) : draw_between(state, -size, size);
+}
+
+static void draw_codes(uint64_t *state, struct codes *c, uint16_t k, int64_t size)
+{
+    memset(c, 0, sizeof *c);
+    struct pack_view *v = &c->view;
+    v->k = k;
+    v->G = (uint16_t)(1 + draw_below(state, SLOTS_MAX));
+    for (uint32_t s = 0; s < v->G; s++) {
+        store_le32(c->starts + 4 * s, v->n);
+        v->n += 1 + (uint32_t)draw_below(state, ANCHORS_MAX / SLOTS_MAX);
+    }
+    store_le32(c->starts + 4 * (size_t)v->G, v->n);
+    uint32_t most = v->n < PML_NEIGHBOURS_MAX ? v->n : PML_NEIGHBOURS_MAX;
+    v->K = (uint16_t)(draw_below(state, 2) == 0 ? most : 1 + draw_below(state, most));
+    v->lambda = (uint32_t)(1 + (draw64(state) >> (32 + draw_below(state, 31))));
+    v->alpha = (uint16_t)(v->G == 1 || draw_below(state, 4) == 0 ? 0 : draw_between(state, 1, 1024));
+    for (size_t i = 0; i < (size_t)v->n * k; i++)
+        store_code(c->anchors, i, draw_code(state, size));
+    for (size_t i = 0; i < (size_t)v->G * k; i++)
+        store_code(c->slots, i, draw_code(state, size));
+    v->section[PML_SECTION_ANCHOR_STARTS] = c->starts;
+    v->section[PML_SECTION_ANCHOR_CODES] = c->anchors;
+    v->section[PML_SECTION_SLOT_CODES] = c->slots;
+}
+
+static int64_t anchor_code(const struct pack_view *v, size_t anchor, size_t i)
+{
+    return pack_code(v->section[PML_SECTION_ANCHOR_CODES], anchor * v->k + i);
+}
+
+static int64_t slot_code(const struct pack_view *v, size_t slot, size_t i)
+{
+    return pack_code(v->section[PML_SECTION_SLOT_CODES], slot * v->k + i);
+}
+
+/* ---- label rows ---- */
+
+struct nearby {
+    uint32_t distance, anchor;
+};
+
+static int by_distance(const void *left, const void *right)
+{
+    const struct nearby *a = left, *b = right;
+    if (a->distance != b->distance)
+        return a->distance < b->distance ? -1 : 1;
+    return a->anchor < b->anchor ? -1 : a->anchor > b->anchor;
+}
+
+static void check_label_rows(const struct pack_view *v)
+{
+    int64_t *rows = malloc((size_t)v->G * v->k * sizeof *rows);
+    TEST_ASSERT_NOT_NULL(rows);
+    pml_label_rows(v, pml_weights_label, rows);
+    for (uint32_t slot = 0; slot < v->G; slot++) {
+        struct nearby all[ANCHORS_MAX];
+        for (uint32_t j = 0, at = 0; j < v->n; j++) {
+            while (pack_u32(v->section[PML_SECTION_ANCHOR_STARTS], at + 1) <= j)
+                at++;
+            all[j] = (struct nearby){at > slot ? at - slot : slot - at, j};
+        }
+        qsort(all, v->n, sizeof *all, by_distance);
+        for (size_t i = 0; i < v->k; i++) {
+            int64_t sum = 0;
+            for (size_t j = 0; j < v->K && v->alpha != 0; j++)
+                sum += (int64_t)pml_weights_label(all[j].distance, v->lambda) *
+                       (slot_code(v, slot, i) - anchor_code(v, all[j].anchor, i));
+            TEST_ASSERT_EQUAL_INT64(sum, rows[(size_t)slot * v->k + i]);
+        }
+    }
+    free(rows);
+}
+
+static void test_label_rows_sum_the_first_anchors_sorted_by_slot_distance(void)
+{
+    uint64_t state = 1;
+    for (unsigned p = 0; p < GOLDEN_PACK_COUNT; p++) {
+        pml_pack pack = open_golden(p);
+        if (pack_view(&pack)->n > 0)
+            check_label_rows(pack_view(&pack));
+    }
+    for (size_t i = 0; i < rounds(1000); i++) {
+        struct codes c;
+        draw_codes(&state, &c, (uint16_t)(1 + draw_below(&state, 4)), 32767);
+        check_label_rows(&c.view);
+    }
+}
+
+/* ---- update ---- */
+
+static void draw_neighbours(uint64_t *state, const struct pack_view *v, uint32_t *indices, uint32_t *weights)
+{
+    uint32_t first = (uint32_t)draw_below(state, v->n);
+    for (uint32_t j = 0; j < v->K; j++) {
+        indices[j] = (first + j) % v->n;
+        weights[j] = draw_below(state, 3) == 0 ? 65536 : (uint32_t)draw_between(state, 1, 65536);
+    }
+}
+
+static void test_the_update_rounds_the_exact_mean(void)
+{
+    uint64_t state = 2;
+    for (size_t round = 0; round < rounds(3000); round++) {
+        struct codes c;
+        uint32_t indices[PML_NEIGHBOURS_MAX], weights[PML_NEIGHBOURS_MAX];
+        int64_t labels[SLOTS_MAX * 4];
+        int32_t row[4];
+        draw_codes(&state, &c, (uint16_t)(1 + draw_below(&state, 4)), 32767);
+        const struct pack_view *v = &c.view;
+        uint32_t slot = (uint32_t)draw_below(&state, v->G), grid = 1 + (uint32_t)draw_below(&state, 1 << 18);
+        draw_neighbours(&state, v, indices, weights);
+        pml_label_rows(v, pml_weights_label, labels);
+        wide degree = 0;
+        for (size_t j = 0; j < v->K; j++)
+            degree += weights[j];
+        bool fits = true; /* a certified pack has no row beyond 2^20 */
+        wide exact[4];
+        for (size_t i = 0; i < v->k; i++) {
+            wide sum = 256 * slot_code(v, slot, i) * degree + (wide)v->alpha * labels[slot * v->k + i];
+            for (size_t j = 0; j < v->K; j++)
+                sum += (wide)256 * weights[j] * anchor_code(v, indices[j], i);
+            wide up = 2 * sum + 512 * degree * grid, down = 2 * 512 * degree * grid;
+            exact[i] = up >= 0 ? up / down : -((down - 1 - up) / down);
+            fits = fits && exact[i] < 1 << 30 && exact[i] > -(1 << 30);
+        }
+        if (!fits)
+            continue;
+        pml_update_row(v, slot, labels + slot * v->k, indices, weights, grid, row);
+        for (size_t i = 0; i < v->k; i++)
+            TEST_ASSERT_EQUAL_INT64((int64_t)exact[i], row[i]);
+    }
+}
+
+/* When slot and anchors share one code, that code is the row, whatever neighbours, weights and alpha are. */
+static void test_the_update_of_equal_codes_is_the_code(void)
+{
+    uint64_t state = 3;
+    for (size_t round = 0; round < rounds(2000); round++) {
+        struct codes c;
+        uint32_t indices[PML_NEIGHBOURS_MAX], weights[PML_NEIGHBOURS_MAX];
+        int64_t labels[SLOTS_MAX * 2], code[2] = {draw_code(&state, 32767), draw_code(&state, 32767)};
+        int32_t row[2];
+        draw_codes(&state, &c, 2, 32767);
+        for (size_t i = 0; i < (size_t)c.view.n * 2; i++)
+            store_code(c.anchors, i, code[i % 2]);
+        for (size_t i = 0; i < (size_t)c.view.G * 2; i++)
+            store_code(c.slots, i, code[i % 2]);
+        uint32_t slot = (uint32_t)draw_below(&state, c.view.G), grid = 1 + (uint32_t)draw_below(&state, 5000);
+        draw_neighbours(&state, &c.view, indices, weights);
+        pml_label_rows(&c.view, pml_weights_label, labels);
+        pml_update_row(&c.view, slot, labels + slot * 2, indices, weights, grid, row);
+        TEST_ASSERT_EQUAL_INT64(divide_round(code[0], grid), row[0]);
+        TEST_ASSERT_EQUAL_INT64(divide_round(code[1], grid), row[1]);
+        pml_update_row(&c.view, slot, labels + slot * 2, indices, weights, 1, row);
+        TEST_ASSERT_EQUAL_INT64(code[0], row[0]);
+        TEST_ASSERT_EQUAL_INT64(code[1], row[1]);
+    }
+}
+
+/* ---- certificate: SPEC 5.7 on a line, in integers that cannot overflow ---- */
+
+static int descending(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/* H_s(4096·sign) */
+static wide support_of(const struct pack_view *v, uint32_t floor, int64_t label_row, int64_t sign)
+{
+    int64_t sorted[ANCHORS_MAX];
+    wide best = 0;
+    for (size_t j = 0; j < v->n; j++)
+        sorted[j] = 4096 * sign * anchor_code(v, j, 0);
+    qsort(sorted, v->n, sizeof *sorted, descending);
+    for (size_t t = 0; t <= v->K; t++) {
+        wide above = (wide)v->alpha * label_row * 4096 * sign, below = 0;
+        for (size_t j = 0; j < v->K; j++) {
+            above += (wide)256 * (j < t ? 65536 : floor) * sorted[j];
+            below += (wide)256 * (j < t ? 65536 : floor);
+        }
+        wide value = above >= 0 ? (above + below - 1) / below : -(-above / below);
+        best = t == 0 || value > best ? value : best;
+    }
+    return best;
+}
+
+static wide upper(wide a, wide b)
+{
+    return a > b ? a : b;
+}
+
+static int check_certificate(const struct pack_view *v)
+{
+    const uint32_t floor = pml_weights_floor(v->lambda);
+    int64_t labels[SLOTS_MAX], centres[SLOTS_MAX], scratch[2 * PML_NEIGHBOURS_MAX];
+    wide widest = 0, bound = 0;
+    pml_certificate certificate;
+    pml_label_rows(v, pml_weights_label, labels);
+    int status = pml_certificate_of(v, floor, labels, centres, scratch, &certificate);
+    for (size_t s = 0; s < v->G; s++) {
+        wide plus = support_of(v, floor, labels[s], 1), minus = support_of(v, floor, labels[s], -1);
+        wide code = 4096 * slot_code(v, s, 0);
+        widest = upper(widest, plus + minus);
+        bound = upper(bound, upper(upper(code + plus, -code - plus), upper(code - minus, minus - code)));
+        TEST_ASSERT_TRUE(status != PML_OK || centres[s] == 2 * code + plus - minus);
+    }
+    wide delta = (widest + 31) / 32, rows = (bound + 8191) / 8192;
+    if (delta == 0 || delta >= 1 << 28 || rows >= 1 << 20) {
+        TEST_ASSERT_EQUAL(PML_ERROR_SENSITIVITY, status);
+    } else {
+        TEST_ASSERT_EQUAL(PML_OK, status);
+        TEST_ASSERT_EQUAL_DOUBLE((double)delta / 256.0, certificate.sensitivity);
+        TEST_ASSERT_EQUAL_DOUBLE((double)rows, certificate.row_bound);
+    }
+    return status;
+}
+
+static void test_the_certificate_holds_at_the_limits_of_codes_and_counts(void)
+{
+    uint64_t state = 4;
+    unsigned certified = 0, refused = 0;
+    for (size_t i = 0; i < rounds(3000); i++) {
+        struct codes c;
+        draw_codes(&state, &c, 1, i % 5 == 0 ? 3 : 32767);
+        if (check_certificate(&c.view) == PML_OK)
+            certified++;
+        else
+            refused++;
+    }
+    TEST_ASSERT_TRUE(certified > 20 && refused > 20);
+}
+
+/* The largest numbers that a pack can make: a sanitiser sees an overflow, and the pack is refused. */
+static void test_the_largest_numbers_do_not_overflow(void)
+{
+    struct codes c;
+    uint64_t state = 5;
+    for (uint16_t k = 1; k <= 4; k++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            int64_t labels[2 * 4], centres[2 * 4], scratch[2 * PML_NEIGHBOURS_MAX];
+            pml_certificate certificate;
+            draw_codes(&state, &c, k, 32767);
+            c.view.G = 2, c.view.n = ANCHORS_MAX, c.view.K = PML_NEIGHBOURS_MAX;
+            c.view.alpha = 1024, c.view.lambda = 0xFFFFFFFF;
+            store_le32(c.starts + 4, ANCHORS_MAX / 2);
+            store_le32(c.starts + 8, ANCHORS_MAX);
+            for (size_t i = 0; i < (size_t)ANCHORS_MAX * k; i++)
+                store_code(c.anchors, i, sign * 32767);
+            for (size_t i = 0; i < 2 * (size_t)k; i++)
+                store_code(c.slots, i, -sign * 32767);
+            pml_label_rows(&c.view, pml_weights_label, labels);
+            TEST_ASSERT_EQUAL_INT64(-sign * (int64_t)64 * 65536 * 65534, labels[0]);
+            TEST_ASSERT_EQUAL(PML_ERROR_SENSITIVITY,
+                              pml_certificate_of(&c.view, 1, labels, centres, scratch, &certificate));
+        }
+}
+#endif
+
+int main(void)
+{
+    UNITY_BEGIN();
+#if PML_WITH_GAUSSIAN
+    RUN_TEST(test_label_rows_sum_the_first_anchors_sorted_by_slot_distance);
+    RUN_TEST(test_the_update_rounds_the_exact_mean);
+    RUN_TEST(test_the_update_of_equal_codes_is_the_code);
+    RUN_TEST(test_the_certificate_holds_at_the_limits_of_codes_and_counts);
+    RUN_TEST(test_the_largest_numbers_do_not_overflow);
+#endif
+    return UNITY_END();
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Every kernel against plain sums, and what stands on the kernels (nearest prototype, neighbours) against sorting. */
+#include "draws.h"
+#include "golden/vectors.h"
+#include "privatemail_platform.h"
+#include "stages.h"
+#include "support.h"
+
+void setUp(void)
+{
+}
+
+void tearDown(void)
+{
+}
+
+#define KERNEL_ENTRY(name) {#name, pml_dots_s8_##name},
+static const struct pml_kernels kernels_of_list[] = {PML_KERNEL_LIST(KERNEL_ENTRY)};
+#define KERNEL_COUNT (sizeof kernels_of_list / sizeof kernels_of_list[0])
+
+static int64_t plain_dot(const int8_t *a, const int8_t *b, size_t count)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (int64_t)a[i] * b[i];
+    return sum;
+}
+
+/* ---- kernels ---- */
+
+enum filling { RANDOM, ALL_LARGEST, ALL_SMALLEST, ALTERNATING, EXTREMES };
+
+static void fill(uint64_t *state, enum filling filling, int8_t *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        switch (filling) {
+        case RANDOM:
+            out[i] = (int8_t)draw_between(state, -127, 127);
+            break;
+        case ALL_LARGEST:
+            out[i] = 127;
+            break;
+        case ALL_SMALLEST:
+            out[i] = -127;
+            break;
+        case ALTERNATING:
+            out[i] = i % 2 == 0 ? 127 : -127;
+            break;
+        case EXTREMES:
+            out[i] = draw_below(state, 2) == 0 ? 127 : -127;
+            break;
+        }
+}
+
+/* Buffers end where the data ends, so that a sanitiser sees one byte read too many. */
+static void check_kernel(const struct pml_kernels *kernels, uint64_t *state, size_t count, size_t row_count,
+                         enum filling filling)
+{
+    size_t query_shift = draw_below(state, 17), rows_shift = draw_below(state, 17);
+    int8_t *query = malloc(query_shift + count), *rows = malloc(rows_shift + count * row_count + 1);
+    int32_t *out = malloc((row_count + 1) * sizeof *out);
+    TEST_ASSERT_TRUE(query && rows && out);
+    int8_t *shifted_rows = rows + rows_shift + 1;
+    fill(state, filling, query + query_shift, count);
+    fill(state, filling == ALL_SMALLEST ? ALL_LARGEST : filling, shifted_rows, count * row_count);
+    out[row_count] = 0x5AFE;
+    kernels->dots_s8(query + query_shift, shifted_rows, count, row_count, out);
+    for (size_t i = 0; i < row_count; i++)
+        TEST_ASSERT_EQUAL_INT64_MESSAGE(plain_dot(query + query_shift, shifted_rows + i * count, count), out[i],
+                                        kernels->name);
+    TEST_ASSERT_EQUAL_INT32(0x5AFE, out[row_count]);
+    free(query);
+    free(rows);
+    free(out);
+}
+
+static void test_kernels_equal_plain_sums_for_every_count(void)
+{
+    uint64_t state = 1;
+    for (size_t k = 0; k < KERNEL_COUNT; k++)
+        for (size_t count = 1; count <= 130; count++)
+            for (int filling = RANDOM; filling <= EXTREMES; filling++)
+                for (size_t row_count = 1; row_count <= PML_KERNEL_ROWS + 1; row_count += 4)
+                    check_kernel(kernels_of_list + k, &state, count, row_count, (enum filling)filling);
+}
+
+static void test_kernels_equal_plain_sums_for_every_number_of_rows(void)
+{
+    const size_t counts[] = {1, 2, 15, 16, 31, 33, 64, 127, 128, 512, 1000, 4095, 4096};
+    uint64_t state = 2;
+    for (size_t k = 0; k < KERNEL_COUNT; k++)
+        for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+            for (size_t row_count = 0; row_count <= 33; row_count++)
+                check_kernel(kernels_of_list + k, &state, counts[i], row_count, (enum filling)(row_count % 5));
+}
+
+static void test_kernels_hold_the_largest_sums(void)
+{
+    uint64_t state = 3;
+    for (size_t k = 0; k < KERNEL_COUNT; k++)
+        for (int filling = ALL_LARGEST; filling <= ALTERNATING; filling++)
+            check_kernel(kernels_of_list + k, &state, PML_FEATURES_MAX, 3, (enum filling)filling);
+}
+
+static void test_kernels_agree_at_every_alignment(void)
+{
+    static int8_t buffer[2][600];
+    uint64_t state = 4;
+    fill(&state, RANDOM, buffer[0], 600);
+    fill(&state, RANDOM, buffer[1], 600);
+    for (size_t k = 0; k < KERNEL_COUNT; k++)
+        for (size_t a = 0; a < 33; a++)
+            for (size_t b = 0; b < 33; b++) {
+                int32_t out[3];
+                kernels_of_list[k].dots_s8(buffer[0] + a, buffer[1] + b, 77, 3, out);
+                for (size_t i = 0; i < 3; i++)
+                    TEST_ASSERT_EQUAL_INT64(plain_dot(buffer[0] + a, buffer[1] + b + 77 * i, 77), out[i]);
+            }
+}
+
+static void test_platform_chooses_a_kernel_that_equals_plain_sums(void)
+{
+    uint64_t state = 5;
+    const struct pml_kernels *chosen = pml_platform_kernels();
+    TEST_ASSERT_NOT_NULL(chosen);
+    TEST_ASSERT_NOT_NULL(chosen->name);
+    for (size_t count = 1; count <= 130; count++)
+        check_kernel(chosen, &state, count, 5, RANDOM);
+}
+
+/* ---- queries ---- */
+
+/* A query of the pack's length: noise, a row of the pack, such a row with one change, or extremes. */
+static void draw_query(uint64_t *state, const pml_pack *pack, int8_t *query)
+{
+    const struct pack_view *v = pack_view(pack);
+    size_t sort = draw_below(state, 4);
+    fill(state, sort == 0 ? EXTREMES : RANDOM, query, v->d);
+    if (sort < 2)
+        return;
+    bool of_anchors = v->n > 0 && (v->m == 0 || draw_below(state, 2) == 0);
+    size_t slot = draw_below(state, v->G);
+    const int8_t *row = of_anchors ? pml_pack_anchor(pack, draw_below(state, v->n))
+                                   : pml_pack_prototype(pack, slot, draw_below(state, v->m));
+    memcpy(query, row, v->d);
+    if (sort == 3)
+        query[draw_below(state, v->d)] = (int8_t)draw_between(state, -127, 127);
+}
+
+/* ---- nearest prototype ---- */
+
+static int64_t score_of(const int8_t *query, const int8_t *row, size_t d)
+{
+    return plain_dot(query, row, d) * pml_inverse_norm(row, d);
+}
+
+static uint32_t best_prototype(const pml_pack *pack, const int8_t *query, uint32_t slot, unsigned *ties)
+{
+    const struct pack_view *v = pack_view(pack);
+    uint32_t best = 0;
+    int64_t best_score = score_of(query, pml_pack_prototype(pack, slot, 0), v->d);
+    for (uint32_t j = 1; j < v->m; j++) {
+        int64_t score = score_of(query, pml_pack_prototype(pack, slot, j), v->d);
+        *ties += score == best_score;
+        if (score > best_score) {
+            best = j;
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+static void test_nearest_prototype_is_the_first_of_the_best(void)
+{
+    uint64_t state = 6;
+    unsigned ties = 0;
+    for (unsigned p = 0; p < GOLDEN_PACK_COUNT; p++) {
+        pml_pack pack = open_golden(p);
+        const struct pack_view *v = pack_view(&pack);
+        int8_t query[64];
+        if (v->m == 0)
+            continue;
+        for (size_t i = 0; i < rounds(3000); i++) {
+            draw_query(&state, &pack, query);
+            uint32_t slot = (uint32_t)draw_below(&state, v->G), found;
+            uint32_t best = best_prototype(&pack, query, slot, &ties);
+            for (size_t k = 0; k < KERNEL_COUNT; k++) {
+                TEST_ASSERT_EQUAL(PML_OK, pml_nearest_prototype(&pack, kernels_of_list + k, query, slot, &found));
+                TEST_ASSERT_EQUAL_UINT32_MESSAGE(best, found, golden_packs[p].name);
+                found = pml_prototypes_nearest(v, kernels_of_list + k, query, slot, 0, v->G);
+                TEST_ASSERT_EQUAL_UINT32_MESSAGE(best, found, golden_packs[p].name);
+            }
+        }
+    }
+    TEST_ASSERT_TRUE(ties > 100);
+}
+
+static void test_nearest_prototype_checks_its_arguments(void)
+{
+    pml_pack pack = open_golden(PACK_CLASS), without = open_golden(PACK_GAUSSIAN_ONLY);
+    int8_t query[64] = {1};
+    uint32_t found;
+    TEST_ASSERT_EQUAL(PML_OK, pml_nearest_prototype(&pack, NULL, query, 0, &found));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_prototype(&pack, NULL, query, pack_view(&pack)->G, &found));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_prototype(&pack, NULL, NULL, 0, &found));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_prototype(&pack, NULL, query, 0, NULL));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_prototype(NULL, NULL, query, 0, &found));
+    TEST_ASSERT_EQUAL(PML_ERROR_SECTION, pml_nearest_prototype(&without, NULL, query, 0, &found));
+}
+
+/* ---- neighbours ---- */
+
+#if PML_WITH_GAUSSIAN
+struct ranked {
+    int64_t score;
+    uint32_t index;
+};
+
+static int by_rank(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static void check_neighbours(const pml_pack *pack, const int8_t *query, unsigned *ties)
+{
+    const struct pack_view *v = pack_view(pack);
+    struct ranked *all = malloc(v->n * sizeof *all);
+    TEST_ASSERT_NOT_NULL(all);
+    for (uint32_t j = 0; j < v->n; j++)
+        all[j] = (struct ranked){score_of(query, pml_pack_anchor(pack, j), v->d), j};
+    qsort(all, v->n, sizeof *all, by_rank);
+    for (size_t k = 0; k < KERNEL_COUNT; k++) {
+        uint64_t keys[PML_NEIGHBOURS_MAX];
+        pml_neighbours_find(v, kernels_of_list + k, query, keys);
+        for (size_t j = 0; j < v->K; j++) {
+            TEST_ASSERT_EQUAL_UINT32(all[j].index, neighbour_index(keys[j]));
+            TEST_ASSERT_EQUAL_INT64(all[j].score, neighbour_score(keys[j]));
+        }
+    }
+    for (size_t j = 0; j + 1 < v->n && j < v->K; j++)
+        *ties += all[j].score == all[j + 1].score;
+    free(all);
+}
+
+static void test_neighbours_are_the_first_of_all_anchors_sorted(void)
+{
+    uint64_t state = 7;
+    unsigned ties = 0;
+    for (unsigned p = 0; p < GOLDEN_PACK_COUNT; p++) {
+        pml_pack pack = open_golden(p);
+        int8_t query[64];
+        if (pack_view(&pack)->n == 0)
+            continue;
+        for (size_t i = 0; i < rounds(2000); i++) {
+            draw_query(&state, &pack, query);
+            check_neighbours(&pack, query, &ties);
+        }
+    }
+    TEST_ASSERT_TRUE(ties > 100);
+}
+
+/* All scores are zero, so every rank is decided by the index. */
+static void test_neighbours_of_nothing_are_the_first_anchors(void)
+{
+    pml_pack pack = open_golden(PACK_TIES);
+    const struct pack_view *v = pack_view(&pack);
+    const int8_t zero[64] = {0};
+    uint64_t keys[PML_NEIGHBOURS_MAX];
+    pml_neighbours_find(v, &pml_kernels_portable, zero, keys);
+    for (uint32_t j = 0; j < v->K; j++)
+        TEST_ASSERT_EQUAL_UINT32(j, neighbour_index(keys[j]));
+}
+#endif
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_kernels_equal_plain_sums_for_every_count);
+    RUN_TEST(test_kernels_equal_plain_sums_for_every_number_of_rows);
+    RUN_TEST(test_kernels_hold_the_largest_sums);
+    RUN_TEST(test_kernels_agree_at_every_alignment);
+    RUN_TEST(test_platform_chooses_a_kernel_that_equals_plain_sums);
+    RUN_TEST(test_nearest_prototype_is_the_first_of_the_best);
+    RUN_TEST(test_nearest_prototype_checks_its_arguments);
+#if PML_WITH_GAUSSIAN
+    RUN_TEST(test_neighbours_are_the_first_of_all_anchors_sorted);
+    RUN_TEST(test_neighbours_of_nothing_are_the_first_anchors);
+#endif
+    return UNITY_END();
+}

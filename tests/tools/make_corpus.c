@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Writes the golden packs, releases and answers as seeds of the fuzz targets: make_corpus DIR fills DIR/pack,
+ * DIR/release and DIR/answer. */
+#define _POSIX_C_SOURCE 200809L
+#include "golden/vectors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#if defined(_WIN32)
+#include <direct.h>
+#define make_folder(path) _mkdir(path)
+#else
+#include <sys/stat.h>
+#define make_folder(path) mkdir(path, 0777)
+#endif
+
+static void fail(const char *path)
+{
+    perror(path);
+    exit(1);
+}
+
+static void make_folders(const char *directory)
+{
+    static const char *const kinds[] = {"", "/pack", "/release", "/answer"};
+    for (size_t i = 0; i < 4; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s%s", directory, kinds[i]);
+        (void)make_folder(path); /* it may be there; if it cannot be made, writing into it fails */
+    }
+}
+
+/* `control` goes before the bytes: what fuzz_answer takes its choices from. */
+static void write_seed(const char *directory, const char *kind, size_t index, const uint8_t *control, size_t controls,
+                       const uint8_t *bytes, size_t size)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s/%zu", directory, kind, index);
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        fail(path);
+    if ((controls > 0 && fwrite(control, controls, 1, file) != 1) || fwrite(bytes, size, 1, file) != 1 ||
+        fclose(file) != 0)
+        fail(path);
+}
+
+int main(int count, char **arguments)
+{
+    if (count != 2) {
+        fprintf(stderr, "usage: make_corpus DIR\n");
+        return 2;
+    }
+    const char *directory = arguments[1];
+    make_folders(directory);
+    for (size_t i = 0; i < GOLDEN_PACK_COUNT; i++)
+        write_seed(directory, "pack", i, NULL, 0, golden_packs[i].bytes, golden_packs[i].size);
+    for (size_t i = 0; i < GOLDEN_RELEASE_COUNT; i++)
+        write_seed(directory, "release", i, NULL, 0, golden_releases[i].release, golden_releases[i].release_size);
+    for (size_t i = 0; i < GOLDEN_ANSWER_COUNT; i++) {
+        const struct golden_answer *g = golden_answers + i;
+        /* fuzz_answer's number of the pack (packs 0, 1, 2 are its first), pieces of 1 + i bytes; the capacity */
+        uint8_t control[2] = {(uint8_t)(g->pack % 5 + 5 * i), (uint8_t)g->limit};
+        write_seed(directory, "answer", i, control, sizeof control, g->bytes, g->size);
+    }
+    return 0;
+}
