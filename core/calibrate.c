@@ -31,6 +31,8 @@ int pml_pack_calibrate(const pml_pack *pack, const pml_certificate *certificate,
     if (!(delta >= 0x1p-50 && delta < 1.0))
         return PML_ERROR_DELTA;
     const struct pack_view *v = pack_view(pack);
+    if (!v->section[PML_SECTION_ANCHORS])
+        return PML_ERROR_SECTION;
     uint64_t changed = (uint64_t)v->k * (v->G > 1 ? 2 : 1); /* coordinates that may change */
     double root = (double)(pml_sqrt_floor(changed << 40) + (uint64_t)1) * 0x1p-20;
     double ratio = pml_gaussian_ratio(epsilon, delta);

@@ -5,9 +5,11 @@
 
 int pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const uint8_t *pinned_id)
 {
-    if (!pack || !bytes)
+    if (!pack)
         return PML_ERROR_ARGUMENT;
     memset(pack, 0, sizeof *pack);
+    if (!bytes)
+        return PML_ERROR_ARGUMENT;
     struct pack_view view = {0};
     int status = pml_pack_check_header(&view, bytes, size);
     if (status != PML_OK)

@@ -46,7 +46,7 @@ room platform $public kernels.h
 room android privatemail.h
 room ios privatemail.h
 room server $public privatemail_platform.h
-room cli $public privatemail_platform.h
+room cli $public privatemail_platform.h $(files 'server/*.h' | xargs -rn1 basename)
 room bench $public privatemail_platform.h kernels.h
 
 # The core takes nothing from a C library.

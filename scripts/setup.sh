@@ -7,8 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(build-essential clang clang-format cmake gcc-arm-none-eabi git libnewlib-arm-none-eabi lld llvm
-          ninja-build pkg-config python3 python3-venv valgrind)
+packages=(build-essential clang clang-format cmake gcc-arm-none-eabi git gnuplot-nox libnewlib-arm-none-eabi libpng-dev
+          lld llvm ninja-build pkg-config python3 python3-venv valgrind)
 modules=(numpy mpmath cbor2)
 cache=${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}
 

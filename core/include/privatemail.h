@@ -22,8 +22,8 @@
  *
  * Threads: one client (and one budget) belongs to one thread at a time; any number of clients may share one pack.
  * Memory: no call allocates. Every buffer is the caller's, of any alignment unless its type says otherwise.
- * Errors: every call answers 0 (PML_OK) or a negative pml_status. On error, what it would have written is zeroed and
- * nothing is spent (a release that failed after arm: refunded by disarm).
+ * Errors: every call answers 0 (PML_OK) or a negative pml_status. On error the buffer or structure that it fills is
+ * zeroed, and nothing is spent (a release that failed after arm: refunded by disarm).
  * Callbacks must not call back into the client or the budget they are called for.
  */
 #ifndef PRIVATEMAIL_H

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Draws what a server sees of one query: demo_plot.py FOLDER PACK FEATURES LABELS ROW PICTURE RESULT.svg EPSILON...
+
+FOLDER holds, for each EPSILON and both mechanisms, MECHANISM-EPSILON.json (the receipt of `privatemail privatize`) and
+MECHANISM-EPSILON-seen.json (`privatemail decode` of the releases). The programs never print what noise hides, so the
+true place is computed here, from the query itself, by the independent implementation in tests/golden.
+"""
+import base64
+import colorsys
+import json
+import os
+import struct
+import subprocess
+import sys
+
+import numpy
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+sys.path.insert(0, os.path.join(ROOT, "tests", "golden"))
+
+from reference import Pack, bits_from_floats, label_row, nearest_prototype, quantise, update  # noqa: E402
+
+WIDTH, HEIGHT = 1200, 920
+WINDOW = 110                      # the pictures of the embedding show -WINDOW to WINDOW thousand units
+SEEN, TRUE, OTHER, LINE = "#2b3a4a", "#d7263d", "#9fb3c8", "#1b1b1b"
+
+
+# What is true --------------------------------------------------------------------------------------------------
+
+def read_pack(path):
+    """A reference.Pack from a file; the reference must make the very same bytes of what was read."""
+    with open(path, "rb") as file:
+        data = file.read()
+    d, n, K, k, G, kind, m, C, bandwidth, alpha, L, present, _, seed = \
+        struct.unpack_from("<IIHHHHIIIHHII24s", data, 48)
+    shapes = (("V8", C, 1), ("i1", G * m, d), ("<u4", G * m, 1), ("i1", n, d), ("<u4", n, 1), ("<u4", G + 1, 1),
+              ("<i2", n, k), ("<i2", G, k), ("<i2", G * m, k), ("<u4", n, K))
+    offset, sections = 112, []
+    for bit, (kind_of_value, rows, columns) in enumerate(shapes):
+        if not present >> bit & 1:
+            sections.append([])
+            continue
+        offset += -offset % 16
+        values = numpy.frombuffer(data, kind_of_value, rows * columns, offset)
+        offset += values.nbytes
+        sections.append([entry.tobytes() for entry in values] if bit == 0
+                        else values.reshape(rows, columns).tolist())
+    classes, prototypes, _, anchors, _, starts, anchor_codes, slot_codes, prototype_codes, lists = sections
+    pack = Pack({"kind": kind, "d": d, "classes": [struct.unpack("<iHH", entry)[:2] for entry in classes],
+                 "prototypes": prototypes, "anchors": anchors, "starts": [start for start, in starts],
+                 "neighbours": K, "bandwidth": bandwidth, "alpha": alpha, "anchor_codes": anchor_codes,
+                 "slot_codes": slot_codes, "prototype_codes": prototype_codes, "sketch_length": L,
+                 "sketch_seed": seed, "with_lists": bool(lists)})
+    assert pack.bytes == data, f"{path} is not what the reference makes of it"
+    return pack
+
+
+def place(pack, query, slot):
+    """Where a picture lies in the embedding before any noise, in thousand units (SPEC 5.9)."""
+    weights, numerators = update(pack, [label_row(pack, s) for s in range(pack.G)], query, slot)
+    total = sum(weight for _, weight in weights)
+    return [numerator / (512 * total) / 1000 for numerator in numerators]
+
+
+# What was seen -------------------------------------------------------------------------------------------------
+
+def read_json(folder, name):
+    with open(os.path.join(folder, name + ".json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def seen_points(folder, epsilon, slot):
+    seen = read_json(folder, f"gaussian-{epsilon}-seen")
+    return numpy.array([release["slots"][slot]["row"] for release in seen]) / 1000
+
+
+def seen_counts(folder, epsilon, slot, m):
+    symbols = [release["slots"][slot]["symbol"] for release in read_json(folder, f"response-{epsilon}-seen")]
+    return numpy.bincount(symbols, minlength=m)
+
+
+# The picture ---------------------------------------------------------------------------------------------------
+
+def block(name, rows):
+    """A gnuplot data block."""
+    lines = "\n".join(" ".join(str(value) for value in row) for row in rows)
+    return f"${name} << END\n{lines}\nEND\n"
+
+
+def class_colour(slot, slots):
+    red, green, blue = colorsys.hsv_to_rgb(slot / slots, 0.42, 0.93)
+    return int(red * 255) << 16 | int(green * 255) << 8 | int(blue * 255)
+
+
+def margins(left, right, bottom, top):
+    """In pixels from the left and from the top of the picture."""
+    return f"set lmargin at screen {left / WIDTH}; set rmargin at screen {right / WIDTH}\n" \
+           f"set bmargin at screen {1 - bottom / HEIGHT}; set tmargin at screen {1 - top / HEIGHT}\n"
+
+
+def panel(column, bottom, top):
+    left = 78 + column * 380
+    return margins(left, left + 340, bottom, top)
+
+
+def scatter(column, epsilon, points, true, sigma):
+    outside = int((numpy.abs(points) > WINDOW).any(axis=1).sum())
+    note = f", {outside} points lie outside" if outside else ""
+    return block(f"points{column}", points) + panel(column, 500, 160) + f"""
+set title "{{/:Bold ε = {epsilon}}}   noise σ = {sigma / 1000:.0f} thousand{note}" offset 0,-0.4
+set xrange [-{WINDOW}:{WINDOW}]; set yrange [-{WINDOW}:{WINDOW}]
+set xtics 50 scale 0.5; set ytics 50; set grid lc rgb "#eeeeee" lt 1
+set xlabel "embedding, first coordinate (thousands)" offset 0,0.6
+set ylabel "{'second coordinate (thousands)' if column == 0 else ''}" offset 1.2,0
+plot $public using 1:2:3 with points pt 7 ps 0.5 lc rgb variable, \\
+     $points{column} using 1:2 with points pt 7 ps 0.4 lc rgb "#80{SEEN[1:]}", \\
+     "+" using ({true[0]}):({true[1]}) every ::0::0 with points pt 6 ps 1.5 lw 5 lc rgb "white", \\
+     "+" using ({true[0]}):({true[1]}) every ::0::0 with points pt 6 ps 1.5 lw 2.5 lc rgb "{TRUE}", \\
+     "+" using ({true[0]}):({true[1]}) every ::0::0 with points pt 7 ps 0.5 lc rgb "{TRUE}"
+"""
+
+
+def histogram(column, epsilon, counts, true, keep):
+    total = counts.sum()
+    rows = [(index, count, int((TRUE if index == true else OTHER)[1:], 16)) for index, count in enumerate(counts)]
+    return block(f"counts{column}", rows) + panel(column, 825, 650) + f"""
+set title "{{/:Bold ε = {epsilon}}}   the true one is kept with probability {keep:.3g}" offset 0,-0.4
+set xrange [-0.6:{len(counts) - 0.4}]; set yrange [0:{total * 1.2}]
+set xtics 1 scale 0; set ytics 50; unset grid; set grid ytics lc rgb "#eeeeee" lt 1
+set xlabel "prototype named for the query's class" offset 0,0.6
+set ylabel "{f'times in {total}' if column == 0 else ''}" offset 1.2,0
+plot $counts{column} using 1:2:3 with boxes fill solid 1 lc rgb variable, \\
+     {total * keep} with lines lw 1.5 dt 2 lc rgb "{LINE}", \\
+     $counts{column} using 1:2:2 with labels boxed offset 0,0.65 font ",9" tc rgb "#555555"
+"""
+
+
+def legend(top, entries):
+    """A line of explanations across the picture: a plot with nothing else in it."""
+    return margins(60, WIDTH - 30, top + 22, top) + """
+unset border; unset tics; unset grid; unset title; unset xlabel; unset ylabel
+set xrange [0:1]; set yrange [0:1]
+set key center center horizontal maxrows 1 samplen 1.5 width -5 Left reverse
+plot -1 notitle, """ + ", \\\n     ".join(f'keyentry with {style} title "{text}"' for style, text in entries) + """
+unset key
+set border 3; set tics
+"""
+
+
+SCATTER_LEGEND = (("points pt 7 ps 0.8 lc rgb '#86aef0'", "public pictures, one colour a class"),
+                  (f"points pt 7 ps 0.6 lc rgb '#80{SEEN[1:]}'", "what the server sees: 200 releases"),
+                  (f"points pt 6 ps 1.2 lw 2.5 lc rgb '{TRUE}'", "the true place, which only the device knows"))
+HISTOGRAM_LEGEND = ((f"boxes fill solid 1 lc rgb '{TRUE}'", "the true prototype, which only the device knows"),
+                    (f"boxes fill solid 1 lc rgb '{OTHER}'", "the other prototypes"),
+                    (f"lines lw 1.5 dt 2 lc rgb '{LINE}'", "expected for the true one"))
+
+
+HEAD = f"""
+set terminal svg size {WIDTH},{HEIGHT} enhanced font "DejaVu Sans,Helvetica,Arial,sans-serif,11" background rgb "white"
+set encoding utf8
+set samples 2
+set border 3 lc rgb "#888888"
+set tics nomirror scale 0.5 textcolor rgb "#555555" font ",9"
+set xlabel textcolor rgb "#333333" font ",10"
+set ylabel textcolor rgb "#333333" font ",10"
+set key textcolor rgb "#333333" font ",10.5" noautotitle
+unset key
+set style fill solid 1 noborder
+set boxwidth 0.72
+set style textbox opaque margins 0.4,0.2 fillcolor rgb "white" noborder
+"""
+
+
+def script(pack, public, panels):
+    rows = [(x, y, class_colour(own, pack.G)) for x, y, own in public]
+
+    def label(number, text, left, top, style):
+        return f'set label {number} "{text}" at screen {left / WIDTH}, screen {1 - top / HEIGHT} {style}\n'
+
+    grey = 'font ",11" textcolor rgb "#555555"'
+    text = HEAD + block("public", rows) + "set multiplot\n" + \
+        label(1, "What the server sees of one query", 106, 30, 'font ",19"') + \
+        label(2, "This picture, released 200 times at each ε; the smaller ε, the more privacy. A real device makes one "
+                 "release and keeps it.", 106, 56, grey) + \
+        label(3, f"The server gets as much for each of the {pack.G} classes and is not told which one is meant; "
+                 "shown is the query's own class.", 106, 76, grey) + \
+        label(4, "{/:Bold Gaussian}: the device sends a noisy point", 78, 118, 'font ",12.5"') + \
+        label(5, "{/:Bold Response}: the device names one prototype, the true one or, by chance, another", 78, 608,
+              'font ",12.5"')
+    for column, (epsilon, points, counts, true_place, true_prototype, gaussian, response) in enumerate(panels):
+        text += scatter(column, epsilon, points, true_place, gaussian["sigma"]) + "unset label\n"
+        text += histogram(column, epsilon, counts, true_prototype, response["keep"])
+    return text + legend(548, SCATTER_LEGEND) + legend(876, HISTOGRAM_LEGEND) + "unset multiplot\n"
+
+
+def draw(text, picture, result):
+    """Runs gnuplot, then lays the query's picture into the corner."""
+    done = subprocess.run(["gnuplot"], input=text.encode(), capture_output=True)
+    if done.returncode != 0 or b"</svg>" not in done.stdout:
+        sys.exit("demo_plot: gnuplot failed: " + done.stderr.decode(errors="replace"))
+    with open(picture, "rb") as file:
+        inline = base64.b64encode(file.read())
+    image = b'<image x="22" y="16" width="68" height="68" style="image-rendering:pixelated" ' \
+            b'xlink:href="data:image/png;base64,' + inline + b'"/>\n'
+    svg = done.stdout.replace(b"</svg>", image + b"</svg>")
+    with open(result + ".tmp", "wb") as file:
+        file.write(svg)
+    os.replace(result + ".tmp", result)
+
+
+def main():
+    if len(sys.argv) < 9:
+        sys.exit(__doc__)
+    folder, pack_path, features, labels, row, picture, result = sys.argv[1:8]
+    pack = read_pack(pack_path)
+    slot = pack.slot_of(int(numpy.load(labels)[int(row)]))
+    query = quantise(bits_from_floats(numpy.load(features)[int(row)].tolist()))
+    public = [(*place(pack, anchor, own), own) for own in range(pack.G)
+              for anchor in pack.anchors[pack.starts[own]:pack.starts[own + 1]]]
+    true_place, true_prototype = place(pack, query, slot), nearest_prototype(pack, query, slot)
+    panels = [(epsilon, seen_points(folder, epsilon, slot), seen_counts(folder, epsilon, slot, pack.m), true_place,
+               true_prototype, read_json(folder, f"gaussian-{epsilon}"), read_json(folder, f"response-{epsilon}"))
+              for epsilon in sys.argv[8:]]
+    draw(script(pack, public, panels), picture, result)
+
+
+if __name__ == "__main__":
+    main()
