@@ -47,7 +47,7 @@ static inline int64_t divide_ceil(int64_t a, int64_t b)
     return q + (a % b > 0);
 }
 
-/* ⌊a/b + ½⌋ for b > 0, |a| < 2^61 */
+/* ⌊a/b + ½⌋ for 0 < b < 2^61, |a| < 2^61 */
 static inline int64_t divide_round(int64_t a, int64_t b)
 {
     return divide_floor(2 * a + b, 2 * b);

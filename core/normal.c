@@ -42,7 +42,7 @@ static double delta_bound(double mu, double epsilon)
 {
     double plus = pml_normal_cdf(0.5 * mu - epsilon / mu) * (1.0 + SLACK) + TINY;
     double minus = pml_exp(epsilon) * pml_normal_cdf(-0.5 * mu - epsilon / mu) * (1.0 - SLACK);
-    return plus - minus;
+    return plus - minus < 1.0 ? plus - minus : 1.0;
 }
 
 static bool in_range(double v, double low, double high)

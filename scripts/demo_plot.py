@@ -18,6 +18,7 @@ import numpy
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, os.path.join(ROOT, "tests", "golden"))
+sys.dont_write_bytecode = True    # keeps the source tree clean
 
 from reference import Pack, bits_from_floats, label_row, nearest_prototype, quantise, update  # noqa: E402
 

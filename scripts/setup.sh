@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 packages=(build-essential clang clang-format cmake gcc-arm-none-eabi git gnuplot-nox libnewlib-arm-none-eabi libpng-dev
           lld llvm ninja-build pkg-config python3 python3-venv valgrind)
-modules=(numpy mpmath cbor2)
+modules=(numpy mpmath)
 cache=${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}
 
 say() { echo "setup: $*" >&2; }

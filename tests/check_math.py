@@ -221,6 +221,10 @@ def check_gaussian_curve(evaluate, tally, source):
         exact = normal_cdf(normal_inverse(mpf(share)) + mu)
         cases.append((exact <= result <= min(exact * (1 + mpf("1e-10")), 1), (mu, share, result)))
     tally.check("gaussian curve is an upper bound, within 1e-10", cases)
+    least = list(itertools.product([1, 8, 30, 36, 40, 64], [1e-290, 1e-291, 1e-300, 5e-324]))
+    tally.check("gaussian curve of the least shares is an upper bound",
+                [(normal_cdf(normal_inverse(mpf(share)) + mu) <= v <= 1, (mu, share, v))
+                 for (mu, share), v in zip(least, evaluate("gaussian_curve", least))])
     ends = [(1.0, 0.0), (0.0, 0.0), (0.0, 1.0), (3.0, 1.0)]
     tally.check("gaussian curve at its ends", [(v == share, (mu, share, v)) for (mu, share), v in
                                                zip(ends, evaluate("gaussian_curve", ends))])

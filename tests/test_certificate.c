@@ -232,8 +232,8 @@ static void check_query(const struct target *t, const int8_t *query, uint32_t sl
     pml_neighbours_find(t->pack, &pml_kernels_portable, query, keys);
     for (size_t j = 0; j < t->pack->K; j++) {
         p.indices[j] = neighbour_index(keys[j]);
-        p.weights[j] = pml_weights_of(neighbour_score(keys[j]), pml_inverse_norm(query, t->pack->d), t->pack->lambda,
-                                      t->floor);
+        p.weights[j] =
+            pml_weights_of(neighbour_score(keys[j]), pml_inverse_norm(query, t->pack->d), t->pack->lambda, t->floor);
         TEST_ASSERT_TRUE(p.weights[j] >= t->floor && p.weights[j] <= 65536);
     }
     settle(t, &p);

@@ -195,7 +195,7 @@ static void test_the_update_of_equal_codes_is_the_code(void)
     }
 }
 
-/* ---- certificate: SPEC 5.7 on a line, in integers that cannot overflow ---- */
+/* ---- certificate: SPEC 5.7 for all k but 2, in integers that cannot overflow ---- */
 
 static int descending(const void *left, const void *right)
 {
@@ -203,13 +203,13 @@ static int descending(const void *left, const void *right)
     return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* H_s(4096·sign) */
-static wide support_of(const struct pack_view *v, uint32_t floor, int64_t label_row, int64_t sign)
+/* H_s(4096·sign·e_i) */
+static wide support_of(const struct pack_view *v, uint32_t floor, int64_t label_row, size_t i, int64_t sign)
 {
     int64_t sorted[ANCHORS_MAX];
     wide best = 0;
     for (size_t j = 0; j < v->n; j++)
-        sorted[j] = 4096 * sign * anchor_code(v, j, 0);
+        sorted[j] = 4096 * sign * anchor_code(v, j, i);
     qsort(sorted, v->n, sizeof *sorted, descending);
     for (size_t t = 0; t <= v->K; t++) {
         wide above = (wide)v->alpha * label_row * 4096 * sign, below = 0;
@@ -228,23 +228,40 @@ static wide upper(wide a, wide b)
     return a > b ? a : b;
 }
 
+/* ⌈√v⌉ */
+static wide root_of(wide v)
+{
+    wide root = 0;
+    for (int bit = 60; bit >= 0; bit--)
+        if ((root + ((wide)1 << bit)) * (root + ((wide)1 << bit)) <= v)
+            root += (wide)1 << bit;
+    return root + (root * root < v);
+}
+
 static int check_certificate(const struct pack_view *v)
 {
     const uint32_t floor = pml_weights_floor(v->lambda);
-    int64_t labels[SLOTS_MAX], centres[SLOTS_MAX], scratch[2 * PML_NEIGHBOURS_MAX];
-    wide widest = 0, bound = 0;
+    int64_t labels[SLOTS_MAX * 4], centres[SLOTS_MAX * 4], scratch[2 * PML_NEIGHBOURS_MAX];
+    wide squares = 0, bound = 0, largest = 0;
     pml_certificate certificate;
     pml_label_rows(v, pml_weights_label, labels);
     int status = pml_certificate_of(v, floor, labels, centres, scratch, &certificate);
-    for (size_t s = 0; s < v->G; s++) {
-        wide plus = support_of(v, floor, labels[s], 1), minus = support_of(v, floor, labels[s], -1);
-        wide code = 4096 * slot_code(v, s, 0);
-        widest = upper(widest, plus + minus);
-        bound = upper(bound, upper(upper(code + plus, -code - plus), upper(code - minus, minus - code)));
-        TEST_ASSERT_TRUE(status != PML_OK || centres[s] == 2 * code + plus - minus);
+    for (size_t i = 0; i < v->k; i++) {
+        wide widest = 0;
+        for (size_t s = 0; s < v->G; s++) {
+            size_t at = s * v->k + i;
+            wide plus = support_of(v, floor, labels[at], i, 1), minus = support_of(v, floor, labels[at], i, -1);
+            wide code = 4096 * slot_code(v, s, i);
+            widest = upper(widest, plus + minus);
+            bound = upper(bound, upper(upper(code + plus, -code - plus), upper(code - minus, minus - code)));
+            TEST_ASSERT_TRUE(status != PML_OK || centres[at] == 2 * code + plus - minus);
+        }
+        wide side = (widest + 31) / 32;
+        largest = upper(largest, side);
+        squares += side * side;
     }
-    wide delta = (widest + 31) / 32, rows = (bound + 8191) / 8192;
-    if (delta == 0 || delta >= 1 << 28 || rows >= 1 << 20) {
+    wide delta = root_of(squares), rows = (bound + 8191) / 8192;
+    if (largest >= 1 << 28 || delta == 0 || delta >= 1 << 28 || rows >= 1 << 20) {
         TEST_ASSERT_EQUAL(PML_ERROR_SENSITIVITY, status);
     } else {
         TEST_ASSERT_EQUAL(PML_OK, status);
@@ -260,12 +277,35 @@ static void test_the_certificate_holds_at_the_limits_of_codes_and_counts(void)
     unsigned certified = 0, refused = 0;
     for (size_t i = 0; i < rounds(3000); i++) {
         struct codes c;
-        draw_codes(&state, &c, 1, i % 5 == 0 ? 3 : 32767);
+        draw_codes(&state, &c, (uint16_t[]){1, 3, 4}[i % 3], i % 5 == 0 ? 3 : 32767);
         if (check_certificate(&c.view) == PML_OK)
             certified++;
         else
             refused++;
     }
+    TEST_ASSERT_TRUE(certified > 20 && refused > 20);
+}
+
+/* Slots and anchors at opposite ends, so that the label term alone moves the rows: as the bandwidth falls, rows leave
+ * 2^20 before their width does. */
+static void test_the_row_bound_alone_can_refuse_a_pack(void)
+{
+    uint64_t state = 6;
+    unsigned certified = 0, refused = 0;
+    struct codes c;
+    draw_codes(&state, &c, 1, 32767);
+    c.view.G = 2, c.view.n = 8, c.view.K = 4, c.view.alpha = 1024;
+    store_le32(c.starts + 4, 4);
+    store_le32(c.starts + 8, 8);
+    for (size_t i = 0; i < 8; i++)
+        store_code(c.anchors, i, -32767);
+    for (size_t i = 0; i < 2; i++)
+        store_code(c.slots, i, 32767);
+    for (c.view.lambda = 60000; c.view.lambda < 80000; c.view.lambda += 100)
+        if (check_certificate(&c.view) == PML_OK)
+            certified++;
+        else
+            refused++;
     TEST_ASSERT_TRUE(certified > 20 && refused > 20);
 }
 
@@ -303,6 +343,7 @@ int main(void)
     RUN_TEST(test_the_update_rounds_the_exact_mean);
     RUN_TEST(test_the_update_of_equal_codes_is_the_code);
     RUN_TEST(test_the_certificate_holds_at_the_limits_of_codes_and_counts);
+    RUN_TEST(test_the_row_bound_alone_can_refuse_a_pack);
     RUN_TEST(test_the_largest_numbers_do_not_overflow);
 #endif
     return UNITY_END();

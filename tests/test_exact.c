@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Exact integer arithmetic against wider integers, and quantising against its definition. */
+#define __ARM_ARCH_6M__ 1 /* the products of halves, which no other machine runs */
 #include "draws.h"
 #include "exact.h"
+#include "stages.h"
 #include "support.h"
 
 #include <float.h>
@@ -13,6 +15,26 @@ void setUp(void)
 
 void tearDown(void)
 {
+}
+
+/* ---- products ---- */
+
+static void check_products(uint32_t a, uint32_t b)
+{
+    TEST_ASSERT_EQUAL_UINT64((uint64_t)a * b, multiply(a, b));
+    TEST_ASSERT_EQUAL_INT64((int64_t)(int32_t)a * (int64_t)b, multiply_signed((int32_t)a, b));
+}
+
+static void test_products_of_halves_are_the_whole_product(void)
+{
+    const uint32_t edges[] = {0,          1,          2,          0xFFFF,     0x10000,    0x10001,
+                              0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFF0000, 0xFFFE0001, 0xFFFFFFFF};
+    uint64_t state = 8;
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
+        for (size_t j = 0; j < sizeof edges / sizeof edges[0]; j++)
+            check_products(edges[i], edges[j]);
+    for (size_t i = 0; i < rounds(300000); i++)
+        check_products((uint32_t)draw64(&state), (uint32_t)(draw64(&state) >> 32));
 }
 
 /* ---- roots ---- */
@@ -244,6 +266,17 @@ static void test_quantise_does_not_see_a_power_of_two(void)
     }
 }
 
+/* The stage itself answers a public row instead of refusing: the first unit vector. */
+static void check_default_row(const float *x, size_t count)
+{
+    int8_t q[16];
+    TEST_ASSERT_TRUE(count <= sizeof q);
+    memset(q, 1, sizeof q);
+    TEST_ASSERT_EQUAL_HEX64(0, pml_quantise_row(x, count, q));
+    TEST_ASSERT_EQUAL_INT8(127, q[0]);
+    TEST_ASSERT_TRUE(is_zero(q + 1, count - 1));
+}
+
 static void test_quantise_refuses_what_is_not_finite_or_zero(void)
 {
     const float bad[] = {NAN, -NAN, INFINITY, -INFINITY};
@@ -257,10 +290,12 @@ static void test_quantise_refuses_what_is_not_finite_or_zero(void)
             TEST_ASSERT_EQUAL(PML_ERROR_FEATURES, pml_quantise(x, 8, q));
             TEST_ASSERT_TRUE(is_zero(q, 8));
             TEST_ASSERT_EQUAL_INT8(1, q[8]);
+            check_default_row(x, 8);
         }
     memset(q, 1, sizeof q);
     TEST_ASSERT_EQUAL(PML_ERROR_FEATURES, pml_quantise(zero, 8, q));
     TEST_ASSERT_TRUE(is_zero(q, 8));
+    check_default_row(zero, 8);
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_quantise(NULL, 8, q));
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_quantise(zero, 8, NULL));
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_quantise(zero, 0, q));
@@ -270,6 +305,7 @@ static void test_quantise_refuses_what_is_not_finite_or_zero(void)
 int main(void)
 {
     UNITY_BEGIN();
+    RUN_TEST(test_products_of_halves_are_the_whole_product);
     RUN_TEST(test_sqrt_floor_is_the_floor_of_the_root);
     RUN_TEST(test_inverse_sqrt_is_the_largest_that_fits);
     RUN_TEST(test_inverse_norm_takes_the_sum_of_squares);

@@ -273,6 +273,41 @@ static void test_neighbours_of_nothing_are_the_first_anchors(void)
     for (uint32_t j = 0; j < v->K; j++)
         TEST_ASSERT_EQUAL_UINT32(j, neighbour_index(keys[j]));
 }
+
+/* A key holds a score beside an index: both at their largest. */
+static void test_neighbours_hold_the_largest_scores_and_indices(void)
+{
+    static int8_t rows[3 * PML_FEATURES_MAX], query[PML_FEATURES_MAX], many[PML_ANCHORS_MAX];
+    static uint8_t norms[4 * PML_ANCHORS_MAX];
+    uint64_t keys[4];
+    struct pack_view v = {.d = PML_FEATURES_MAX, .n = 3, .K = 3};
+    memset(rows, -127, PML_FEATURES_MAX);
+    memset(rows + PML_FEATURES_MAX, 127, PML_FEATURES_MAX);
+    rows[2 * PML_FEATURES_MAX] = 1;
+    memset(query, 127, sizeof query);
+    v.section[PML_SECTION_ANCHORS] = (const uint8_t *)rows;
+    v.section[PML_SECTION_ANCHOR_NORMS] = norms;
+    const uint32_t ranked[] = {1, 2, 0};
+    for (size_t i = 0; i < 3; i++)
+        store_le32(norms + 4 * i, pml_inverse_norm(rows + i * PML_FEATURES_MAX, PML_FEATURES_MAX));
+    pml_neighbours_find(&v, &pml_kernels_portable, query, keys);
+    for (size_t i = 0; i < 3; i++) {
+        TEST_ASSERT_EQUAL_UINT32(ranked[i], neighbour_index(keys[i]));
+        TEST_ASSERT_EQUAL_INT64(score_of(query, rows + ranked[i] * PML_FEATURES_MAX, PML_FEATURES_MAX),
+                                neighbour_score(keys[i]));
+    }
+    v = (struct pack_view){.d = 1, .n = PML_ANCHORS_MAX, .K = 4};
+    memset(many, -1, sizeof many);
+    many[PML_ANCHORS_MAX - 1] = 1;
+    for (size_t i = 0; i < PML_ANCHORS_MAX; i++)
+        store_le32(norms + 4 * i, pml_inverse_norm(many + i, 1));
+    v.section[PML_SECTION_ANCHORS] = (const uint8_t *)many;
+    v.section[PML_SECTION_ANCHOR_NORMS] = norms;
+    pml_neighbours_find(&v, &pml_kernels_portable, query, keys);
+    TEST_ASSERT_EQUAL_UINT32(PML_ANCHORS_MAX - 1, neighbour_index(keys[0]));
+    for (uint32_t i = 1; i < 4; i++)
+        TEST_ASSERT_EQUAL_UINT32(i - 1, neighbour_index(keys[i]));
+}
 #endif
 
 int main(void)
@@ -288,6 +323,7 @@ int main(void)
 #if PML_WITH_GAUSSIAN
     RUN_TEST(test_neighbours_are_the_first_of_all_anchors_sorted);
     RUN_TEST(test_neighbours_of_nothing_are_the_first_anchors);
+    RUN_TEST(test_neighbours_hold_the_largest_scores_and_indices);
 #endif
     return UNITY_END();
 }

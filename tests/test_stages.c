@@ -243,7 +243,7 @@ static void test_values_are_the_rounded_sums(void)
         struct emission e = {.G = 1 + (uint32_t)draw_below(&state, 6), .k = 1 + (uint32_t)draw_below(&state, 4)};
         e.slot = (uint32_t)draw_below(&state, e.G);
         e.coarsen = (uint32_t)draw_below(&state, 27);
-        const int64_t reach = (int64_t)1 << draw_below(&state, 27), place = (int64_t)1 << draw_below(&state, 21);
+        const int64_t reach = (int64_t)1 << draw_below(&state, 28), place = (int64_t)1 << draw_below(&state, 21);
         for (size_t j = 0; j < 24; j++) {
             e.noise[j] = (int32_t)draw_between(&state, -reach, reach);
             e.centres[j] = draw_between(&state, -place, place);
@@ -266,8 +266,8 @@ static void test_the_sum_is_clamped_and_not_the_noise(void)
     pml_gaussian_emit(e.noise, e.centres, e.row, 0, 2, 1, 0, 1, body);
     TEST_ASSERT_EQUAL_INT64(5, value_at(body, 0, 1));
     TEST_ASSERT_EQUAL_INT64(-100, value_at(body, 1, 1));
-    e.noise[0] = 16 << 22; /* the largest deviate there is */
-    e.noise[1] = -(16 << 22);
+    e.noise[0] = 32 << 22; /* the largest deviate there is */
+    e.noise[1] = -(32 << 22);
     pml_gaussian_emit(e.noise, e.centres, e.row, 0, 2, 1, 0, 2, body);
     TEST_ASSERT_EQUAL_INT64(32767, value_at(body, 0, 2));
     TEST_ASSERT_EQUAL_INT64(-32767, value_at(body, 1, 2));

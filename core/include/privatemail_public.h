@@ -101,8 +101,8 @@ PML_API int32_t pml_release_value(const pml_release_view *view, size_t index);
 /* All of it rounds outward: what is returned as an upper bound is one. NaN for arguments out of range. What speaks of
  * the Gaussian is absent from builds without it, pml_response_keep from builds without response. */
 
-/* Gaussian mechanism with shift/σ = μ: an upper bound of its δ at ε; an upper bound of its ε at δ (infinite when there
- * is none up to 256); the σ/Δ that (ε, δ) needs; the largest μ that (ε, δ) allows, rounded down. */
+/* Gaussian mechanism with shift/σ = μ: an upper bound of its δ at ε; an upper bound of its ε at δ (infinite when none
+ * was found up to 256); the σ/Δ that (ε, δ) needs; the largest μ that (ε, δ) allows, rounded down. */
 PML_API double pml_gaussian_delta(double mu, double epsilon);
 PML_API double pml_gaussian_epsilon(double mu, double delta);
 PML_API double pml_gaussian_ratio(double epsilon, double delta);
