@@ -15,8 +15,8 @@
 #include "pack.h"
 #include "random.h"
 
-/* quantise.c: (secret) int8 values of (secret) features. The result is a mask: valid, or replaced by the public default,
- * the first unit vector. */
+/* quantise.c: (secret) int8 values of (secret) features. The result is a mask: valid, or replaced by the public
+ * default, the first unit vector. */
 uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out);
 
 /* slots.c: slot of a (secret) label; *known is a mask, and the slot is 0 where it is not set. */

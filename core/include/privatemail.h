@@ -104,8 +104,8 @@ PML_API const char *pml_version(void);
 
 /* ---- pack: what device and server both know -------------------------------------------------------------------- */
 
-/* A view of a pack's bytes, which must outlive it and must not change; nothing is copied. Opaque; size and alignment are public so that
- * it can be a local or static variable. */
+/* A view of a pack's bytes, which must outlive it and must not change; nothing is copied. Opaque; its size is public so
+ * that it can be a local or static variable. */
 typedef struct pml_pack {
     uint64_t opaque[20];
 } pml_pack;
@@ -127,7 +127,8 @@ typedef struct pml_budget {
 } pml_budget;
 
 /* `owner`: 16 bytes that name the person (for example a hash of an account), so that a budget is not mistaken for
- * another's; one budget an owner. epsilon_response: 0 to 4095. epsilon_gaussian: 0 (then delta is 0) or PML_EPSILON_MIN to 256. */
+ * another's; one budget an owner. epsilon_response: 0 to 4095. epsilon_gaussian: 0 (then delta is 0) or
+ * PML_EPSILON_MIN to 256. */
 PML_API PML_CHECKED int pml_budget_create(pml_budget *budget, const uint8_t owner[16], double epsilon_response,
                                           double epsilon_gaussian, double delta);
 
