@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A budget kept in a file. In: a path. Out: the budget, which no other process spends from until it is closed. */
+#define _XOPEN_SOURCE 700
+#include "budget_file.h"
+
+#include "../server/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- lock ---- */
+
+static bool same_file(int descriptor, const char *path)
+{
+    struct stat opened, named;
+    return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0 && opened.st_ino == named.st_ino &&
+           opened.st_dev == named.st_dev;
+}
+
+static int wait_for_lock(int descriptor)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int answer;
+    do
+        answer = fcntl(descriptor, F_SETLKW, &whole);
+    while (answer != 0 && errno == EINTR);
+    return answer;
+}
+
+/* A file beside the budget is locked and not the budget itself, since every charge puts another file in its place.
+ * Whoever is done removes it, so one that waited may hold a lock on a file that is gone: then it tries anew. */
+static int take_lock(struct budget_file *file)
+{
+    for (;;) {
+        file->lock = open(file->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (file->lock < 0)
+            return -1;
+        if (wait_for_lock(file->lock) != 0) {
+            int reason = errno;
+            close(file->lock);
+            file->lock = -1;
+            errno = reason;
+            return -1;
+        }
+        if (same_file(file->lock, file->lock_path))
+            return 0;
+        close(file->lock);
+    }
+}
+
+void budget_file_close(struct budget_file *file)
+{
+    pml_budget_left left;
+    if (file->lock >= 0) {
+        if (file->is_new && file->on_disk && pml_budget_remaining(&file->budget, &left) == PML_OK &&
+            left.epsilon_spent <= 0.0 && left.mu2_spent <= 0.0)
+            unlink(file->path);
+        unlink(file->lock_path); /* while it is held: see take_lock */
+        close(file->lock);
+    }
+    free(file->path);
+    free(file->lock_path);
+    *file = (struct budget_file){.lock = -1};
+}
+
+/* ---- store ---- */
+
+int budget_file_store(void *context, const uint8_t *bytes, size_t size)
+{
+    struct budget_file *file = context;
+    if (!file->path)
+        return 0;
+    if (pml_file_write(file->path, bytes, size, 0, &file->message) != 0)
+        return -1;
+    file->on_disk = true;
+    return 0;
+}
+
+/* ---- open ---- */
+
+static int read_caps(const struct command *command, const char *text, double caps[3])
+{
+    char *end = NULL;
+    size_t count = 0;
+    caps[0] = caps[1] = caps[2] = 0.0;
+    for (const char *at = text; count < 3; at = end + 1) {
+        caps[count++] = strtod(at, &end);
+        if (end == at || (*end != ',' && *end != 0))
+            break;
+        if (*end == 0 && (count == 1 || count == 3))
+            return -1;
+    }
+    return command_fail(
+        command, EXIT_USAGE,
+        "--budget-new wants EPS_RESPONSE or EPS_RESPONSE,EPS_GAUSSIAN,DELTA (such as 20,8,1e-6), not '%s'.", text);
+}
+
+static int make_new(const struct command *command, struct budget_file *file, const uint8_t tag[16], const char *text)
+{
+    double caps[3];
+    struct stat found;
+    int code = read_caps(command, text, caps);
+    if (code >= 0)
+        return code;
+    if (lstat(file->path, &found) == 0)
+        return command_fail(command, EXIT_OUTPUT,
+                            "%s exists already. Leave --budget-new out to spend from it, or name another file.",
+                            file->path);
+    int status = pml_budget_create(&file->budget, tag, caps[0], caps[1], caps[2]);
+    if (status != PML_OK)
+        return command_fail(
+            command, EXIT_USAGE,
+            "--budget-new %s: %s. Give 0 to 4095 for response; for gaussian 1e-6 to 256 with a delta of "
+            "1e-15 to below 1, or nothing.",
+            text, pml_status_text(status));
+    file->is_new = true;
+    return -1;
+}
+
+static int read_old(const struct command *command, struct budget_file *file, const uint8_t tag[16])
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    struct stat found;
+    /* A charge replaces the file under this name only: another name would go on with the old one and spend twice. */
+    if (stat(file->path, &found) == 0 && (!S_ISREG(found.st_mode) || found.st_nlink > 1))
+        return command_fail(command, EXIT_BUDGET,
+                            "%s must be a file with one name (no folder, no second hard link). "
+                            "Use the file itself.",
+                            file->path);
+    if (pml_file_read(file->path, 4096, &bytes, &size, &file->message) != 0)
+        return command_fail(command, EXIT_BUDGET, "%s Check --budget.", file->message.text);
+    int status = pml_budget_restore(&file->budget, tag, bytes, size);
+    free(bytes);
+    file->on_disk = true;
+    return status == PML_OK ? -1 : command_status(command, file->path, status);
+}
+
+static int name_files(const struct command *command, struct budget_file *file, const char *path, bool fresh)
+{
+    struct stat found, itself;
+    bool exists = stat(path, &found) == 0;
+    if (!exists && !fresh)
+        return command_fail(command, EXIT_INPUT, "%s: %s. Check --budget, or start one with --budget-new EPSILON.",
+                            path, strerror(errno));
+    /* Through a link, the file behind it: the lock must be one for all its names. */
+    bool is_link = exists && lstat(path, &itself) == 0 && S_ISLNK(itself.st_mode);
+    file->path = is_link ? realpath(path, NULL) : strdup(path);
+    size_t length = file->path ? strlen(file->path) + 6 : 0;
+    file->lock_path = length > 0 ? malloc(length) : NULL;
+    if (!file->lock_path)
+        return command_fail(command, EXIT_FAULT, "%s: %s.", path, strerror(errno));
+    snprintf(file->lock_path, length, "%s.lock", file->path);
+    return -1;
+}
+
+int budget_file_open(const struct command *command, struct budget_file *file, const char *path, const char *owner,
+                     const char *fresh)
+{
+    uint8_t tag[16] = {0};
+    *file = (struct budget_file){.lock = -1};
+    memcpy(tag, owner, strlen(owner) < sizeof tag ? strlen(owner) : sizeof tag);
+    int code = name_files(command, file, path, fresh != NULL);
+    if (code < 0 && take_lock(file) != 0)
+        code = command_fail(command, EXIT_OUTPUT,
+                            "%s cannot be locked: %s. Put the budget into a folder you may write to.", path,
+                            strerror(errno));
+    if (code < 0)
+        code = fresh ? make_new(command, file, tag, fresh) : read_old(command, file, tag);
+    if (code >= 0)
+        budget_file_close(file);
+    return code;
+}
+
+int budget_file_throwaway(struct budget_file *file, int mechanism, double delta)
+{
+    static const uint8_t tag[16] = "not counted";
+    *file = (struct budget_file){.lock = -1};
+    return mechanism == PML_GAUSSIAN ? pml_budget_create(&file->budget, tag, 0.0, 256.0, delta)
+                                     : pml_budget_create(&file->budget, tag, 4095.0, 0.0, 0.0);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the commands share. One file a command, one function a file; main.c holds the table of them. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "../server/npy.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit codes of every command, printed by --help. */
+enum {
+    EXIT_OK = 0,
+    EXIT_USAGE = 2,   /* an option is unknown, missing or out of range */
+    EXIT_INPUT = 3,   /* an input file cannot be read or is not what it should be */
+    EXIT_OUTPUT = 4,  /* an output cannot be written (full disk, unwritable folder, it exists) */
+    EXIT_BUDGET = 5,  /* the budget is spent, damaged or another's */
+    EXIT_PRIVACY = 6, /* the pack or the parameters cannot give the promise that was asked for */
+    EXIT_FAULT = 7    /* entropy, memory: the machine's fault */
+};
+
+struct command {
+    const char *name;
+    const char *summary;
+    const char *help;                  /* usage, every option, an example */
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+};
+
+extern const struct command command_pack, command_inspect, command_privatize, command_decode, command_sample;
+
+/* options.c: options are `--name value` or flags. */
+struct option_spec {
+    const char *name; /* without the dashes */
+    enum { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER, OPTION_COUNT } kind;
+    void *value; /* bool *, const char **, double *, uint64_t * */
+    bool required;
+    bool given; /* set when it was */
+};
+
+/* Parses argv; positional arguments go to `positional` (at most `positional_max`; exactly that many unless
+ * `positional_min` is smaller). Prints help for --help. Answers −1 to go on, else the exit code. */
+int options_parse(const struct command *command, int argc, char **argv, struct option_spec *specs, size_t count,
+                  const char **positional, size_t positional_min, size_t positional_max);
+
+/* "privatemail COMMAND: MESSAGE" on stderr; answers `code`. */
+int command_fail(const struct command *command, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* "privatemail COMMAND: SUBJECT: what the status says, and what to do next" on stderr; answers the exit code. */
+int command_status(const struct command *command, const char *subject, int status);
+
+/* The word that is most like `word`, or NULL when none is near. */
+const char *command_suggest(const char *word, const char *const *words, size_t count);
+
+/* A progress bar on stderr when it is a terminal; nothing else. */
+void progress_show(void *context, const char *stage, double done);
+void progress_end(void);
+
+/* json.c: a small writer to stdout. Strings are escaped (bytes that are no UTF-8 become U+FFFD), numbers are the
+ * shortest that read back the same, NaN and infinity become null. */
+struct json {
+    bool comma;
+    int depth;
+};
+void json_open(struct json *json, const char *key, char bracket); /* '{' or '['; key may be NULL */
+void json_close(struct json *json, char bracket);
+void json_text(struct json *json, const char *key, const char *value);
+void json_number(struct json *json, const char *key, double value);
+void json_count(struct json *json, const char *key, uint64_t value);
+void json_integer(struct json *json, const char *key, int64_t value);
+void json_bool(struct json *json, const char *key, bool value);
+
+#endif

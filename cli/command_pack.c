@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pack: builds a pack from public features and labels. In: .npy files. Out: a .pmpk file and what is in it. */
+#include "output.h"
+#include "pack_file.h"
+
+#include "../server/pack_builder.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    const char *features, *labels, *out, *bandwidth, *codes, *slots;
+    uint64_t neighbours, dims, prototypes, slot_count, sketch, seed, threads;
+    double alpha, share;
+    bool response_only, force, json;
+};
+
+/* ---- options ---- */
+
+struct count_limit {
+    const char *name;
+    uint64_t value, least, most; /* 0 stands for "not given" */
+};
+
+static int check_counts(const struct arguments *arguments)
+{
+    const struct count_limit limits[] = {
+        {"neighbours", arguments->neighbours, 1, PML_NEIGHBOURS_MAX},
+        {"dims", arguments->dims, 1, PML_DIMENSIONS_MAX},
+        {"prototypes", arguments->prototypes, 2, PML_PROTOTYPES_MAX},
+        {"slot-count", arguments->slot_count, 1, PML_SLOTS_MAX},
+        {"sketch", arguments->sketch, 8, PML_SKETCH_MAX},
+        {"threads", arguments->threads, 1, 1024},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        const struct count_limit *limit = &limits[i];
+        if (limit->value != 0 && (limit->value < limit->least || limit->value > limit->most))
+            return command_fail(&command_pack, EXIT_USAGE, "--%s must be %llu to %llu.", limit->name,
+                                (unsigned long long)limit->least, (unsigned long long)limit->most);
+    }
+    return -1;
+}
+
+static int read_bandwidth(const char *text, double *bandwidth)
+{
+    char *end;
+    *bandwidth = 0.0;
+    if (!text || strcmp(text, "auto") == 0)
+        return -1;
+    *bandwidth = strtod(text, &end);
+    if (end == text || *end != 0 || !(*bandwidth >= 0.004 && *bandwidth <= 256.0))
+        return command_fail(&command_pack, EXIT_USAGE, "--bandwidth must be auto or 0.004 to 256, not '%s'.", text);
+    return -1;
+}
+
+static int read_slots(const struct arguments *arguments, struct pml_build_options *options)
+{
+    const char *slots = arguments->slots ? arguments->slots : arguments->labels ? "class" : "one";
+    const char *codes = arguments->codes ? arguments->codes : "random";
+    if (strcmp(slots, "one") != 0 && strcmp(slots, "class") != 0 && strcmp(slots, "group") != 0)
+        return command_fail(&command_pack, EXIT_USAGE, "--slots must be class, group or one, not '%s'.", slots);
+    if (strcmp(codes, "random") != 0 && strcmp(codes, "class") != 0)
+        return command_fail(&command_pack, EXIT_USAGE, "--codes must be random or class, not '%s'.", codes);
+    options->slots = slots[0] == 'o' ? PML_SLOTS_ONE : slots[0] == 'c' ? PML_SLOTS_CLASS : PML_SLOTS_GROUP;
+    options->codes = codes[0] == 'c' ? PML_CODES_CLASS : PML_CODES_RANDOM;
+    if (!arguments->labels && options->slots != PML_SLOTS_ONE)
+        return command_fail(&command_pack, EXIT_USAGE, "--slots %s needs --labels. Give them, or use --slots one.",
+                            slots);
+    if (!arguments->labels && options->codes == PML_CODES_CLASS)
+        return command_fail(&command_pack, EXIT_USAGE,
+                            "--codes class needs --labels. Give them, or use --codes random.");
+    if (options->slots == PML_SLOTS_ONE && arguments->alpha > 0.0)
+        return command_fail(&command_pack, EXIT_USAGE, "--alpha must be 0 with one slot: there is no label graph.");
+    if (options->slots != PML_SLOTS_GROUP && arguments->slot_count != 0)
+        return command_fail(&command_pack, EXIT_USAGE,
+                            "--slot-count belongs to --slots group. Leave it out, or add that.");
+    return -1;
+}
+
+static int read_options(const struct arguments *arguments, struct pml_build_options *options)
+{
+    int code = check_counts(arguments);
+    if (code < 0)
+        code = read_bandwidth(arguments->bandwidth, &options->bandwidth);
+    if (code < 0)
+        code = read_slots(arguments, options);
+    if (code >= 0)
+        return code;
+    if (!(arguments->alpha >= 0.0 && arguments->alpha <= 4.0))
+        return command_fail(&command_pack, EXIT_USAGE, "--alpha must be 0 to 4.");
+    if (arguments->share != 0.0 && !(arguments->share >= 1.0 / PML_PROTOTYPES_MAX && arguments->share <= 0.5))
+        return command_fail(&command_pack, EXIT_USAGE, "--share must be 1/65536 to 0.5.");
+    if (arguments->share != 0.0 && arguments->prototypes != 0)
+        return command_fail(&command_pack, EXIT_USAGE,
+                            "--share and --prototypes say the same thing. Give one of them.");
+    options->neighbours = (unsigned)arguments->neighbours;
+    options->alpha = arguments->alpha;
+    options->dimensions = (unsigned)arguments->dims;
+    options->prototypes = (unsigned)arguments->prototypes;
+    options->share = arguments->share;
+    options->slot_count = (unsigned)arguments->slot_count;
+    options->sketch = (unsigned)arguments->sketch;
+    options->response_only = arguments->response_only;
+    options->seed = arguments->seed;
+    options->threads = (unsigned)arguments->threads;
+    options->progress = progress_show;
+    return -1;
+}
+
+/* The counts use 0 for "not given", so a 0 that was given is caught here. */
+static int parse(int argc, char **argv, struct arguments *arguments)
+{
+    struct option_spec specs[] = {
+        {"neighbours", OPTION_COUNT, &arguments->neighbours, false, false},
+        {"dims", OPTION_COUNT, &arguments->dims, false, false},
+        {"prototypes", OPTION_COUNT, &arguments->prototypes, false, false},
+        {"slot-count", OPTION_COUNT, &arguments->slot_count, false, false},
+        {"sketch", OPTION_COUNT, &arguments->sketch, false, false},
+        {"threads", OPTION_COUNT, &arguments->threads, false, false},
+        {"share", OPTION_NUMBER, &arguments->share, false, false},
+        {"features", OPTION_TEXT, &arguments->features, true, false},
+        {"labels", OPTION_TEXT, &arguments->labels, false, false},
+        {"out", OPTION_TEXT, &arguments->out, true, false},
+        {"bandwidth", OPTION_TEXT, &arguments->bandwidth, false, false},
+        {"alpha", OPTION_NUMBER, &arguments->alpha, false, false},
+        {"codes", OPTION_TEXT, &arguments->codes, false, false},
+        {"slots", OPTION_TEXT, &arguments->slots, false, false},
+        {"response-only", OPTION_FLAG, &arguments->response_only, false, false},
+        {"seed", OPTION_COUNT, &arguments->seed, false, false},
+        {"force", OPTION_FLAG, &arguments->force, false, false},
+        {"json", OPTION_FLAG, &arguments->json, false, false},
+    };
+    int code = options_parse(&command_pack, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
+    for (size_t i = 0; i < 7 && code < 0; i++) {
+        bool zero = specs[i].kind == OPTION_COUNT ? *(uint64_t *)specs[i].value == 0 : *(double *)specs[i].value == 0.0;
+        if (specs[i].given && zero)
+            return command_fail(&command_pack, EXIT_USAGE, "--%s must not be 0. Leave it out for the default.",
+                                specs[i].name);
+    }
+    return code;
+}
+
+/* ---- report ---- */
+
+static void print_report(const char *path, const struct pack_file *file, const struct pml_build_report *report)
+{
+    pml_certificate certificate;
+    int certified = pack_file_certify(file, &certificate);
+    size_t response = pack_file_memory(file, PML_RESPONSE), gaussian = pack_file_memory(file, PML_GAUSSIAN);
+    printf("%s: pack %s, %zu bytes\n", path, file->id, file->size);
+    printf("%zu anchors, %zu classes, %zu slots with %zu prototypes each", report->anchors, report->classes,
+           report->slots, report->prototypes);
+    if (report->repeated > 0)
+        printf(" (%zu repeat others: their slots have too few rows)", report->repeated);
+    printf("\nbandwidth %.6g\n", report->bandwidth);
+    if (certified == PML_OK)
+        printf("certified sensitivity %.6g embedding units\n", certificate.sensitivity);
+    else if (gaussian > 0)
+        printf("not fit for the gaussian: %s\n", pml_status_text(certified));
+    if (response > 0)
+        printf("client memory, response: %zu bytes\n", response);
+    if (gaussian > 0)
+        printf("client memory, gaussian: %zu bytes\n", gaussian);
+}
+
+static void write_report(const char *path, const struct pack_file *file, const struct pml_build_report *report)
+{
+    struct json json = {0};
+    pml_certificate certificate;
+    int certified = pack_file_certify(file, &certificate);
+    size_t response = pack_file_memory(file, PML_RESPONSE), gaussian = pack_file_memory(file, PML_GAUSSIAN);
+    json_open(&json, NULL, '{');
+    json_text(&json, "out", path);
+    json_text(&json, "pack", file->id);
+    json_count(&json, "bytes", file->size);
+    json_count(&json, "anchors", report->anchors);
+    json_count(&json, "classes", report->classes);
+    json_count(&json, "slots", report->slots);
+    json_count(&json, "prototypes", report->prototypes);
+    json_count(&json, "repeated", report->repeated);
+    json_number(&json, "bandwidth", report->bandwidth);
+    json_number(&json, "sensitivity", certified == PML_OK ? certificate.sensitivity : NAN);
+    json_number(&json, "response_memory", response > 0 ? (double)response : NAN);
+    json_number(&json, "gaussian_memory", gaussian > 0 ? (double)gaussian : NAN);
+    json_close(&json, '}');
+}
+
+/* ---- command ---- */
+
+static int build(const struct arguments *arguments, const struct pml_build_options *options,
+                 const struct pml_features *features, const struct pml_labels *labels)
+{
+    struct pml_message message = {""};
+    struct pml_build_report report = {0};
+    struct pack_file file;
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    int failed = pml_pack_build(features, labels, options, &bytes, &size, &report, &message);
+    progress_end();
+    if (failed)
+        return command_fail(&command_pack, EXIT_INPUT, "%s: %s", arguments->features, message.text);
+    int status = pack_file_adopt(&file, bytes, size);
+    if (status != PML_OK) {
+        free(bytes);
+        return command_status(&command_pack, arguments->out, status);
+    }
+    int code = output_write(&command_pack, arguments->out, arguments->force, bytes, size);
+    if (code < 0) {
+        (arguments->json ? write_report : print_report)(arguments->out, &file, &report);
+        code = EXIT_OK;
+    }
+    pack_file_close(&file);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    struct pml_build_options options = {0};
+    int code = parse(argc, argv, &arguments);
+    if (code < 0)
+        code = read_options(&arguments, &options);
+    if (code < 0)
+        code = output_check(&command_pack, arguments.out, arguments.force);
+    if (code < 0)
+        code = output_try(&command_pack, arguments.out, 1);
+    if (code >= 0)
+        return code;
+    struct pml_message message = {""};
+    struct pml_features features = {0};
+    struct pml_labels labels = {0};
+    if (pml_features_read(arguments.features, &features, &message) != 0 ||
+        (arguments.labels && pml_labels_read(arguments.labels, &labels, &message) != 0))
+        code = command_fail(&command_pack, EXIT_INPUT, "%s", message.text);
+    else if (arguments.labels && labels.rows != features.rows)
+        code = command_fail(&command_pack, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label a row.",
+                            arguments.labels, labels.rows, arguments.features, features.rows);
+    else
+        code = build(&arguments, &options, &features, arguments.labels ? &labels : NULL);
+    pml_features_free(&features);
+    pml_labels_free(&labels);
+    return code;
+}
+
+static const char help[] =
+    "Usage: privatemail pack --features F.npy [--labels L.npy] --out P.pmpk [OPTIONS]\n\n"
+    "Builds the pack that devices and servers share, from public data only. Same input, same bytes.\n\n"
+    "Options:\n"
+    "  --features F.npy   float32, little-endian, C order, n rows of 1 to 4096 features\n"
+    "  --labels L.npy     n integers; needed unless --slots one\n"
+    "  --out P.pmpk       the pack to write\n"
+    "  --neighbours K     1 to 64. Default 10\n"
+    "  --bandwidth S      of the kernel, 0.004 to 256, or auto. Default auto\n"
+    "  --alpha A          weight of the label graph, 0 to 4. Default 0\n"
+    "  --dims k           coordinates of the embedding, 1 to 16. Default 2\n"
+    "  --prototypes m     cells a slot, 2 to 65536. Default 8\n"
+    "  --share f          instead of --prototypes: m = 1/f, rounded up; 1/65536 to 0.5\n"
+    "  --codes C          random or class. Default random\n"
+    "  --slots S          class, group or one. Default class with labels, else one\n"
+    "  --slot-count G     with --slots group: 1 to 1024. Default 128, or as many as there are classes\n"
+    "  --sketch L         bytes of a sketch, 8 to 64. Default 32\n"
+    "  --response-only    leave out what only the Gaussian needs\n"
+    "  --seed N           of codes and clustering. Default 0\n"
+    "  --threads N        1 to 1024. Default as many as the host has; never changes the bytes\n"
+    "  --force            replace the file of --out\n"
+    "  --json             JSON on stdout instead of text (docs/CLI.md)\n"
+    "  --help             this text\n\n"
+    "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit, 4 the pack cannot be written,\n"
+    "7 no memory.\n\n"
+    "Example: privatemail pack --features public.npy --labels classes.npy --out collection.pmpk\n";
+
+const struct command command_pack = {"pack", "build a pack from public features and labels", help, run};

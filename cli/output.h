@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Output files: looked at before the work (or the price) is spent, then written whole or not at all. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "command.h"
+
+/* −1 when `path` may become a file: it does not exist, or `force`; else the exit code. */
+int output_check(const struct command *command, const char *path, bool force);
+
+/* −1 when `size` bytes can be written beside `path` now (they are taken away again); else the exit code. */
+int output_try(const struct command *command, const char *path, size_t size);
+
+/* −1, or the exit code with a message. */
+int output_write(const struct command *command, const char *path, bool force, const void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A progress line on stderr, when a person is watching. */
+#define _POSIX_C_SOURCE 200809L
+#include "command.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int shown = -1; /* what stands there, so that a line is written only when it changes; −1: nothing */
+
+void progress_show(void *context, const char *stage, double done)
+{
+    static char last_stage[32];
+    char name[32];
+    int percent = done >= 1.0 ? 100 : done > 0.0 ? (int)(done * 100.0) : 0;
+    (void)context;
+    if (!isatty(STDERR_FILENO))
+        return;
+    snprintf(name, sizeof name, "%s", stage ? stage : "");
+    bool same_stage = strcmp(name, last_stage) == 0;
+    if (same_stage && percent == shown)
+        return;
+    snprintf(last_stage, sizeof last_stage, "%s", name);
+    shown = percent;
+    fprintf(stderr, "\r%-30s [%-20.*s] %3d %%", name, percent / 5, "####################", percent);
+    fflush(stderr);
+}
+
+void progress_end(void)
+{
+    if (shown < 0)
+        return;
+    shown = -1;
+    fprintf(stderr, "\r%60s\r", "");
+    fflush(stderr);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: options as a person gave them. Out: options the builder can work with, or what is wrong with them.
+ * Never looks at a feature or a label. */
+#include "build_options.h"
+#include "messages.h"
+#include "parallel.h"
+#include "privatemail_public.h"
+
+#include <math.h>
+
+#define NEIGHBOURS_DEFAULT 10u
+#define DIMENSIONS_DEFAULT 2u
+#define PROTOTYPES_DEFAULT 8u
+#define SKETCH_DEFAULT 32u
+
+static int check_shape(const struct pml_features *features, struct pml_message *message)
+{
+    if (!features || !features->values || features->rows == 0 || features->columns == 0)
+        return pml_say(message, "There are no features: give an array of at least two rows.");
+    if (features->rows < 2)
+        return pml_say(message, "There is only one row of features; a pack needs at least two.");
+    if (features->rows > PML_ANCHORS_MAX)
+        return pml_say(message, "There are %zu rows of features; a pack holds at most %u: give a sample of them.",
+                       features->rows, PML_ANCHORS_MAX);
+    if (features->columns > PML_FEATURES_MAX)
+        return pml_say(message, "A row has %zu features; at most %u are possible: reduce them first.",
+                       features->columns, PML_FEATURES_MAX);
+    return 0;
+}
+
+static int check_slots(const struct pml_build_options *options, const struct pml_features *features,
+                       const struct pml_labels *labels, struct pml_message *message)
+{
+    if (options->slots != PML_SLOTS_ONE && options->slots != PML_SLOTS_CLASS && options->slots != PML_SLOTS_GROUP)
+        return pml_say(message, "Unknown kind of slots: use --slots one, class or group.");
+    if (options->slots != PML_SLOTS_ONE && (!labels || !labels->values))
+        return pml_say(message, "Slots by class need labels: give --labels, or use --slots one.");
+    if (labels && labels->rows != features->rows)
+        return pml_say(message, "There are %zu labels for %zu rows of features: give one label a row.", labels->rows,
+                       features->rows);
+    if (options->slot_count > 0 && options->slots != PML_SLOTS_GROUP)
+        return pml_say(message, "--slot-count goes with --slots group only: leave it out.");
+    if (options->slot_count > PML_SLOTS_MAX)
+        return pml_say(message, "%u slots are too many: at most %u are possible.", options->slot_count, PML_SLOTS_MAX);
+    return 0;
+}
+
+static int resolve_neighbours(struct pml_build_options *options, size_t rows, struct pml_message *message)
+{
+    if (options->neighbours > PML_NEIGHBOURS_MAX)
+        return pml_say(message, "%u neighbours are too many: at most %u are possible.", options->neighbours,
+                       PML_NEIGHBOURS_MAX);
+    if (options->neighbours >= rows && !options->response_only)
+        return pml_say(message, "%u neighbours need more than %zu rows: give fewer --neighbours or more features.",
+                       options->neighbours, rows);
+    if (options->neighbours == 0)
+        options->neighbours = rows > NEIGHBOURS_DEFAULT ? NEIGHBOURS_DEFAULT : (unsigned)(rows - 1);
+    if (!isfinite(options->bandwidth) || options->bandwidth < 0.0)
+        return pml_say(message, "The bandwidth must be above 0, or 0 to find one: change --bandwidth.");
+    return 0;
+}
+
+static int check_alpha(const struct pml_build_options *options, struct pml_message *message)
+{
+    if (!(options->alpha >= 0.0 && options->alpha <= 4.0))
+        return pml_say(message, "Alpha must be between 0 and 4: change --alpha.");
+    if (options->alpha > 0.0 && options->alpha < 1.0 / 512.0)
+        return pml_say(message, "Alpha is stored in steps of 1/256 and %g would be 0: use --alpha 0 or a larger one.",
+                       options->alpha);
+    if (options->alpha > 0.0 && (options->slots == PML_SLOTS_ONE || options->slot_count == 1))
+        return pml_say(message, "With one slot there is no label graph: use --alpha 0, or more slots.");
+    if (options->alpha > 0.0 && options->response_only)
+        return pml_say(message, "A response-only pack has no label graph: use --alpha 0.");
+    return 0;
+}
+
+static int resolve_prototypes(struct pml_build_options *options, struct pml_message *message)
+{
+    if (options->share != 0.0) {
+        if (options->prototypes > 0)
+            return pml_say(message, "Both the share and the number of prototypes are given: leave one out.");
+        if (!(options->share > 0.0 && options->share <= 0.5))
+            return pml_say(message, "The share must be above 0 and at most 0.5: change --share.");
+        if (options->share < 1.0 / PML_PROTOTYPES_MAX)
+            return pml_say(message, "A share of %g needs more than %u prototypes: give a larger --share.",
+                           options->share, PML_PROTOTYPES_MAX);
+        /* 1/x of a share that was itself written as 1/m may miss m by a hair. */
+        options->prototypes = (unsigned)ceil(1.0 / options->share * (1.0 - 1e-12));
+    }
+    if (options->prototypes == 0)
+        options->prototypes = PROTOTYPES_DEFAULT;
+    if (options->prototypes < 2)
+        return pml_say(message, "One prototype a slot would tell nothing: give at least 2 --prototypes.");
+    if (options->prototypes > PML_PROTOTYPES_MAX)
+        return pml_say(message, "%u prototypes a slot are too many: at most %u are possible.", options->prototypes,
+                       PML_PROTOTYPES_MAX);
+    return 0;
+}
+
+int pml_options_resolve(struct pml_build_options *options, const struct pml_features *features,
+                        const struct pml_labels *labels, struct pml_message *message)
+{
+    if (check_shape(features, message) != 0 || check_slots(options, features, labels, message) != 0 ||
+        resolve_neighbours(options, features->rows, message) != 0 || check_alpha(options, message) != 0 ||
+        resolve_prototypes(options, message) != 0)
+        return -1;
+    if (options->dimensions > PML_DIMENSIONS_MAX)
+        return pml_say(message, "%u dimensions are too many: at most %u are possible.", options->dimensions,
+                       PML_DIMENSIONS_MAX);
+    if (options->dimensions == 0)
+        options->dimensions = DIMENSIONS_DEFAULT;
+    if (options->sketch == 0)
+        options->sketch = SKETCH_DEFAULT;
+    if (options->sketch < 8 || options->sketch > PML_SKETCH_MAX)
+        return pml_say(message, "A sketch has 8 to %u bytes: change --sketch.", PML_SKETCH_MAX);
+    if (options->codes != PML_CODES_RANDOM && options->codes != PML_CODES_CLASS)
+        return pml_say(message, "Unknown kind of codes: use --codes random or class.");
+    options->threads = pml_parallel_threads(options->threads);
+    return 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The builder's options, checked, with every default filled in. */
+#ifndef PML_BUILD_OPTIONS_H
+#define PML_BUILD_OPTIONS_H
+
+#include "pack_builder.h"
+
+/* Checks what can be checked before any work; on success no field of `options` that has a default is 0 any more
+ * (bandwidth and slot_count stay 0 for auto). −1 with a message. */
+int pml_options_resolve(struct pml_build_options *options, const struct pml_features *features,
+                        const struct pml_labels *labels, struct pml_message *message);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: quantised rows. Out: centres, quantised like rows, and the cell of each row.
+ * Never uses floating point but to quantise a mean, and never an order that threads could change. */
+#include "kmeans.h"
+#include "kmeans_start.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ITERATIONS 25
+
+struct lloyd {
+    const struct pml_rows *rows;
+    struct pml_rows centres; /* as many as are distinct */
+    uint32_t *cells;
+    int64_t *scores;   /* per row ⟨row, centre⟩·inverse norm of the centre */
+    uint32_t *members; /* rows, cell by cell */
+    uint32_t *starts;  /* of the cells among them */
+    atomic_bool changed;
+};
+
+/* ---- rows to their nearest centre ---- */
+
+static void assign_row(struct lloyd *lloyd, size_t row, uint32_t cell, int64_t score)
+{
+    if (lloyd->cells[row] != cell)
+        atomic_store(&lloyd->changed, true);
+    lloyd->cells[row] = cell;
+    lloyd->scores[row] = score;
+}
+
+static int assign_piece(void *context, size_t piece)
+{
+    struct lloyd *lloyd = context;
+    const struct pml_rows *rows = lloyd->rows, *centres = &lloyd->centres;
+    const size_t start = piece * PML_TILE;
+    const size_t own_count = rows->count - start < PML_TILE ? rows->count - start : PML_TILE;
+    int16_t *own = pml_tile_allocate(rows->columns), *tile = pml_tile_allocate(rows->columns);
+    int32_t *dots = malloc(PML_TILE * PML_TILE * sizeof *dots);
+    int status = own && tile && dots ? 0 : -1;
+    int64_t best[PML_TILE];
+    uint32_t cell[PML_TILE];
+    if (status == 0)
+        pml_tile_widen(rows->values + start * rows->columns, own_count, rows->columns, own);
+    for (size_t first = 0; status == 0 && first < centres->count; first += PML_TILE) {
+        size_t count = centres->count - first < PML_TILE ? centres->count - first : PML_TILE;
+        pml_tile_widen(centres->values + first * rows->columns, count, rows->columns, tile);
+        pml_tile_dots(own, own_count, tile, count, rows->columns, dots);
+        for (size_t i = 0; i < own_count; i++)
+            for (size_t j = 0; j < count; j++) {
+                int64_t score = dots[i * PML_TILE + j] * (int64_t)centres->inverse[first + j];
+                if (first + j == 0 || score > best[i]) {
+                    best[i] = score;
+                    cell[i] = (uint32_t)(first + j);
+                }
+            }
+    }
+    for (size_t i = 0; status == 0 && i < own_count; i++)
+        assign_row(lloyd, start + i, cell[i], best[i]);
+    free(own);
+    free(tile);
+    free(dots);
+    return status;
+}
+
+static int assign(struct lloyd *lloyd, unsigned threads)
+{
+    atomic_store(&lloyd->changed, false);
+    return pml_parallel(threads, (lloyd->rows->count + PML_TILE - 1) / PML_TILE, assign_piece, lloyd, NULL);
+}
+
+/* ---- cells to their mean ---- */
+
+static void count_members(struct lloyd *lloyd)
+{
+    memset(lloyd->starts, 0, (lloyd->centres.count + 1) * sizeof *lloyd->starts);
+    for (size_t i = 0; i < lloyd->rows->count; i++)
+        lloyd->starts[lloyd->cells[i] + 1]++;
+}
+
+/* The row that fits its centre worst, of those that are not the centre and not alone; rows->count when there is none.
+ * Expects counts in starts[cell + 1]. */
+static size_t farthest_row(const struct lloyd *lloyd)
+{
+    const struct pml_rows *rows = lloyd->rows;
+    size_t farthest = rows->count;
+    int64_t smallest = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        uint32_t cell = lloyd->cells[i];
+        int64_t cosine = lloyd->scores[i] * rows->inverse[i];
+        if (lloyd->starts[cell + 1] < 2 || (farthest < rows->count && cosine >= smallest))
+            continue;
+        if (memcmp(rows->values + i * rows->columns, lloyd->centres.values + cell * rows->columns, rows->columns) !=
+            0) {
+            farthest = i;
+            smallest = cosine;
+        }
+    }
+    return farthest;
+}
+
+/* Gives each empty cell one row; leaves in starts where each cell begins. Answers whether a row moved. */
+static bool fill_empty_cells(struct lloyd *lloyd)
+{
+    bool moved = false;
+    count_members(lloyd);
+    for (size_t cell = 0; cell < lloyd->centres.count; cell++) {
+        if (lloyd->starts[cell + 1] != 0)
+            continue;
+        size_t row = farthest_row(lloyd);
+        if (row == lloyd->rows->count)
+            break;
+        lloyd->starts[lloyd->cells[row] + 1]--;
+        lloyd->starts[cell + 1] = 1;
+        lloyd->cells[row] = (uint32_t)cell;
+        moved = true;
+    }
+    for (size_t cell = 0; cell < lloyd->centres.count; cell++)
+        lloyd->starts[cell + 1] += lloyd->starts[cell];
+    return moved;
+}
+
+static void list_members(struct lloyd *lloyd)
+{
+    for (size_t i = lloyd->rows->count; i-- > 0;)
+        lloyd->members[--lloyd->starts[lloyd->cells[i] + 1]] = (uint32_t)i;
+    /* Each entry has moved down to the start of its cell: one place too high for it. */
+    memmove(lloyd->starts, lloyd->starts + 1, lloyd->centres.count * sizeof *lloyd->starts);
+    lloyd->starts[lloyd->centres.count] = (uint32_t)lloyd->rows->count;
+}
+
+static int move_centre(void *context, size_t cell)
+{
+    struct lloyd *lloyd = context;
+    size_t first = lloyd->starts[cell], count = lloyd->starts[cell + 1] - first;
+    int8_t *centre = lloyd->centres.values + cell * lloyd->centres.columns;
+    if (count == 0)
+        return 0;
+    int status = pml_rows_mean(lloyd->rows, lloyd->members + first, count, centre);
+    if (status == 0)
+        pml_rows_measure(&lloyd->centres, cell);
+    return status < 0 ? -1 : 0; /* a mean of zero has no direction: the centre stays */
+}
+
+/* ---- the iteration ---- */
+
+static int iterate(struct lloyd *lloyd, unsigned threads, const struct pml_progress *progress)
+{
+    for (int iteration = 0; iteration < ITERATIONS; iteration++) {
+        if (assign(lloyd, threads) != 0)
+            return -1;
+        bool moved = fill_empty_cells(lloyd);
+        if (!moved && !atomic_load(&lloyd->changed))
+            return 0;
+        list_members(lloyd);
+        if (pml_parallel(threads, lloyd->centres.count, move_centre, lloyd, NULL) != 0)
+            return -1;
+        pml_progress_tell(progress, (double)(iteration + 1) / ITERATIONS);
+    }
+    return assign(lloyd, threads);
+}
+
+int pml_kmeans(const struct pml_rows *rows, size_t clusters, uint64_t seed, unsigned threads,
+               const struct pml_progress *progress, struct pml_kmeans *result)
+{
+    const size_t columns = rows->columns;
+    struct lloyd lloyd = {.rows = rows, .cells = result->cells};
+    lloyd.scores = malloc(rows->count * sizeof *lloyd.scores);
+    lloyd.members = malloc(rows->count * sizeof *lloyd.members);
+    lloyd.starts = malloc((clusters + 1) * sizeof *lloyd.starts);
+    int status = lloyd.scores && lloyd.members && lloyd.starts ? 0 : -1;
+    if (status == 0)
+        status = pml_rows_allocate(&lloyd.centres, clusters, columns);
+    if (status == 0)
+        status = pml_kmeans_start(rows, clusters, seed, threads, &lloyd.centres);
+    if (status == 0) {
+        memset(lloyd.cells, 0xFF, rows->count * sizeof *lloyd.cells);
+        status = iterate(&lloyd, threads, progress);
+    }
+    if (status == 0) {
+        result->distinct = lloyd.centres.count;
+        for (size_t i = 0; i < clusters; i++)
+            memcpy(result->centres + i * columns, lloyd.centres.values + i % result->distinct * columns, columns);
+    }
+    pml_rows_free(&lloyd.centres);
+    free(lloyd.scores);
+    free(lloyd.members);
+    free(lloyd.starts);
+    return status;
+}

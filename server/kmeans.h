@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Spherical k-means: cells of rows by cosine (SPEC 5.3, 5.4). */
+#ifndef PML_KMEANS_H
+#define PML_KMEANS_H
+
+#include "rows.h"
+
+struct pml_kmeans {
+    int8_t *centres; /* clusters × columns, the caller's */
+    uint32_t *cells; /* per row its nearest centre (SPEC 5.4), the caller's */
+    size_t distinct; /* when there are fewer distinct rows than clusters: centres from here on repeat those before */
+};
+
+/* k-means++ from the seed, then Lloyd's iterations until nothing changes, at most 25. All in integers, so the result
+ * does not depend on the number of threads. A centre that loses all its rows restarts at the row farthest from its own
+ * centre. rows->count ≥ 1, clusters ≥ 1. −1 without memory. */
+int pml_kmeans(const struct pml_rows *rows, size_t clusters, uint64_t seed, unsigned threads,
+               const struct pml_progress *progress, struct pml_kmeans *result);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The builder's conductor. In: public features, labels, options. Out: the bytes of a pack that opens, or a message.
+ * Never computes by itself: each stage is a file of its own. */
+#include "pack_builder.h"
+#include "build_options.h"
+#include "generator.h"
+#include "kmeans.h"
+#include "knn.h"
+#include "messages.h"
+#include "pack_bytes.h"
+#include "privatemail_public.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef PML_WITH_GAUSSIAN
+#define PML_WITH_GAUSSIAN 1
+#endif
+
+struct build {
+    struct pml_build_options options;
+    const struct pml_labels *labels;
+    struct pml_message *message;
+    struct pml_progress progress;
+    struct pml_rows rows; /* as they came, then ordered by slot */
+    struct pml_slot_map map;
+    struct pml_code_book codes;
+    int8_t *prototypes;
+    uint32_t *cells;  /* of each anchor, within its slot */
+    size_t *distinct; /* prototypes of each slot that do not repeat */
+    uint32_t *lists;
+    double bandwidth;
+};
+
+static void begin_stage(struct build *build, const char *name)
+{
+    build->progress.stage = name;
+    pml_progress_tell(&build->progress, 0.0);
+}
+
+/* ---- rows and slots ---- */
+
+static int quantise(struct build *build, const struct pml_features *features)
+{
+    begin_stage(build, "quantise");
+    size_t bad;
+    if (pml_rows_allocate(&build->rows, features->rows, features->columns) != 0 ||
+        pml_rows_quantise(&build->rows, features->values, build->options.threads, &build->progress, &bad) != 0)
+        return pml_say_memory(build->message);
+    if (bad < features->rows)
+        return pml_say(build->message,
+                       "Row %zu of the features (counting from 0) is all zero, or holds a NaN or an infinite value: "
+                       "leave it out, or mend it.",
+                       bad);
+    return 0;
+}
+
+static int order_rows(struct build *build)
+{
+    struct pml_rows ordered;
+    const size_t columns = build->rows.columns;
+    if (pml_rows_allocate(&ordered, build->rows.count, columns) != 0)
+        return pml_say_memory(build->message);
+    for (size_t i = 0; i < ordered.count; i++) {
+        size_t from = build->map.order[i];
+        memcpy(ordered.values + i * columns, build->rows.values + from * columns, columns);
+        ordered.inverse[i] = build->rows.inverse[from];
+        ordered.squared[i] = build->rows.squared[from];
+    }
+    pml_rows_free(&build->rows);
+    build->rows = ordered;
+    return 0;
+}
+
+static int make_slots(struct build *build)
+{
+    const struct pml_build_options *options = &build->options;
+    begin_stage(build, "slots");
+    if (pml_slots_build(&build->map, &build->rows, build->labels, options->slots, options->slot_count, options->seed,
+                        options->threads, build->message) != 0)
+        return -1;
+    if ((uint64_t)build->map.slots * options->prototypes > PML_ANCHORS_MAX)
+        return pml_say(
+            build->message,
+            "%zu slots of %u prototypes are more than the %u a pack holds: give fewer --prototypes or slots.",
+            build->map.slots, options->prototypes, PML_ANCHORS_MAX);
+    return order_rows(build);
+}
+
+/* ---- lists, bandwidth, codes ---- */
+
+static int find_neighbours(struct build *build)
+{
+    const struct pml_build_options *options = &build->options;
+    if (options->response_only)
+        return 0;
+    begin_stage(build, "neighbours");
+    build->lists = malloc(build->rows.count * options->neighbours * sizeof *build->lists);
+    if (!build->lists ||
+        pml_knn(&build->rows, options->neighbours, options->threads, &build->progress, build->lists) != 0)
+        return pml_say_memory(build->message);
+    build->bandwidth = options->bandwidth;
+    if (!(build->bandwidth > 0.0))
+        build->bandwidth = pml_knn_bandwidth(&build->rows, options->neighbours, build->lists);
+    if (build->bandwidth < 0.0)
+        return pml_say_memory(build->message);
+    if (!(build->bandwidth > 0.0))
+        return pml_say(build->message, "All rows are alike, so no bandwidth can be found: give --bandwidth.");
+    return 0;
+}
+
+static int draw_codes(struct build *build)
+{
+    const struct pml_build_options *options = &build->options;
+    begin_stage(build, "codes");
+    build->codes.dimensions = options->dimensions;
+    if (pml_codes_draw(&build->codes, options->codes, options->seed, build->map.starts, build->map.slots) != 0)
+        return pml_say_memory(build->message);
+    return 0;
+}
+
+/* ---- prototypes ---- */
+
+static int make_prototypes_of(void *context, size_t slot)
+{
+    struct build *build = context;
+    const size_t m = build->options.prototypes, first = build->map.starts[slot];
+    struct pml_rows rows = pml_rows_slice(&build->rows, first, build->map.starts[slot + 1] - first);
+    struct pml_kmeans result = {.centres = build->prototypes + slot * m * rows.columns, .cells = build->cells + first};
+    struct pml_generator generator = pml_generator_start(build->options.seed, PML_STREAM_CELLS + slot);
+    /* Slots run side by side; a single one is shared out inside. */
+    const int alone = build->map.slots == 1;
+    if (pml_kmeans(&rows, m, pml_generator_next(&generator), alone ? build->options.threads : 1,
+                   alone ? &build->progress : NULL, &result) != 0)
+        return -1;
+    build->distinct[slot] = result.distinct;
+    return pml_codes_average(&build->codes, slot, build->map.starts, result.cells, m, result.distinct);
+}
+
+static int make_prototypes(struct build *build)
+{
+    const size_t slots = build->map.slots, rows = slots * build->options.prototypes;
+    begin_stage(build, "prototypes");
+    build->prototypes = malloc(rows * build->rows.columns);
+    build->codes.prototypes = malloc(rows * build->options.dimensions * sizeof *build->codes.prototypes);
+    build->cells = malloc(build->rows.count * sizeof *build->cells);
+    build->distinct = malloc(slots * sizeof *build->distinct);
+    if (!build->prototypes || !build->codes.prototypes || !build->cells || !build->distinct ||
+        pml_parallel(build->options.threads, slots, make_prototypes_of, build, &build->progress) != 0)
+        return pml_say_memory(build->message);
+    return 0;
+}
+
+/* ---- bytes ---- */
+
+static uint32_t lambda_of(double bandwidth)
+{
+    double lambda = floor(65536.0 / (bandwidth * bandwidth) + 0.5);
+    return lambda < 1.0 ? 1 : lambda >= 4294967295.0 ? UINT32_MAX : (uint32_t)lambda;
+}
+
+/* What a device would refuse must not leave the builder. */
+static int check_pack(const struct build *build, const uint8_t *bytes, size_t size)
+{
+    pml_pack pack;
+    int status = pml_pack_open(&pack, bytes, size, NULL);
+    if (status != PML_OK)
+        return pml_say(build->message, "The pack does not open (%s): this is a fault of the builder, please report it.",
+                       pml_status_text(status));
+#if PML_WITH_GAUSSIAN
+    if (build->options.response_only)
+        return 0;
+    pml_certificate certificate;
+    const size_t count = build->map.slots * build->options.dimensions + 2 * (size_t)build->options.neighbours;
+    int64_t *scratch = malloc(count * sizeof *scratch);
+    if (!scratch)
+        return pml_say_memory(build->message);
+    status = pml_pack_certify(&pack, scratch, count, &certificate);
+    free(scratch);
+    if (status == PML_ERROR_SENSITIVITY && build->options.alpha > 0.0)
+        return pml_say(build->message,
+                       "Alpha %g with bandwidth %g makes the sensitivity so large that devices refuse the pack: give a "
+                       "smaller --alpha or a larger --bandwidth.",
+                       build->options.alpha, build->bandwidth);
+    if (status != PML_OK)
+        return pml_say(build->message, "The pack cannot be certified (%s): give another --seed.",
+                       pml_status_text(status));
+#endif
+    return 0;
+}
+
+static int write_pack(struct build *build, uint8_t **bytes, size_t *size)
+{
+    const struct pml_build_options *options = &build->options;
+    begin_stage(build, "bytes");
+    struct pml_pack_parts parts = {
+        .slot_kind = options->slots,
+        .map = &build->map,
+        .anchors = &build->rows,
+        .codes = &build->codes,
+        .prototypes = build->prototypes,
+        .lists = build->lists,
+        .prototype_count = options->prototypes,
+        .neighbours = options->neighbours,
+        .lambda = lambda_of(build->bandwidth),
+        .alpha = (uint32_t)floor(256.0 * options->alpha + 0.5),
+        .sketch = options->sketch,
+        .seed = options->seed,
+        .response_only = options->response_only,
+    };
+    if (pml_pack_bytes(&parts, bytes, size) != 0)
+        return pml_say_memory(build->message);
+    if (check_pack(build, *bytes, *size) != 0) {
+        free(*bytes);
+        *bytes = NULL;
+        *size = 0;
+        return -1;
+    }
+    pml_progress_tell(&build->progress, 1.0);
+    return 0;
+}
+
+static void fill_report(const struct build *build, struct pml_build_report *report)
+{
+    *report = (struct pml_build_report){
+        .anchors = build->options.response_only ? 0 : build->rows.count,
+        .classes = build->map.classes,
+        .slots = build->map.slots,
+        .prototypes = build->options.prototypes,
+        .bandwidth = build->bandwidth,
+    };
+    for (size_t s = 0; s < build->map.slots; s++)
+        report->repeated += build->options.prototypes - build->distinct[s];
+}
+
+static void free_build(struct build *build)
+{
+    pml_rows_free(&build->rows);
+    pml_slots_free(&build->map);
+    free(build->codes.slots);
+    free(build->codes.anchors);
+    free(build->codes.prototypes);
+    free(build->prototypes);
+    free(build->cells);
+    free(build->distinct);
+    free(build->lists);
+}
+
+int pml_pack_build(const struct pml_features *features, const struct pml_labels *labels,
+                   const struct pml_build_options *options, uint8_t **pack, size_t *size,
+                   struct pml_build_report *report, struct pml_message *message)
+{
+    struct build build = {.options = *options, .labels = labels, .message = message};
+    build.progress = (struct pml_progress){options->progress, options->progress_context, NULL};
+    *pack = NULL;
+    *size = 0;
+    if (message)
+        message->text[0] = 0;
+    int status = pml_options_resolve(&build.options, features, labels, message);
+    if (status == 0)
+        status = quantise(&build, features);
+    if (status == 0)
+        status = make_slots(&build);
+    if (status == 0)
+        status = find_neighbours(&build);
+    if (status == 0)
+        status = draw_codes(&build);
+    if (status == 0)
+        status = make_prototypes(&build);
+    if (status == 0)
+        status = write_pack(&build, pack, size);
+    if (status == 0 && report)
+        fill_report(&build, report);
+    free_build(&build);
+    return status;
+}

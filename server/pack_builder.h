@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Builds a pack (docs/SPEC.md, section 1) from public features and labels. Same input, same bytes, whatever the
+ * number of threads. */
+#ifndef PML_PACK_BUILDER_H
+#define PML_PACK_BUILDER_H
+
+#include "npy.h"
+
+enum pml_codes { PML_CODES_RANDOM, PML_CODES_CLASS };
+
+struct pml_build_options {
+    unsigned neighbours; /* K; 0: 10, or n−1 when there are fewer */
+    double bandwidth;    /* σ of the kernel; 0: auto, the median distance to the K-th neighbour */
+    double alpha;        /* weight of the label graph, 0 … 4; must be 0 with one slot */
+    unsigned dimensions; /* k; 0: 2 */
+    unsigned prototypes; /* m a slot; 0: from share, or 8 */
+    double share;        /* > 0: m = ⌈1/share⌉ */
+    enum pml_codes codes;
+    int slots;           /* PML_SLOTS_ONE, _CLASS, _GROUP */
+    unsigned slot_count; /* group: G; 0: 128 or the number of classes */
+    unsigned sketch;     /* L; 0: 32; at most 64 */
+    int response_only;   /* leave anchors, anchor codes and lists out */
+    uint64_t seed;
+    unsigned threads; /* 0: as many as the host has */
+    /* Called now and then from the building thread with the name of the stage and done 0 … 1. May be NULL. */
+    void (*progress)(void *context, const char *stage, double done);
+    void *progress_context;
+};
+
+struct pml_build_report {
+    size_t anchors, classes, slots, prototypes, repeated; /* repeated: prototypes that repeat because a slot is small */
+    double bandwidth;
+};
+
+/* labels may be NULL with PML_SLOTS_ONE. The pack's bytes are the caller's to free. 0, or −1 with a message. The result
+ * has been opened with pml_pack_open before it is handed out. */
+int pml_pack_build(const struct pml_features *features, const struct pml_labels *labels,
+                   const struct pml_build_options *options, uint8_t **pack, size_t *size,
+                   struct pml_build_report *report, struct pml_message *message);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: the parts of a pack. Out: its bytes, sealed.
+ * Never judges them: pml_pack_open does. */
+#include "pack_bytes.h"
+#include "generator.h"
+#include "privatemail_public.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CLASSES,
+    PROTOTYPES,
+    PROTOTYPE_NORMS,
+    ANCHORS,
+    ANCHOR_NORMS,
+    ANCHOR_STARTS,
+    ANCHOR_CODES,
+    SLOT_CODES,
+    PROTOTYPE_CODES,
+    LISTS,
+    SECTIONS
+};
+
+#define HEADER 112u
+
+struct layout {
+    uint32_t present;
+    size_t offset[SECTIONS], size;
+};
+
+static struct layout lay_out(const struct pml_pack_parts *parts)
+{
+    const size_t slots = parts->map->slots, rows = slots * parts->prototype_count, n = parts->anchors->count;
+    const size_t d = parts->anchors->columns, k = parts->codes->dimensions;
+    const size_t sizes[SECTIONS] = {
+        8 * parts->map->classes, rows * d,  4 * rows,      n * d,        4 * n,
+        4 * (slots + 1),         2 * n * k, 2 * slots * k, 2 * rows * k, 4 * n * parts->neighbours,
+    };
+    struct layout layout = {
+        1u << PROTOTYPES | 1u << PROTOTYPE_NORMS | 1u << SLOT_CODES | 1u << PROTOTYPE_CODES, {0}, 0};
+    if (parts->map->classes > 0)
+        layout.present |= 1u << CLASSES;
+    if (!parts->response_only) {
+        layout.present |= 1u << ANCHORS | 1u << ANCHOR_NORMS | 1u << ANCHOR_STARTS | 1u << ANCHOR_CODES;
+        if (n > parts->neighbours)
+            layout.present |= 1u << LISTS;
+    }
+    layout.size = HEADER;
+    for (int i = 0; i < SECTIONS; i++) {
+        if ((layout.present >> i & 1) == 0)
+            continue;
+        layout.offset[i] = (layout.size + 15) & ~(size_t)15;
+        layout.size = layout.offset[i] + sizes[i];
+    }
+    return layout;
+}
+
+static uint8_t *put(uint8_t *at, uint64_t value, unsigned width)
+{
+    for (unsigned i = 0; i < width; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+    return at + width;
+}
+
+static void put_words(uint8_t *at, const uint32_t *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        at = put(at, words[i], 4);
+}
+
+static void put_codes(uint8_t *at, const int16_t *codes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        at = put(at, (uint16_t)codes[i], 2);
+}
+
+static void put_header(uint8_t *at, const struct pml_pack_parts *parts, const struct layout *layout)
+{
+    const int full = !parts->response_only;
+    memcpy(at, "PMPK", 4);
+    put(at + 4, 0, 2);
+    put(at + 6, 1, 2);
+    at = put(at + 40, layout->size, 8);
+    at = put(at, parts->anchors->columns, 4);
+    at = put(at, full ? parts->anchors->count : 0, 4);
+    at = put(at, full ? parts->neighbours : 0, 2);
+    at = put(at, parts->codes->dimensions, 2);
+    at = put(at, parts->map->slots, 2);
+    at = put(at, (unsigned)parts->slot_kind, 2);
+    at = put(at, parts->prototype_count, 4);
+    at = put(at, parts->map->classes, 4);
+    at = put(at, full ? parts->lambda : 0, 4);
+    at = put(at, full ? parts->alpha : 0, 2);
+    at = put(at, parts->sketch, 2);
+    at = put(at, layout->present, 4);
+    at = put(at, 0, 4);
+    struct pml_generator generator = pml_generator_start(parts->seed, PML_STREAM_SKETCH);
+    for (int i = 0; i < 3; i++)
+        at = put(at, pml_generator_next(&generator), 8);
+}
+
+static void put_slots(uint8_t *bytes, const struct pml_pack_parts *parts, const struct layout *layout)
+{
+    const struct pml_slot_map *map = parts->map;
+    const size_t rows = map->slots * parts->prototype_count, d = parts->anchors->columns, k = parts->codes->dimensions;
+    uint8_t *at = bytes + layout->offset[CLASSES];
+    for (size_t c = 0; c < map->classes; c++)
+        at = put(put(at, (uint32_t)map->labels[c], 4), map->class_slots[c], 4);
+    memcpy(bytes + layout->offset[PROTOTYPES], parts->prototypes, rows * d);
+    at = bytes + layout->offset[PROTOTYPE_NORMS];
+    for (size_t i = 0; i < rows; i++)
+        at = put(at, pml_inverse_norm(parts->prototypes + i * d, d), 4);
+    put_codes(bytes + layout->offset[SLOT_CODES], parts->codes->slots, map->slots * k);
+    put_codes(bytes + layout->offset[PROTOTYPE_CODES], parts->codes->prototypes, rows * k);
+}
+
+static void put_anchors(uint8_t *bytes, const struct pml_pack_parts *parts, const struct layout *layout)
+{
+    const struct pml_rows *anchors = parts->anchors;
+    memcpy(bytes + layout->offset[ANCHORS], anchors->values, anchors->count * anchors->columns);
+    put_words(bytes + layout->offset[ANCHOR_NORMS], anchors->inverse, anchors->count);
+    put_words(bytes + layout->offset[ANCHOR_STARTS], parts->map->starts, parts->map->slots + 1);
+    put_codes(bytes + layout->offset[ANCHOR_CODES], parts->codes->anchors, anchors->count * parts->codes->dimensions);
+    if (layout->present >> LISTS & 1)
+        put_words(bytes + layout->offset[LISTS], parts->lists, anchors->count * parts->neighbours);
+}
+
+int pml_pack_bytes(const struct pml_pack_parts *parts, uint8_t **bytes, size_t *size)
+{
+    const struct layout layout = lay_out(parts);
+    *bytes = calloc(1, layout.size);
+    if (!*bytes)
+        return -1;
+    *size = layout.size;
+    put_header(*bytes, parts, &layout);
+    put_slots(*bytes, parts, &layout);
+    if (!parts->response_only)
+        put_anchors(*bytes, parts, &layout);
+    pml_pack_seal(*bytes, layout.size);
+    return 0;
+}

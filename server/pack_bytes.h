@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The bytes of a pack (SPEC 1). */
+#ifndef PML_PACK_BYTES_H
+#define PML_PACK_BYTES_H
+
+#include "codes.h"
+#include "rows.h"
+#include "slots_build.h"
+
+/* What a pack is made of; everything belongs to the caller. */
+struct pml_pack_parts {
+    int slot_kind;
+    const struct pml_slot_map *map;
+    const struct pml_rows *anchors; /* in the map's order */
+    const struct pml_code_book *codes;
+    const int8_t *prototypes; /* G·m rows */
+    const uint32_t *lists;    /* n·K */
+    uint32_t prototype_count, neighbours, lambda, alpha, sketch;
+    uint64_t seed;
+    int response_only; /* leave out anchors, their codes and lists */
+};
+
+/* Writes and seals the pack; the bytes are the caller's to free. −1 without memory. */
+int pml_pack_bytes(const struct pml_pack_parts *parts, uint8_t **bytes, size_t *size);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: pieces of work. Out: all of them done, or the first failure.
+ * Never decides what a piece computes: results cannot depend on the number of threads. */
+#define _POSIX_C_SOURCE 200809L
+#include "parallel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#define THREADS_MAX 256u
+
+struct crew {
+    pml_piece_fn piece;
+    void *context;
+    size_t count;
+    atomic_size_t next, done;
+    atomic_bool failed;
+};
+
+void pml_progress_tell(const struct pml_progress *progress, double done)
+{
+    if (progress && progress->report)
+        progress->report(progress->context, progress->stage, done);
+}
+
+static void work(struct crew *crew, const struct pml_progress *progress)
+{
+    while (!atomic_load(&crew->failed)) {
+        size_t index = atomic_fetch_add(&crew->next, 1);
+        if (index >= crew->count)
+            return;
+        if (crew->piece(crew->context, index) != 0)
+            atomic_store(&crew->failed, true);
+        size_t done = atomic_fetch_add(&crew->done, 1) + 1;
+        pml_progress_tell(progress, (double)done / (double)crew->count);
+    }
+}
+
+static void *work_beside(void *crew)
+{
+    work(crew, NULL);
+    return NULL;
+}
+
+int pml_parallel(unsigned threads, size_t count, pml_piece_fn piece, void *context, const struct pml_progress *progress)
+{
+    struct crew crew = {.piece = piece, .context = context, .count = count};
+    atomic_init(&crew.next, 0);
+    atomic_init(&crew.done, 0);
+    atomic_init(&crew.failed, false);
+    pthread_t helpers[THREADS_MAX];
+    unsigned started = 0;
+    while (started + 1 < threads && started + 1 < count && started < THREADS_MAX &&
+           pthread_create(&helpers[started], NULL, work_beside, &crew) == 0)
+        started++;
+    work(&crew, progress);
+    while (started > 0)
+        pthread_join(helpers[--started], NULL);
+    return atomic_load(&crew.failed) ? -1 : 0;
+}
+
+unsigned pml_parallel_threads(unsigned wanted)
+{
+    if (wanted > 0)
+        return wanted;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online < 1 ? 1 : online > (long)THREADS_MAX ? THREADS_MAX : (unsigned)online;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Quantised rows (SPEC 5.1, 5.2) and their dot products. */
+#ifndef PML_ROWS_H
+#define PML_ROWS_H
+
+#include "parallel.h"
+
+#include <stdint.h>
+
+/* count × columns int8 values, each row with its inverse norm and Σ q². Rows have max |q| = 127, so rows of one
+ * direction are equal, and two rows are equal exactly when their dot product is Σ q² of both. */
+struct pml_rows {
+    int8_t *values;
+    uint32_t *inverse, *squared;
+    size_t count, columns;
+};
+
+/* −1 without memory. Free also what was not allocated, if it is zero. */
+int pml_rows_allocate(struct pml_rows *rows, size_t count, size_t columns);
+void pml_rows_free(struct pml_rows *rows);
+
+/* Fills inverse and squared of a row from its values. */
+void pml_rows_measure(struct pml_rows *rows, size_t index);
+
+/* Rows first … first+count−1 of `rows`; owns nothing. */
+struct pml_rows pml_rows_slice(const struct pml_rows *rows, size_t first, size_t count);
+
+/* Quantises count × columns floats. Answers −1 without memory, else 0 and in `bad` the first row that is not finite or
+ * all zero, or `count` when there is none. */
+int pml_rows_quantise(struct pml_rows *rows, const float *values, unsigned threads, const struct pml_progress *progress,
+                      size_t *bad);
+
+/* The direction of the mean of the unit vectors rows[indices[0 … count−1]], quantised. −1 without memory; 1, with
+ * `out` untouched, when they cancel out. */
+int pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, size_t count, int8_t *out);
+
+int32_t pml_dot(const int8_t *left, const int8_t *right, size_t columns);
+
+/* Many dot products at once work on rows widened to int16, each padded with zeros to a stride, and a tile's number of
+ * rows padded with zero rows to a multiple of 4. */
+#define PML_TILE 64u
+
+static inline size_t pml_tile_stride(size_t columns)
+{
+    return (columns + 15) & ~(size_t)15;
+}
+
+/* Room for a tile of PML_TILE rows; NULL without memory. */
+int16_t *pml_tile_allocate(size_t columns);
+
+/* Widens `count` ≤ PML_TILE rows into a tile. */
+void pml_tile_widen(const int8_t *values, size_t count, size_t columns, int16_t *tile);
+
+/* out[q·PML_TILE + r] = ⟨query q, row r⟩ */
+void pml_tile_dots(const int16_t *queries, size_t query_count, const int16_t *rows, size_t row_count, size_t columns,
+                   int32_t *out);
+
+#endif

@@ -1,0 +1,162 @@
+"""What the tests of the command share: running it, looking at folders, and the schemas of docs/CLI.md."""
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "golden"))
+import cases as golden  # noqa: E402
+import reference  # noqa: E402
+from reference_formats import read_release  # noqa: E402,F401
+
+USAGE, INPUT, OUTPUT, BUDGET, PRIVACY = 2, 3, 4, 5, 6
+# A message that helps holds one of these.
+REMEDY = re.compile(r"\b(add|check|choose|close|compare|convert|fetch|free|give|leave|lists all|make|must|name|needs|"
+                    r"put|reduce|remove|renumber|reshape|save|send|shows|start|tells|use|want|wants)\b", re.I)
+
+
+class Tester:
+    def __init__(self, program, folder):
+        self.program, self.folder = os.path.abspath(program), folder
+        self.passed = self.failed = 0
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run(self, *arguments, **options):
+        command = [self.program] + [str(argument) for argument in arguments]
+        return subprocess.run(command, capture_output=True, cwd=self.folder, timeout=60, **options)
+
+    def check(self, true, what):
+        if true:
+            self.passed += 1
+        else:
+            self.failed += 1
+            print("FAILED:", what)
+        return bool(true)
+
+    def succeeds(self, what, *arguments):
+        done = self.run(*arguments)
+        self.check(done.returncode == 0, "%s: exit code %d, %s" % (what, done.returncode, done.stderr.decode()))
+        return done
+
+    def json(self, what, *arguments):
+        """The document on stdout, which must be all that is there."""
+        done = self.succeeds(what, *arguments, "--json")
+        try:
+            return json.loads(done.stdout, parse_constant=lambda name: None)
+        except ValueError:
+            self.check(False, "%s: stdout is no JSON: %r" % (what, done.stdout[:200]))
+            return None
+
+    def fails(self, what, code, needles, *arguments, same=True):
+        """It fails with this code, a message that names things and a remedy, and leaves every file as it was."""
+        before = self.snapshot()
+        done = self.run(*arguments)
+        text = done.stderr.decode(errors="replace")
+        problems = []
+        if done.returncode != code:
+            problems.append("exit code %d instead of %d" % (done.returncode, code))
+        if done.stdout:
+            problems.append("something on stdout")
+        if not text.startswith("privatemail"):
+            problems.append("the message has no head")
+        problems += ["%r is not named" % needle for needle in needles if needle not in text]
+        if not REMEDY.search(text.strip().split("\n")[-1].split(":", 1)[-1]):
+            problems.append("no remedy")
+        if same and self.snapshot() != before:
+            problems.append("files changed: %s" % sorted(set(self.snapshot().items()) ^ set(before.items())))
+        self.check(not problems, "%s: %s: %s" % (what, "; ".join(problems), text))
+        return done
+
+    def snapshot(self):
+        found = {}
+        for folder, _, names in os.walk(self.folder):
+            for name in names:
+                path = os.path.join(folder, name)
+                with open(path, "rb") as stream:
+                    found[os.path.relpath(path, self.folder)] = hash(stream.read())
+        return found
+
+    def write(self, name, content):
+        with open(self.path(name), "wb") as stream:
+            stream.write(content)
+        return name
+
+    def read(self, name):
+        with open(self.path(name), "rb") as stream:
+            return stream.read()
+
+    def save(self, name, array):
+        np.save(self.path(name), array)
+        return name
+
+
+# ---- budgets ----
+
+def read_budget(data):
+    """(response spent, response cap, Gaussian spent, Gaussian cap) in SPEC 4's units; None when it is not sound."""
+    import hashlib
+    if len(data) != 64 or data[:4] != b"PMLB" or hashlib.sha256(data[:56]).digest()[:8] != data[56:]:
+        return None
+    gaussian_cap, _, cap, spent, gaussian_spent = struct.unpack_from("<QQIIQ", data, 24)
+    return spent, cap, gaussian_spent, gaussian_cap
+
+
+# ---- schemas ----
+
+def read_schemas():
+    """{command: {key: type}} from the tables of docs/CLI.md."""
+    schemas, command = {}, None
+    with open(os.path.join(ROOT, "docs", "CLI.md"), encoding="utf-8") as stream:
+        for line in stream:
+            if line.startswith("### "):
+                command = line[4:].strip()
+                schemas[command] = {}
+            elif line.startswith("#"):
+                command = None
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            if command and line.startswith("|") and cells[0] not in ("key", "---"):
+                schemas[command][cells[0]] = cells[1]
+    return schemas
+
+
+def is_of_type(value, kind):
+    kind = kind.replace(", optional", "")
+    if kind.endswith(" or null"):
+        return value is None or is_of_type(value, kind[:-len(" or null")])
+    if kind.startswith("list"):
+        inner = kind[len("list of "):]
+        return isinstance(value, list) and (not inner or all(is_of_type(item, inner) for item in value))
+    if isinstance(value, bool):
+        return kind == "bool"
+    whole = isinstance(value, int)
+    return {"text": isinstance(value, str), "integer": whole, "count": whole and value >= 0,
+            "number": whole or isinstance(value, float), "object": isinstance(value, dict)}.get(kind, False)
+
+
+def schema_faults(schema, value, prefix=""):
+    """What differs between a document and its table."""
+    faults = []
+    own = {key[len(prefix):]: kind for key, kind in schema.items()
+           if key.startswith(prefix) and "." not in key[len(prefix):]}
+    faults += ["%s%s is not documented" % (prefix, key) for key in value if key not in own]
+    for key, kind in own.items():
+        if key not in value:
+            if "optional" not in kind:
+                faults.append("%s%s is missing" % (prefix, key))
+            continue
+        if not is_of_type(value[key], kind):
+            faults.append("%s%s is no %s: %r" % (prefix, key, kind, value[key]))
+        elif isinstance(value[key], dict):
+            faults += schema_faults(schema, value[key], prefix + key + ".")
+        elif isinstance(value[key], list) and any(other.startswith(prefix + key + "[].") for other in schema):
+            for item in value[key]:
+                faults += schema_faults(schema, item, prefix + key + "[].")
+    return faults

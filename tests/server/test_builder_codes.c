@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Prototypes and codes of packs that are built. */
+#define _POSIX_C_SOURCE 200809L
+#include "builder_support.h"
+
+#include <math.h>
+
+void setUp(void)
+{
+}
+
+void tearDown(void)
+{
+}
+
+static void test_small_slots_repeat_prototypes(void)
+{
+    struct input input = make_input(20, 8, 4); /* five rows a slot */
+    struct built built = build(&input);
+    TEST_ASSERT_EQUAL_UINT64(4 * 3, built.report.repeated);
+    for (size_t s = 0; s < 4; s++)
+        for (size_t p = 5; p < 8; p++) {
+            int16_t code[2], original[2];
+            TEST_ASSERT_EQUAL_MEMORY(pml_pack_prototype(&built.pack, s, p - 5), pml_pack_prototype(&built.pack, s, p),
+                                     8);
+            TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_code(&built.pack, s, p, code));
+            TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_code(&built.pack, s, p - 5, original));
+            TEST_ASSERT_EQUAL_INT16_ARRAY(original, code, 2);
+        }
+    free(built.bytes);
+    free_input(&input);
+}
+
+/* A prototype's code is the rounded mean of the codes of the anchors whose nearest prototype it is. */
+static void test_prototype_codes_are_means_of_their_cells(void)
+{
+    struct input input = make_input(200, 8, 3);
+    struct built built = build(&input);
+    for (uint32_t s = 0; s < 3; s++)
+        for (uint32_t p = 0; p < 8; p++) {
+            double sums[2] = {0, 0}, count = 0;
+            int16_t code[2];
+            for (size_t i = 0; i < 200; i++) {
+                uint32_t slot, nearest;
+                TEST_ASSERT_EQUAL(PML_OK, pml_pack_anchor_slot(&built.pack, i, &slot));
+                TEST_ASSERT_EQUAL(
+                    PML_OK, pml_nearest_prototype(&built.pack, NULL, pml_pack_anchor(&built.pack, i), s, &nearest));
+                if (slot != s || nearest != p)
+                    continue;
+                TEST_ASSERT_EQUAL(PML_OK, pml_pack_anchor_code(&built.pack, i, code));
+                sums[0] += code[0];
+                sums[1] += code[1];
+                count++;
+            }
+            TEST_ASSERT_TRUE(count > 0);
+            TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_code(&built.pack, s, p, code));
+            TEST_ASSERT_EQUAL_INT16((int16_t)floor(sums[0] / count + 0.5), code[0]);
+            TEST_ASSERT_EQUAL_INT16((int16_t)floor(sums[1] / count + 0.5), code[1]);
+        }
+    free(built.bytes);
+    free_input(&input);
+}
+
+/* The nearest two slots are well apart, and anchors near their slot. */
+static void check_places(const struct built *built, unsigned k, double apart)
+{
+    for (uint32_t s = 0; s < built->info.slots; s++)
+        for (uint32_t t = 0; t < s; t++) {
+            int16_t a[16], b[16];
+            double squares = 0;
+            TEST_ASSERT_EQUAL(PML_OK, pml_pack_slot_code(&built->pack, s, a));
+            TEST_ASSERT_EQUAL(PML_OK, pml_pack_slot_code(&built->pack, t, b));
+            for (unsigned i = 0; i < k; i++)
+                squares += (double)(a[i] - b[i]) * (a[i] - b[i]);
+            TEST_ASSERT_TRUE(sqrt(squares) > apart);
+        }
+    for (size_t j = 0; j < built->info.anchors; j++) {
+        int16_t code[16], place[16];
+        uint32_t slot;
+        TEST_ASSERT_EQUAL(PML_OK, pml_pack_anchor_slot(&built->pack, j, &slot));
+        TEST_ASSERT_EQUAL(PML_OK, pml_pack_anchor_code(&built->pack, j, code));
+        TEST_ASSERT_EQUAL(PML_OK, pml_pack_slot_code(&built->pack, slot, place));
+        for (unsigned i = 0; i < k; i++)
+            TEST_ASSERT_INT_WITHIN(9000, place[i], code[i]);
+    }
+}
+
+static void test_class_codes_lie_around_places_apart(void)
+{
+    static const double apart[] = {1900, 5000, 5000, 9000};
+    struct input input = make_input(100, 8, 25);
+    input.options.codes = PML_CODES_CLASS;
+    for (unsigned k = 1; k <= 4; k++) {
+        input.options.dimensions = k;
+        struct built built = build(&input);
+        check_places(&built, k, apart[k - 1]);
+        free(built.bytes);
+    }
+    free_input(&input);
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_small_slots_repeat_prototypes);
+    RUN_TEST(test_prototype_codes_are_means_of_their_cells);
+    RUN_TEST(test_class_codes_lie_around_places_apart);
+    return UNITY_END();
+}
