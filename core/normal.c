@@ -50,6 +50,40 @@ static bool in_range(double v, double low, double high)
     return v >= low && v <= high; /* false for NaN */
 }
 
+/* Halves [low, high] until it is as narrow as doubles allow; `lower` says whether a point belongs to the low end. Either
+ * end keeps the side it began on, whatever rounding does in between. */
+struct interval {
+    double low, high;
+};
+
+static struct interval bisect(struct interval i, bool (*lower)(double, double, double), double a, double b)
+{
+    for (int n = 0; n < 100; n++) {
+        double middle = 0.5 * (i.low + i.high);
+        if (lower(middle, a, b))
+            i.low = middle;
+        else
+            i.high = middle;
+    }
+    return i;
+}
+
+static bool allows_mu(double mu, double epsilon, double target)
+{
+    return delta_bound(mu, epsilon) <= target;
+}
+
+static bool forbids_epsilon(double epsilon, double mu, double delta)
+{
+    return !(pml_gaussian_delta(mu, epsilon) <= delta);
+}
+
+static bool is_below_quantile(double x, double share, double unused)
+{
+    (void)unused;
+    return pml_normal_cdf(x) < share;
+}
+
 double pml_gaussian_delta(double mu, double epsilon)
 {
     if (!in_range(mu, 0.0, 64.0) || !in_range(epsilon, 0.0, 256.0))
@@ -61,18 +95,8 @@ double pml_gaussian_mu(double epsilon, double delta)
 {
     if (!in_range(epsilon, PML_EPSILON_MIN, 256.0) || !(delta >= 0x1p-50 && delta < 1.0))
         return pml_not_a_number();
-    double low = epsilon / 40.0, high = 64.0; /* at low both arguments of Φ are below −37 */
-    if (low > 1.0)
-        low = 1.0;
-    double target = delta * (1.0 - 1e-9); /* the rest pays for capped digits (PRIVACY.md) */
-    for (int i = 0; i < 100; i++) {
-        double middle = 0.5 * (low + high);
-        if (delta_bound(middle, epsilon) <= target)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    struct interval start = {epsilon < 40.0 ? epsilon / 40.0 : 1.0, 64.0}; /* at low, Φ's arguments are below −37 */
+    return bisect(start, allows_mu, epsilon, delta * (1.0 - 1e-9)).low;    /* the rest pays for caps (PRIVACY.md) */
 }
 
 double pml_gaussian_ratio(double epsilon, double delta)
@@ -88,15 +112,7 @@ double pml_gaussian_epsilon(double mu, double delta)
         return 0.0;
     if (pml_gaussian_delta(mu, 256.0) > delta)
         return pml_infinity();
-    double low = 0.0, high = 256.0;
-    for (int i = 0; i < 100; i++) {
-        double middle = 0.5 * (low + high);
-        if (pml_gaussian_delta(mu, middle) <= delta)
-            high = middle;
-        else
-            low = middle;
-    }
-    return high;
+    return bisect((struct interval){0.0, 256.0}, forbids_epsilon, mu, delta).high;
 }
 
 double pml_gaussian_curve(double mu, double share)
@@ -107,14 +123,7 @@ double pml_gaussian_curve(double mu, double share)
         return 0.0;
     if (share < TINY)
         share = TINY;
-    double low = -37.0, high = 37.0;
-    for (int i = 0; i < 100; i++) {
-        double middle = 0.5 * (low + high);
-        if (pml_normal_cdf(middle) < share)
-            low = middle;
-        else
-            high = middle;
-    }
-    double chance = pml_normal_cdf(high + mu) * (1.0 + SLACK);
+    double quantile = bisect((struct interval){-37.0, 37.0}, is_below_quantile, share, 0.0).high;
+    double chance = pml_normal_cdf(quantile + mu) * (1.0 + SLACK);
     return chance < 1.0 ? chance : 1.0;
 }

@@ -118,6 +118,7 @@ step "gaussian only" build_and_test gaussian-only
 step "address, undefined" build_and_test asan
 step memory build_and_test msan
 step valgrind valgrind_tests
+step secrets tests/check_secrets.sh build/release build/clang
 step install tests/install/install_test.sh build/release
 step "golden vectors" python tests/golden/make_vectors.py --check
 step reference python tests/golden/test_reference.py

@@ -84,8 +84,7 @@ static void lives_at_any_alignment(struct fixture *f)
         uint8_t *place = memory + 16 + shift;
         TEST_ASSERT_EQUAL(PML_OK, pml_client_init(&f->client, place, size, &f->pack, &f->config));
         TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f->client, &f->budget));
-        TEST_ASSERT_EQUAL(PML_OK,
-                          pml_client_load(f->client, features, pack_view(&f->pack)->d, some_label(&f->pack)));
+        TEST_ASSERT_EQUAL(PML_OK, pml_client_load(f->client, features, pack_view(&f->pack)->d, some_label(&f->pack)));
         TEST_ASSERT_EQUAL(PML_OK, pml_client_release(f->client, out, sizeof out, &written));
         if (shift == 0) {
             memcpy(first, out, written);
@@ -106,8 +105,18 @@ static void test_a_client_lives_at_any_alignment_between_guards(void)
     each_client(lives_at_any_alignment);
 }
 
-/* The two figures, and the table of privatemail.h. */
-static void test_the_table_of_the_header(void)
+static char *read_text(const char *name)
+{
+    char path[1024], *text = malloc(65536);
+    snprintf(path, sizeof path, "%s%s", PML_TESTS_DIR, name);
+    FILE *file = fopen(path, "r");
+    TEST_ASSERT_NOT_NULL_MESSAGE(file, name);
+    text[fread(text, 1, 65535, file)] = 0;
+    fclose(file);
+    return text;
+}
+
+static void test_the_tables_of_header_and_readme(void)
 {
     static const struct {
         const char *mechanism;
@@ -120,23 +129,24 @@ static void test_the_table_of_the_header(void)
         {"Gaussian", 512, 10, 100, 0, 2, PML_MEMORY_SIZE(512, 10, 100, 0, 2, PML_GAUSSIAN), 16384},
         {"Gaussian", 512, 10, 1, 0, 2, PML_MEMORY_SIZE(512, 10, 1, 0, 2, PML_GAUSSIAN), 16384},
     };
-    char *header = malloc(65536);
-    FILE *file = fopen(PML_TESTS_DIR "/../core/include/privatemail.h", "r");
-    TEST_ASSERT_NOT_NULL(file);
-    header[fread(header, 1, 65535, file)] = 0;
-    fclose(file);
+    char *header = read_text("/../core/include/privatemail.h"), *readme = read_text("/../README.md");
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         const unsigned optional[3] = {table[i].K, table[i].m, table[i].k};
-        char text[3][12], line[80];
+        char text[3][12], line[80], cells[80];
         for (int j = 0; j < 3; j++)
-            optional[j] > 0 ? snprintf(text[j], sizeof text[j], "%u", optional[j]) : snprintf(text[j], sizeof text[j], "-");
+            optional[j] > 0 ? snprintf(text[j], sizeof text[j], "%u", optional[j])
+                            : snprintf(text[j], sizeof text[j], "-");
         snprintf(line, sizeof line, "%-10s %-5u %-4s %-5u %-4s %-4s %zu\n", table[i].mechanism, table[i].d, text[0],
                  table[i].G, text[1], text[2], table[i].bytes);
         printf("%s", line);
         TEST_ASSERT_TRUE(table[i].bytes < table[i].limit);
         TEST_ASSERT_NOT_NULL_MESSAGE(strstr(header, line), line);
+        snprintf(cells, sizeof cells, "| %s | %u | %s | %u | %s | %s | %zu |", table[i].mechanism, table[i].d, text[0],
+                 table[i].G, text[1], text[2], table[i].bytes);
+        TEST_ASSERT_NOT_NULL_MESSAGE(strstr(readme, cells), cells);
     }
     free(header);
+    free(readme);
 }
 
 int main(void)
@@ -146,6 +156,6 @@ int main(void)
     RUN_TEST(test_macro_is_a_constant_expression);
     RUN_TEST(test_one_byte_less_fails_and_touches_nothing);
     RUN_TEST(test_a_client_lives_at_any_alignment_between_guards);
-    RUN_TEST(test_the_table_of_the_header);
+    RUN_TEST(test_the_tables_of_header_and_readme);
     return UNITY_END();
 }
