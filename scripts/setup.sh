@@ -15,7 +15,15 @@ cache=${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}
 say() { echo "setup: $*" >&2; }
 die() { say "$*"; exit 1; }
 
-as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "run this as root or install sudo; needed are: ${packages[*]}"
+    fi
+}
 
 installed() {
     [ "$(dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null)" = "ii " ]

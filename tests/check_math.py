@@ -42,7 +42,7 @@ class Evaluator:
 
 
 class Tally:
-    """Counts, and says the worst of each check."""
+    """Counts checks, not their points, and says the worst of each."""
 
     def __init__(self):
         self.passed = self.failed = 0
@@ -50,8 +50,8 @@ class Tally:
     def check(self, title, cases, remark=""):
         """cases: (is it right, what it was) of each point."""
         wrong = [what for right, what in cases if not right]
-        self.failed += len(wrong)
-        self.passed += len(cases) - len(wrong)
+        self.failed += bool(wrong)
+        self.passed += not wrong
         print("%-58s %7d points%s%s" % (title, len(cases), remark and ", " + remark,
                                         ", %d WRONG" % len(wrong) if wrong else ""))
         for what in wrong[:SHOWN]:
