@@ -4,6 +4,7 @@
 #include "budget_file.h"
 
 #include "../server/files.h"
+#include "../server/leftovers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,11 @@ static bool same_file(int descriptor, const char *path)
 static int wait_for_lock(int descriptor)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int answer;
+    int answer = fcntl(descriptor, F_SETLK, &whole);
+    if (answer == 0 || (errno != EACCES && errno != EAGAIN))
+        return answer;
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "privatemail: another process spends from this budget; waiting for it to end.\n");
     do
         answer = fcntl(descriptor, F_SETLKW, &whole);
     while (answer != 0 && errno == EINTR);
@@ -47,8 +52,10 @@ static int take_lock(struct budget_file *file)
             errno = reason;
             return -1;
         }
-        if (same_file(file->lock, file->lock_path))
+        if (same_file(file->lock, file->lock_path)) {
+            pml_leftover_set(PML_LEFTOVER_LOCK, file->lock_path);
             return 0;
+        }
         close(file->lock);
     }
 }
@@ -61,6 +68,7 @@ void budget_file_close(struct budget_file *file)
             left.epsilon_spent <= 0.0 && left.mu2_spent <= 0.0)
             unlink(file->path);
         unlink(file->lock_path); /* while it is held: see take_lock */
+        pml_leftover_set(PML_LEFTOVER_LOCK, NULL);
         close(file->lock);
     }
     free(file->path);
@@ -75,7 +83,7 @@ int budget_file_store(void *context, const uint8_t *bytes, size_t size)
     struct budget_file *file = context;
     if (!file->path)
         return 0;
-    if (pml_file_write(file->path, bytes, size, 0, &file->message) != 0)
+    if (pml_file_write(file->path, bytes, size, PML_FILE_PRIVATE, &file->message) != 0)
         return -1;
     file->on_disk = true;
     return 0;
@@ -90,10 +98,10 @@ static int read_caps(const struct command *command, const char *text, double cap
     caps[0] = caps[1] = caps[2] = 0.0;
     for (const char *at = text; count < 3; at = end + 1) {
         caps[count++] = strtod(at, &end);
-        if (end == at || (*end != ',' && *end != 0))
-            break;
-        if (*end == 0 && (count == 1 || count == 3))
+        if (end != at && *end == 0 && (count == 1 || count == 3))
             return -1;
+        if (end == at || *end != ',')
+            break;
     }
     return command_fail(
         command, EXIT_USAGE,
@@ -167,9 +175,8 @@ int budget_file_open(const struct command *command, struct budget_file *file, co
     memcpy(tag, owner, strlen(owner) < sizeof tag ? strlen(owner) : sizeof tag);
     int code = name_files(command, file, path, fresh != NULL);
     if (code < 0 && take_lock(file) != 0)
-        code = command_fail(command, EXIT_OUTPUT,
-                            "%s cannot be locked: %s. Put the budget into a folder you may write to.", path,
-                            strerror(errno));
+        code = command_fail(command, EXIT_OUTPUT, "%s cannot be locked (%s: %s): %s.", path, file->lock_path,
+                            strerror(errno), pml_file_advice(errno));
     if (code < 0)
         code = fresh ? make_new(command, file, tag, fresh) : read_old(command, file, tag);
     if (code >= 0)

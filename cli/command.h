@@ -47,6 +47,12 @@ int options_parse(const struct command *command, int argc, char **argv, struct o
 int command_fail(const struct command *command, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same for memory that is missing: EXIT_FAULT. */
+int command_no_memory(const struct command *command);
+
+/* The same for what a function with a message answered about an input: EXIT_FAULT without memory, else EXIT_INPUT. */
+int command_input(const struct command *command, int status, const struct pml_message *message);
+
 /* "privatemail COMMAND: SUBJECT: what the status says, and what to do next" on stderr; answers the exit code. */
 int command_status(const struct command *command, const char *subject, int status);
 
@@ -56,6 +62,10 @@ const char *command_suggest(const char *word, const char *const *words, size_t c
 /* A progress bar on stderr when it is a terminal; nothing else. */
 void progress_show(void *context, const char *stage, double done);
 void progress_end(void);
+void progress_interrupted(void); /* from a signal's handler */
+
+/* interrupt.c: from now on, signals that end the process leave no half file, lock or bar behind. */
+void interrupts_watch(void);
 
 /* json.c: a small writer to stdout. Strings are escaped (bytes that are no UTF-8 become U+FFFD), numbers are the
  * shortest that read back the same, NaN and infinity become null. */

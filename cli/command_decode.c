@@ -43,8 +43,9 @@ static int read_rows(const struct pack_file *file, struct release *release)
 static int release_open(const char *path, const struct pack_file *file, struct release *release)
 {
     struct pml_message message = {""};
-    if (pml_file_read(path, RELEASE_SIZE_MAX, &release->bytes, &release->size, &message) != 0)
-        return command_fail(&command_decode, EXIT_INPUT, "%s", message.text);
+    int failed = pml_file_read(path, RELEASE_SIZE_MAX, &release->bytes, &release->size, &message);
+    if (failed)
+        return command_input(&command_decode, failed, &message);
     int status = pml_release_parse(&file->pack, release->bytes, release->size, &release->view);
     if (status == PML_OK)
         status = read_rows(file, release);

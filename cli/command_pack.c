@@ -32,7 +32,7 @@ static int check_counts(const struct arguments *arguments)
         {"prototypes", arguments->prototypes, 2, PML_PROTOTYPES_MAX},
         {"slot-count", arguments->slot_count, 1, PML_SLOTS_MAX},
         {"sketch", arguments->sketch, 8, PML_SKETCH_MAX},
-        {"threads", arguments->threads, 1, 1024},
+        {"threads", arguments->threads, 1, 256},
     };
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         const struct count_limit *limit = &limits[i];
@@ -88,6 +88,8 @@ static int read_options(const struct arguments *arguments, struct pml_build_opti
         code = read_slots(arguments, options);
     if (code >= 0)
         return code;
+    if (arguments->response_only && options->bandwidth > 0.0)
+        return command_fail(&command_pack, EXIT_USAGE, "--bandwidth is of no use with --response-only. Leave it out.");
     if (!(arguments->alpha >= 0.0 && arguments->alpha <= 4.0))
         return command_fail(&command_pack, EXIT_USAGE, "--alpha must be 0 to 4.");
     if (arguments->share != 0.0 && !(arguments->share >= 1.0 / PML_PROTOTYPES_MAX && arguments->share <= 0.5))
@@ -154,7 +156,9 @@ static void print_report(const char *path, const struct pack_file *file, const s
            report->slots, report->prototypes);
     if (report->repeated > 0)
         printf(" (%zu repeat others: their slots have too few rows)", report->repeated);
-    printf("\nbandwidth %.6g\n", report->bandwidth);
+    putchar('\n');
+    if (report->bandwidth > 0.0)
+        printf("bandwidth %.6g\n", report->bandwidth);
     if (certified == PML_OK)
         printf("certified sensitivity %.6g embedding units\n", certificate.sensitivity);
     else if (gaussian > 0)
@@ -180,7 +184,7 @@ static void write_report(const char *path, const struct pack_file *file, const s
     json_count(&json, "slots", report->slots);
     json_count(&json, "prototypes", report->prototypes);
     json_count(&json, "repeated", report->repeated);
-    json_number(&json, "bandwidth", report->bandwidth);
+    json_number(&json, "bandwidth", report->bandwidth > 0.0 ? report->bandwidth : NAN);
     json_number(&json, "sensitivity", certified == PML_OK ? certificate.sensitivity : NAN);
     json_number(&json, "response_memory", response > 0 ? (double)response : NAN);
     json_number(&json, "gaussian_memory", gaussian > 0 ? (double)gaussian : NAN);
@@ -200,8 +204,9 @@ static int build(const struct arguments *arguments, const struct pml_build_optio
     int failed = pml_pack_build(features, labels, options, &bytes, &size, &report, &message);
     progress_end();
     if (failed)
-        return command_fail(&command_pack, EXIT_INPUT, "%s: %s", arguments->features, message.text);
-    int status = pack_file_adopt(&file, bytes, size);
+        return command_fail(&command_pack, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s",
+                            arguments->features, message.text);
+    int status = pack_file_adopt(&file, bytes, size, NULL);
     if (status != PML_OK) {
         free(bytes);
         return command_status(&command_pack, arguments->out, status);
@@ -209,6 +214,11 @@ static int build(const struct arguments *arguments, const struct pml_build_optio
     int code = output_write(&command_pack, arguments->out, arguments->force, bytes, size);
     if (code < 0) {
         (arguments->json ? write_report : print_report)(arguments->out, &file, &report);
+        if (report.bandwidth_raised)
+            fprintf(stderr,
+                    "privatemail pack: most rows are so near one another that the bandwidth is %.3g, the least a pack "
+                    "holds. Remove near duplicates, or choose a --bandwidth.\n",
+                    report.bandwidth);
         code = EXIT_OK;
     }
     pack_file_close(&file);
@@ -223,6 +233,10 @@ static int run(int argc, char **argv)
     if (code < 0)
         code = read_options(&arguments, &options);
     if (code < 0)
+        code = output_apart(&command_pack, arguments.out, arguments.features, "the features");
+    if (code < 0)
+        code = output_apart(&command_pack, arguments.out, arguments.labels, "the labels");
+    if (code < 0)
         code = output_check(&command_pack, arguments.out, arguments.force);
     if (code < 0)
         code = output_try(&command_pack, arguments.out, 1);
@@ -231,9 +245,11 @@ static int run(int argc, char **argv)
     struct pml_message message = {""};
     struct pml_features features = {0};
     struct pml_labels labels = {0};
-    if (pml_features_read(arguments.features, &features, &message) != 0 ||
-        (arguments.labels && pml_labels_read(arguments.labels, &labels, &message) != 0))
-        code = command_fail(&command_pack, EXIT_INPUT, "%s", message.text);
+    int failed = pml_features_read(arguments.features, &features, &message);
+    if (!failed && arguments.labels)
+        failed = pml_labels_read(arguments.labels, &labels, &message);
+    if (failed)
+        code = command_input(&command_pack, failed, &message);
     else if (arguments.labels && labels.rows != features.rows)
         code = command_fail(&command_pack, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label a row.",
                             arguments.labels, labels.rows, arguments.features, features.rows);
@@ -263,7 +279,7 @@ static const char help[] =
     "  --sketch L         bytes of a sketch, 8 to 64. Default 32\n"
     "  --response-only    leave out what only the Gaussian needs\n"
     "  --seed N           of codes and clustering. Default 0\n"
-    "  --threads N        1 to 1024. Default as many as the host has; never changes the bytes\n"
+    "  --threads N        1 to 256. Default as many as the host has; never changes the bytes\n"
     "  --force            replace the file of --out\n"
     "  --json             JSON on stdout instead of text (docs/CLI.md)\n"
     "  --help             this text\n\n"

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BLOCK = 4096 }; /* what a small file takes of most disks */
+
 struct job {
     const struct privatize_arguments *arguments;
     struct pack_file file;
@@ -43,7 +45,7 @@ static int name_outputs(struct job *job)
             snprintf(job->paths[i], length, "%s", strcmp(arguments->out, "-") == 0 ? "stdout" : arguments->out);
     }
     if (!job->paths || !job->paths[arguments->repeat - 1])
-        return command_fail(&command_privatize, EXIT_FAULT, "there is no memory. Close other programs.");
+        return command_no_memory(&command_privatize);
     return -1;
 }
 
@@ -60,8 +62,7 @@ static int check_class(struct job *job)
                             arguments->pack);
     if (arguments->has_label && pml_pack_slot(&job->file.pack, (int32_t)arguments->label, &slot) != PML_OK)
         return command_fail(&command_privatize, EXIT_USAGE,
-                            "%s has no class %.0f. Use --label with a class of the pack.", arguments->pack,
-                            arguments->label);
+                            "%s has no such class. Use --label with a class of the pack.", arguments->pack);
     return -1;
 }
 
@@ -80,7 +81,7 @@ static int make_client(struct job *job)
     size_t size = pml_client_size(&job->file.pack, &job->config);
     job->memory = malloc(size > 0 ? size : 1);
     if (!job->memory)
-        return command_fail(&command_privatize, EXIT_FAULT, "there is no memory. Close other programs.");
+        return command_no_memory(&command_privatize);
     int status = pml_client_init(&job->client, job->memory, size, &job->file.pack, &job->config);
     if (status == PML_OK)
         status = pml_client_receipt(job->client, &job->receipt.price);
@@ -92,11 +93,27 @@ static int make_client(struct job *job)
         return command_status(&command_privatize, arguments->pack, status);
     job->release = malloc(job->receipt.price.bytes);
     if (!job->release)
-        return command_fail(&command_privatize, EXIT_FAULT, "there is no memory. Close other programs.");
+        return command_no_memory(&command_privatize);
     return -1;
 }
 
-/* Before anything is paid: a price for a release that cannot be written is lost. */
+static int check_output(const struct job *job, const char *path)
+{
+    const struct {
+        const char *path, *what;
+    } inputs[] = {
+        {job->arguments->pack, "the pack"},           {job->arguments->features, "the features"},
+        {job->arguments->labels, "the labels"},       {job->budget.path, "the budget"},
+        {job->budget.lock_path, "the budget's lock"},
+    };
+    int code = -1;
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0] && code < 0; i++)
+        code = output_apart(&command_privatize, path, inputs[i].path, inputs[i].what);
+    return code < 0 ? output_check(&command_privatize, path, job->arguments->force) : code;
+}
+
+/* Before anything is paid, since a price for a release that cannot be written is lost; and while the budget is locked,
+ * since another that spends from it may have written to the same names. */
 static int check_outputs(struct job *job)
 {
     const struct privatize_arguments *arguments = job->arguments;
@@ -104,9 +121,10 @@ static int check_outputs(struct job *job)
     if (strcmp(arguments->out, "-") == 0)
         return -1;
     for (size_t i = 0; i < arguments->repeat && code < 0; i++)
-        code = output_check(&command_privatize, job->paths[i], arguments->force);
+        code = check_output(job, job->paths[i]);
     if (code < 0)
-        code = output_try(&command_privatize, job->paths[0], job->receipt.price.bytes * (size_t)arguments->repeat);
+        code = output_try(&command_privatize, job->paths[0],
+                          (job->receipt.price.bytes + BLOCK - 1) / BLOCK * BLOCK * (size_t)arguments->repeat);
     return code;
 }
 
@@ -145,8 +163,8 @@ static int pay(struct job *job)
     if (status == PML_OK)
         status = pml_client_arm(job->client, &job->budget.budget);
     if (status == PML_ERROR_PERSIST)
-        return command_fail(&command_privatize, EXIT_OUTPUT, "the budget could not be stored, nothing was released: %s",
-                            job->budget.message.text);
+        return command_fail(&command_privatize, EXIT_OUTPUT,
+                            "the budget could not be stored, so no release was made: %s", job->budget.message.text);
     return status == PML_OK
                ? -1
                : command_status(&command_privatize, job->arguments->budget ? job->arguments->budget : "paying", status);
@@ -168,8 +186,9 @@ static int read_query(struct job *job)
     const struct privatize_arguments *arguments = job->arguments;
     struct pml_message message = {""};
     struct pml_labels labels = {0};
-    if (pml_features_read(arguments->features, &job->features, &message) != 0)
-        return command_fail(&command_privatize, EXIT_INPUT, "%s", message.text);
+    int failed = pml_features_read(arguments->features, &job->features, &message);
+    if (failed)
+        return command_input(&command_privatize, failed, &message);
     if (arguments->row >= job->features.rows)
         return command_fail(&command_privatize, EXIT_USAGE, "%s has %zu rows. Choose --row 0 to %zu.",
                             arguments->features, job->features.rows, job->features.rows - 1);
@@ -177,8 +196,9 @@ static int read_query(struct job *job)
     if (!arguments->labels)
         return -1;
     int code = -1;
-    if (pml_labels_read(arguments->labels, &labels, &message) != 0)
-        code = command_fail(&command_privatize, EXIT_INPUT, "%s", message.text);
+    failed = pml_labels_read(arguments->labels, &labels, &message);
+    if (failed)
+        code = command_input(&command_privatize, failed, &message);
     else if (labels.rows != job->features.rows)
         code = command_fail(&command_privatize, EXIT_INPUT,
                             "%s has %zu labels, but %s has %zu rows. Give one label a row.", arguments->labels,
@@ -213,9 +233,16 @@ static int make_release(struct job *job, size_t index)
         return command_status(&command_privatize, arguments->features, status);
     int code = write_release(job, index, size);
     if (code >= 0)
-        fprintf(stderr, "privatemail privatize: the price of this release stays spent; %zu of %llu were written.\n",
-                index, (unsigned long long)arguments->repeat);
+        fprintf(stderr, "privatemail privatize: the price of this release stays spent.\n");
     return code;
+}
+
+/* After a failure among several: what is there was paid for, and is as good as any. */
+static void tell_written(const struct job *job, size_t written)
+{
+    if (written > 0)
+        fprintf(stderr, "privatemail privatize: %zu of %llu were written and paid: %s to %s. Use them as they are.\n",
+                written, (unsigned long long)job->arguments->repeat, job->paths[0], job->paths[written - 1]);
 }
 
 /* The first is paid, and its noise drawn, before the query is in memory: how long that takes depends on the noise. */
@@ -224,14 +251,21 @@ static int release_all(struct job *job)
     int code = pay(job);
     if (code < 0)
         code = read_query(job);
-    for (size_t i = 0; i < job->arguments->repeat && code < 0; i++) {
-        if (i > 0)
+    size_t written = 0, wanted = (size_t)job->arguments->repeat;
+    while (written < wanted && code < 0) {
+        if (written > 0)
             code = pay(job);
         if (code < 0)
-            code = make_release(job, i);
+            code = make_release(job, written);
+        written += code < 0;
+        if (wanted > 1 && code < 0)
+            progress_show(NULL, "releases", (double)written / (double)wanted);
     }
-    if (code >= 0)
+    progress_end();
+    if (code >= 0) {
         refund(job);
+        tell_written(job, written);
+    }
     return code;
 }
 
@@ -239,9 +273,8 @@ static int release_all(struct job *job)
 
 static void close_job(struct job *job)
 {
-    volatile float *values = job->features.values; /* volatile: a compiler may not leave this out as useless */
-    for (size_t i = 0; values && i < job->features.rows * job->features.columns; i++)
-        values[i] = 0.0f;
+    volatile int32_t *label = &job->label; /* volatile: a compiler may not leave this out as useless */
+    *label = 0;
     pml_features_free(&job->features);
     pml_client_wipe(job->client);
     budget_file_close(&job->budget);
@@ -273,16 +306,22 @@ static int run(int argc, char **argv)
     if (code >= 0)
         return code;
     struct job job = {.arguments = &arguments, .budget = {.lock = -1}};
-    code = pack_file_open(&command_privatize, arguments.pack, &job.file);
+    code =
+        pack_file_open_pinned(&command_privatize, arguments.pack, arguments.pack_id ? arguments.id : NULL, &job.file);
     if (code >= 0)
         return code;
-    int (*const steps[])(struct job *) = {name_outputs,  check_class, make_client,
-                                          check_outputs, open_budget, release_all};
+    int (*const steps[])(struct job *) = {name_outputs, check_class,   make_client,
+                                          open_budget,  check_outputs, release_all};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && code < 0; i++)
         code = steps[i](&job);
     if (code < 0) {
         report(&job);
         code = EXIT_OK;
+        if (strcmp(arguments.out, "-") != 0 && fflush(stdout) != 0)
+            code = command_fail(&command_privatize, EXIT_OUTPUT,
+                                "everything was written to %s and paid; only this receipt could not be printed. Free "
+                                "space where stdout goes, and do not make the release again.",
+                                arguments.out);
     }
     close_job(&job);
     return code;
@@ -294,9 +333,11 @@ static const char help[] =
     "device. To send it again, send the same bytes: a new release of the same photo costs again.\n\n"
     "Options:\n"
     "  --pack P.pmpk       the pack\n"
+    "  --pack-id HEX       takes no other pack than the one with this id, 32 hexadecimal digits: a pack made for one\n"
+    "                      person would mark that person. Default: any\n"
     "  --features Q.npy    float32 features, as for privatemail pack\n"
     "  --row I             the row that is the query. Default 0\n"
-    "  --label Y           its class, or\n"
+    "  --label Y           its class (visible to other users of this machine while it runs: better use --labels), or\n"
     "  --labels QL.npy     the classes of all rows; one of both unless the pack has one slot\n"
     "  --mechanism M       response (a cell a slot) or gaussian (a noisy embedding). Default response\n"
     "  --epsilon E         privacy of one release, 1e-6 to 16; no default\n"

@@ -229,8 +229,6 @@ static int run(int argc, char **argv)
         return out_of_range("per-class", PER_CLASS_MIN, PER_CLASS_MAX);
     if (plan.size < SAMPLE_SIZE_MIN || plan.size > SAMPLE_SIZE_MAX)
         return out_of_range("size", SAMPLE_SIZE_MIN, SAMPLE_SIZE_MAX);
-    if (!*plan.out)
-        return command_fail(&command_sample, EXIT_USAGE, "--out is empty. Give the name of a folder to make.");
 
     plan.per_part[PUBLIC] = (plan.per_class * 35 + 50) / 100;
     plan.per_part[QUERIES] = QUERIES_PER_CLASS;
@@ -255,7 +253,7 @@ static const char help[] =
     "  --size N         pixels a side, 16 to 128. Default: 32\n"
     "  --seed N         another seed, other pictures; the same seed, the same bytes. Default: 1\n"
     "  --no-images      features and labels only\n"
-    "  --json           JSON on stdout instead of text\n"
+    "  --json           JSON on stdout instead of text (docs/CLI.md)\n"
     "  --help           this text\n\n"
     "Makes DIR/public.npy, gallery.npy and queries.npy (float32, one row a picture), their labels in PART_labels.npy,\n"
     "the picture of each row in DIR/images/PART/ROW.png, and DIR/contact.png with examples of every class.\n\n"

@@ -47,6 +47,7 @@ static int unknown_command(const char *word)
 
 int main(int argc, char **argv)
 {
+    interrupts_watch();
     if (argc < 2) {
         print_overview(stderr);
         return EXIT_USAGE;

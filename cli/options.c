@@ -11,15 +11,29 @@
 
 int command_fail(const struct command *command, int code, const char *format, ...)
 {
+    char text[4096]; /* longer ones are cut */
     va_list arguments;
     progress_end();
     fflush(stdout);
-    fprintf(stderr, "privatemail %s: ", command->name);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    for (char *at = text; *at != 0; at++) { /* names of files may hold what a terminal would obey */
+        if ((unsigned char)*at < 0x20 || *at == 0x7F)
+            *at = '?';
+    }
+    fprintf(stderr, "privatemail %s: %s\n", command->name, text);
     return code;
+}
+
+int command_no_memory(const struct command *command)
+{
+    return command_fail(command, EXIT_FAULT, "there is no memory. Close other programs.");
+}
+
+int command_input(const struct command *command, int status, const struct pml_message *message)
+{
+    return command_fail(command, status == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s", message->text);
 }
 
 /* ---- suggestions ---- */
@@ -87,7 +101,7 @@ static int set_number(const struct command *command, const struct option_spec *s
     char *end;
     double value = strtod(text, &end);
     if (end == text || *end != 0 || !isfinite(value))
-        return command_fail(command, EXIT_USAGE, "--%s wants a number, not '%s'.", spec->name, text);
+        return command_fail(command, EXIT_USAGE, "--%s wants a number, such as 4 or 0.5.", spec->name);
     *(double *)spec->value = value;
     return -1;
 }
@@ -175,7 +189,7 @@ int options_parse(const struct command *command, int argc, char **argv, struct o
 {
     size_t positional_count = 0;
     bool options_end = false;
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(command->help, stdout);
             return EXIT_OK;

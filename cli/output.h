@@ -5,7 +5,11 @@
 
 #include "command.h"
 
-/* −1 when `path` may become a file: it does not exist, or `force`; else the exit code. */
+/* −1 when `path` is not the file of an input, which `what` names in the message; else the exit code. Other spellings
+ * and links count as the same file; `input` may be NULL. */
+int output_apart(const struct command *command, const char *path, const char *input, const char *what);
+
+/* −1 when `path` may become a file: nothing is there, or a plain file and `force`; else the exit code. */
 int output_check(const struct command *command, const char *path, bool force);
 
 /* −1 when `size` bytes can be written beside `path` now (they are taken away again); else the exit code. */

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-int pack_file_adopt(struct pack_file *file, uint8_t *bytes, size_t size)
+int pack_file_adopt(struct pack_file *file, uint8_t *bytes, size_t size, const uint8_t *id)
 {
     memset(file, 0, sizeof *file);
-    int status = pml_pack_open(&file->pack, bytes, size, NULL);
+    int status = pml_pack_open(&file->pack, bytes, size, id);
     if (status == PML_OK)
         status = pml_pack_describe(&file->pack, &file->info);
     if (status != PML_OK)
@@ -25,17 +25,25 @@ int pack_file_adopt(struct pack_file *file, uint8_t *bytes, size_t size)
 
 int pack_file_open(const struct command *command, const char *path, struct pack_file *file)
 {
+    return pack_file_open_pinned(command, path, NULL, file);
+}
+
+int pack_file_open_pinned(const struct command *command, const char *path, const uint8_t *id, struct pack_file *file)
+{
     struct pml_message message = {""};
     uint8_t *bytes = NULL;
     size_t size = 0;
-    if (pml_file_read(path, SIZE_MAX / 2, &bytes, &size, &message) != 0)
-        return command_fail(command, EXIT_INPUT, "%s", message.text);
-    int status = pack_file_adopt(file, bytes, size);
-    if (status != PML_OK) {
-        free(bytes);
-        return command_status(command, path, status);
-    }
-    return -1;
+    int failed = pml_file_read(path, SIZE_MAX / 2, &bytes, &size, &message);
+    if (failed)
+        return command_input(command, failed, &message);
+    int status = pack_file_adopt(file, bytes, size, id);
+    if (status == PML_OK)
+        return -1;
+    free(bytes);
+    if (status == PML_ERROR_PACK_ID)
+        return command_fail(command, EXIT_INPUT, "%s is not the pack of --pack-id. Use that pack, or check the id.",
+                            path);
+    return command_status(command, path, status);
 }
 
 void pack_file_close(struct pack_file *file)

@@ -18,8 +18,12 @@ struct pack_file {
 /* −1 to go on, else the exit code, with a message printed and nothing to close. */
 int pack_file_open(const struct command *command, const char *path, struct pack_file *file);
 
-/* Takes over bytes that are a pack. A pml_status; the bytes stay the caller's on error. */
-int pack_file_adopt(struct pack_file *file, uint8_t *bytes, size_t size);
+/* The same for the pack with this id of PML_ID_SIZE bytes and no other; NULL: any. */
+int pack_file_open_pinned(const struct command *command, const char *path, const uint8_t *id, struct pack_file *file);
+
+/* Takes over bytes that are a pack, with this id unless it is NULL. A pml_status; the bytes stay the caller's on
+ * error. */
+int pack_file_adopt(struct pack_file *file, uint8_t *bytes, size_t size, const uint8_t *id);
 
 void pack_file_close(struct pack_file *file);
 

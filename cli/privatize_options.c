@@ -3,8 +3,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "privatize_options.h"
 
-#include <privatemail.h>
-
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +16,7 @@ static int parse(int argc, char **argv, struct privatize_arguments *arguments)
         {"value-bytes", OPTION_COUNT, &arguments->value_bytes, false, false},
         {"repeat", OPTION_COUNT, &arguments->repeat, false, false},
         {"pack", OPTION_TEXT, &arguments->pack, true, false},
+        {"pack-id", OPTION_TEXT, &arguments->pack_id, false, false},
         {"features", OPTION_TEXT, &arguments->features, true, false},
         {"labels", OPTION_TEXT, &arguments->labels, false, false},
         {"row", OPTION_COUNT, &arguments->row, false, false},
@@ -62,6 +61,23 @@ static int check_privacy(struct privatize_arguments *arguments)
     return -1;
 }
 
+static int read_id(struct privatize_arguments *arguments)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    const char *text = arguments->pack_id;
+    size_t length = 2 * sizeof arguments->id;
+    if (!text)
+        return -1;
+    if (strlen(text) != length || strspn(text, digits) != length)
+        return command_fail(&command_privatize, EXIT_USAGE,
+                            "--pack-id must be %zu hexadecimal digits; privatemail inspect tells them.", length);
+    for (size_t i = 0; i < length; i++) {
+        uint8_t digit = (uint8_t)((strchr(digits, text[i]) - digits) & 15);
+        arguments->id[i / 2] = (uint8_t)(arguments->id[i / 2] << 4 | digit);
+    }
+    return -1;
+}
+
 static int check(struct privatize_arguments *arguments)
 {
     const struct command *command = &command_privatize;
@@ -76,8 +92,6 @@ static int check(struct privatize_arguments *arguments)
     if (!arguments->budget && (arguments->budget_new || arguments->owner))
         return command_fail(command, EXIT_USAGE, "--%s needs --budget FILE.",
                             arguments->owner ? "owner" : "budget-new");
-    if (arguments->budget && strcmp(arguments->budget, arguments->out) == 0)
-        return command_fail(command, EXIT_USAGE, "--out and --budget name the same file. Choose another --out.");
     if (to_stdout && (arguments->json || arguments->has_repeat))
         return command_fail(command, EXIT_USAGE,
                             "--out - leaves stdout to one release. Name a file to use --json or "
@@ -97,5 +111,7 @@ static int check(struct privatize_arguments *arguments)
 int privatize_options(int argc, char **argv, struct privatize_arguments *arguments)
 {
     int code = parse(argc, argv, arguments);
+    if (code < 0)
+        code = read_id(arguments);
     return code < 0 ? check(arguments) : code;
 }

@@ -5,10 +5,13 @@
 
 #include "command.h"
 
+#include <privatemail.h>
+
 struct privatize_arguments {
-    const char *pack, *features, *labels, *mechanism, *budget, *budget_new, *owner, *out;
+    const char *pack, *pack_id, *features, *labels, *mechanism, *budget, *budget_new, *owner, *out;
     double label, epsilon, delta;
     uint64_t row, value_bytes, repeat;
+    uint8_t id[PML_ID_SIZE]; /* of pack_id */
     bool has_label, has_delta, has_value_bytes, has_repeat, force, json;
 };
 

@@ -3,11 +3,13 @@
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static int shown = -1; /* what stands there, so that a line is written only when it changes; −1: nothing */
+static volatile sig_atomic_t shown =
+    -1; /* what stands there, so that a line is written only when it changes; −1: nothing */
 
 void progress_show(void *context, const char *stage, double done)
 {
@@ -34,4 +36,11 @@ void progress_end(void)
     shown = -1;
     fprintf(stderr, "\r%60s\r", "");
     fflush(stderr);
+}
+
+void progress_interrupted(void)
+{
+    static const char blank[] = "\r                                                            \r";
+    if (shown >= 0)
+        (void)!write(STDERR_FILENO, blank, sizeof blank - 1);
 }

@@ -8,10 +8,11 @@
 
 double receipt_releases_left(const struct receipt *receipt)
 {
+    /* in the budget's units (SPEC 4), and the price rounded up as there, so that the count is exact */
     const pml_budget_left *left = &receipt->left;
     if (receipt->price.mechanism == PML_GAUSSIAN)
-        return floor((left->mu2_cap - left->mu2_spent) / (receipt->price.mu * receipt->price.mu));
-    /* in the budget's units (SPEC 4), so that the count is exact */
+        return floor((left->mu2_cap - left->mu2_spent) * 0x1p40 /
+                     ceil(receipt->price.mu * receipt->price.mu * 0x1p40 * (1.0 + 0x1p-48)));
     return floor((left->epsilon_cap - left->epsilon_spent) * 0x1p20 / ceil(receipt->price.epsilon * 0x1p20));
 }
 

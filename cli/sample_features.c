@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Histograms of oriented gradients on 4 × 4 cells, each normalised with its neighbours, then the cells' brightness.
  * In: pixels. Out: 144 + 16 features. */
+#define _XOPEN_SOURCE 700 /* M_PI */
 #include "sample_features.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#define PI 3.14159265358979323846
 #define CELLS SAMPLE_CELLS
 #define DIRECTIONS SAMPLE_DIRECTIONS
 
@@ -55,7 +55,7 @@ static void collect(const uint8_t *pixels, unsigned size, histograms cells, doub
             double across = pixel_at(pixels, size, r, c + 1) - pixel_at(pixels, size, r, c - 1);
             double down = pixel_at(pixels, size, r + 1, c) - pixel_at(pixels, size, r - 1, c);
             double angle = atan2(down, across);
-            double direction = (angle < 0 ? angle + PI : angle) * DIRECTIONS / PI;
+            double direction = (angle < 0 ? angle + M_PI : angle) * DIRECTIONS / M_PI;
             double place_row = (row + 0.5) * CELLS / size, place_column = (column + 0.5) * CELLS / size;
             add_gradient(cells, place_row, place_column, direction, hypot(across, down));
             brightness[(int)place_row][(int)place_column] += pixel_at(pixels, size, r, c) / ((double)size * size);

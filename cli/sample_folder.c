@@ -3,6 +3,8 @@
 #define _XOPEN_SOURCE 700
 #include "sample_folder.h"
 
+#include "../server/files.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +17,9 @@
 
 static int fail(struct pml_message *message, const char *what, const char *path)
 {
-    snprintf(message->text, sizeof message->text, "%s %s: %s.", what, path, strerror(errno));
+    int error = errno;
+    snprintf(message->text, sizeof message->text, "%s %s (%s): %s.", what, path, strerror(error),
+             pml_file_advice(error));
     return -1;
 }
 
@@ -55,36 +59,41 @@ static int make_inside(const struct folder *folder, const char *name, struct pml
     return result;
 }
 
+/* Under a name that nobody has; on failure there is none. */
+static int make_temporary(struct folder *folder, struct pml_message *message)
+{
+    for (int tries = 0; tries < 100; tries++) {
+        folder->temporary = pml_file_beside(folder->final);
+        if (folder->temporary && mkdir(folder->temporary, 0777) == 0)
+            return 0;
+        int error = errno;
+        free(folder->temporary);
+        folder->temporary = NULL;
+        errno = error;
+        if (error != EEXIST)
+            break;
+    }
+    return fail(message, "cannot create", folder->final);
+}
+
 int folder_begin(struct folder *folder, const char *path, const char *const *inside, struct pml_message *message)
 {
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/')
         length--;
+    folder->temporary = NULL;
     folder->final = malloc(length + 1);
-    folder->temporary = malloc(length + 32);
-    if (!folder->final || !folder->temporary) {
-        free(folder->final);
-        free(folder->temporary);
-        return fail(message, "no memory for", path);
-    }
+    if (!folder->final)
+        return fail(message, "cannot create", path);
     snprintf(folder->final, length + 1, "%s", path);
-    snprintf(folder->temporary, length + 32, "%s.tmp-%ld", folder->final, (long)getpid());
-
     int result = check_free(folder->final, message);
-    if (result == 0 && mkdir(folder->temporary, 0777) != 0) {
-        result = fail(message, "cannot create", folder->temporary);
-    } else if (result == 0) {
-        for (; result == 0 && *inside; inside++)
-            result = make_inside(folder, *inside, message);
-        if (result == 0)
-            return 0;
+    if (result == 0)
+        result = make_temporary(folder, message);
+    for (; result == 0 && *inside; inside++)
+        result = make_inside(folder, *inside, message);
+    if (result != 0)
         folder_drop(folder);
-        return -1;
-    }
-    /* The temporary folder, should there be one, is not ours. */
-    free(folder->final);
-    free(folder->temporary);
-    return -1;
+    return result;
 }
 
 int folder_finish(struct folder *folder, struct pml_message *message)
@@ -105,7 +114,8 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
 
 void folder_drop(struct folder *folder)
 {
-    nftw(folder->temporary, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    if (folder->temporary)
+        nftw(folder->temporary, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     free(folder->final);
     free(folder->temporary);
 }

@@ -9,11 +9,12 @@
 
 struct folder {
     char *final;     /* without trailing slashes */
-    char *temporary; /* final.tmp-PID */
+    char *temporary; /* final.tmp-RANDOM; NULL: not made */
 };
 
 /* Refuses a path that exists, unless it is an empty folder. Makes the temporary folder, and in it the folders named in
- * `inside` (NULL at the end, parents first). 0, or −1 with a message; then nothing is left behind. */
+ * `inside` (NULL at the end, parents first). 0, or −1 with a message; then nothing is left behind. A process that is
+ * killed leaves the temporary folder. */
 int folder_begin(struct folder *folder, const char *path, const char *const *inside, struct pml_message *message);
 
 /* Gives the folder its name. After an error it is still to be dropped. */

@@ -1,36 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Paints pictures. In: seed, class, number. Out: grey pixels. Each part of the jitter is a line of draw_look. */
+#define _XOPEN_SOURCE 700 /* M_PI */
 #include "sample_image.h"
 
 #include "sample_shapes.h"
 
+#include "../server/generator.h"
+
 #include <math.h>
 
-#define PI 3.14159265358979323846
 #define SUBSAMPLES 4 /* a side of a pixel */
 
 /* ---- random numbers ------------------------------------------------------------------------------------------- */
 
-/* SplitMix64: pictures need variety, not secrecy, and the same variety everywhere. */
-static uint64_t next_word(uint64_t *state)
+static double between(struct pml_generator *generator, double low, double high)
 {
-    uint64_t word = *state += 0x9E3779B97F4A7C15u;
-    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9u;
-    word = (word ^ word >> 27) * 0x94D049BB133111EBu;
-    return word ^ word >> 31;
-}
-
-static double between(uint64_t *state, double low, double high)
-{
-    return low + (high - low) * ((double)(next_word(state) >> 11) / 9007199254740992.0);
+    return low + (high - low) * ((double)(pml_generator_next(generator) >> 11) / 9007199254740992.0);
 }
 
 /* Mean 0, standard deviation 1: the sum of twelve uniform numbers is near enough to normal for a picture. */
-static double normal(uint64_t *state)
+static double normal(struct pml_generator *generator)
 {
     double sum = -6;
     for (int i = 0; i < 12; i++)
-        sum += between(state, 0, 1);
+        sum += between(generator, 0, 1);
     return sum;
 }
 
@@ -43,22 +36,22 @@ struct look {
     double noise;
 };
 
-static struct look draw_look(uint64_t *state, const struct shape *shape)
+static struct look draw_look(struct pml_generator *generator, const struct shape *shape)
 {
     struct look look;
-    look.centre_x = between(state, -0.22, 0.22);
-    look.centre_y = between(state, -0.22, 0.22);
-    look.scale = between(state, 0.56, 0.92);
-    look.stretch = between(state, 0.86, 1.16);
-    look.turn = (shape->turn + between(state, -20, 20)) * PI / 180;
-    look.stroke = between(state, 0.75, 1.25);
-    look.background = between(state, 0.08, 0.42);
-    look.shape = look.background + between(state, 0.25, 0.54);
-    double slope = between(state, 0, 0.16), direction = between(state, 0, 2 * PI);
+    look.centre_x = between(generator, -0.22, 0.22);
+    look.centre_y = between(generator, -0.22, 0.22);
+    look.scale = between(generator, 0.56, 0.92);
+    look.stretch = between(generator, 0.86, 1.16);
+    look.turn = (shape->turn + between(generator, -20, 20)) * M_PI / 180;
+    look.stroke = between(generator, 0.75, 1.25);
+    look.background = between(generator, 0.08, 0.42);
+    look.shape = look.background + between(generator, 0.25, 0.54);
+    double slope = between(generator, 0, 0.16), direction = between(generator, 0, 2 * M_PI);
     look.slope_x = slope * cos(direction);
     look.slope_y = slope * sin(direction);
-    look.noise = between(state, 0.01, 0.05);
-    if (between(state, 0, 1) < 0.25) { /* dark on light */
+    look.noise = between(generator, 0.01, 0.05);
+    if (between(generator, 0, 1) < 0.25) { /* dark on light */
         look.background = 1 - look.background;
         look.shape = 1 - look.shape;
     }
@@ -83,17 +76,17 @@ static double coverage(const struct shape *shape, const struct look *look, doubl
 void sample_paint(uint64_t seed, unsigned class_index, unsigned number, unsigned size, uint8_t *pixels)
 {
     const struct shape *shape = &sample_shapes[class_index];
-    uint64_t state = seed;
-    state = next_word(&state) + class_index;
-    state = next_word(&state) + number;
-    struct look look = draw_look(&state, shape);
+    struct pml_generator generator = {seed};
+    generator.state = pml_generator_next(&generator) + class_index;
+    generator.state = pml_generator_next(&generator) + number;
+    struct look look = draw_look(&generator, shape);
     double pixel = 2.0 / size;
     for (unsigned row = 0; row < size; row++) {
         for (unsigned column = 0; column < size; column++) {
             double x = -1 + pixel * column, y = 1 - pixel * row;
             double share = coverage(shape, &look, x, y, pixel);
             double shade = look.background + share * (look.shape - look.background);
-            shade += look.slope_x * x + look.slope_y * y + look.noise * normal(&state);
+            shade += look.slope_x * x + look.slope_y * y + look.noise * normal(&generator);
             pixels[(size_t)row * size + column] = (uint8_t)(fmin(fmax(shade, 0), 1) * 255 + 0.5);
         }
     }

@@ -2,6 +2,8 @@
  * Grey PNG files by libpng. In: pixels. Out: a file. */
 #include "sample_png.h"
 
+#include "../server/files.h"
+
 #include <errno.h>
 #include <png.h>
 #include <stdio.h>
@@ -19,7 +21,9 @@ int sample_png_write(const char *path, const uint8_t *pixels, unsigned width, un
 
     FILE *file = fopen(path, "wb");
     if (!file) {
-        snprintf(message->text, sizeof message->text, "cannot create %s: %s.", path, strerror(errno));
+        int error = errno;
+        snprintf(message->text, sizeof message->text, "cannot create %s (%s): %s.", path, strerror(error),
+                 pml_file_advice(error));
         return -1;
     }
     errno = 0;
@@ -31,7 +35,7 @@ int sample_png_write(const char *path, const uint8_t *pixels, unsigned width, un
         reason = errno;
     }
     if (!written)
-        snprintf(message->text, sizeof message->text, "cannot write %s: %s.", path,
-                 reason ? strerror(reason) : image.message);
+        snprintf(message->text, sizeof message->text, "cannot write %s (%s): %s.", path,
+                 reason ? strerror(reason) : image.message, pml_file_advice(reason));
     return written ? 0 : -1;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Families of shapes. In: a point. Out: whether the shape covers it. */
+#define _XOPEN_SOURCE 700 /* M_PI */
 #include "sample_shapes.h"
 
 #include <math.h>
 
-#define PI 3.14159265358979323846
 #define REACH 0.88 /* how far shapes extend from their centre */
 
 /* The angle from the nearest of `count` evenly spaced rays, the first of which points up. */
 static double angle_from_ray(double x, double y, double count)
 {
-    double sector = 2 * PI / count;
+    double sector = 2 * M_PI / count;
     double angle = atan2(x, y);
     return fabs(angle - sector * floor(angle / sector + 0.5));
 }
@@ -21,13 +21,13 @@ static double angle_from_ray(double x, double y, double count)
 static bool disc(double x, double y, double parameter, double stroke)
 {
     (void)stroke;
-    return hypot(x, y) < REACH && fabs(atan2(y, x)) >= parameter * PI / 180;
+    return hypot(x, y) < REACH && fabs(atan2(y, x)) >= parameter * M_PI / 180;
 }
 
 static bool ring(double x, double y, double parameter, double stroke)
 {
     double radius = hypot(x, y);
-    return radius < REACH && radius > REACH - 0.27 * stroke && fabs(atan2(y, x)) >= parameter * PI / 180;
+    return radius < REACH && radius > REACH - 0.27 * stroke && fabs(atan2(y, x)) >= parameter * M_PI / 180;
 }
 
 /* parameter: rings around the middle, which is covered. */
@@ -54,13 +54,13 @@ static bool crescent(double x, double y, double parameter, double stroke)
 static bool spiral(double x, double y, double parameter, double stroke)
 {
     double arms = fabs(parameter), radius = hypot(x, y);
-    double turns = atan2(parameter > 0 ? y : -y, x) / (2 * PI) * arms - radius * 2.1;
+    double turns = atan2(parameter > 0 ? y : -y, x) / (2 * M_PI) * arms - radius * 2.1;
     return radius < REACH && turns - floor(turns) < 0.5 * stroke;
 }
 
 static bool pinwheel(double x, double y, double parameter, double stroke)
 {
-    return hypot(x, y) < REACH && angle_from_ray(x, y, parameter) < PI / (2 * parameter) * stroke;
+    return hypot(x, y) < REACH && angle_from_ray(x, y, parameter) < M_PI / (2 * parameter) * stroke;
 }
 
 /* parameter: petals. */
@@ -85,15 +85,15 @@ static bool heart(double x, double y, double parameter, double stroke)
 static bool polygon(double x, double y, double parameter, double stroke)
 {
     double corners = fabs(parameter);
-    double apothem = 0.95 * cos(PI / corners);
-    double height = hypot(x, y) * cos(PI / corners - angle_from_ray(x, y, corners));
+    double apothem = 0.95 * cos(M_PI / corners);
+    double height = hypot(x, y) * cos(M_PI / corners - angle_from_ray(x, y, corners));
     return height < apothem && (parameter > 0 || height > apothem - 0.2 * stroke);
 }
 
 static bool star(double x, double y, double parameter, double stroke)
 {
     (void)stroke;
-    double half = PI / parameter, inner = 0.42;
+    double half = M_PI / parameter, inner = 0.42;
     double angle = angle_from_ray(x, y, parameter), radius = hypot(x, y);
     /* Inside of the line from the tip (1, 0) to the notch (inner, half), both polar. */
     double notch_x = inner * cos(half), notch_y = inner * sin(half);
@@ -146,7 +146,7 @@ static bool chevron(double x, double y, double parameter, double stroke)
 /* parameter: half waves. */
 static bool wave(double x, double y, double parameter, double stroke)
 {
-    return fabs(x) < REACH && fabs(y - 0.42 * sin(parameter * PI * x / REACH)) < 0.2 * stroke;
+    return fabs(x) < REACH && fabs(y - 0.42 * sin(parameter * M_PI * x / REACH)) < 0.2 * stroke;
 }
 
 /* parameter: half the width of the waist. */

@@ -149,9 +149,12 @@ set border 3; set tics
 """
 
 
-SCATTER_LEGEND = (("points pt 7 ps 0.8 lc rgb '#86aef0'", "public pictures, one colour a class"),
-                  (f"points pt 7 ps 0.6 lc rgb '#80{SEEN[1:]}'", "what the server sees: 200 releases"),
-                  (f"points pt 6 ps 1.2 lw 2.5 lc rgb '{TRUE}'", "the true place, which only the device knows"))
+def scatter_legend(releases):
+    return (("points pt 7 ps 0.8 lc rgb '#86aef0'", "public pictures, one colour a class"),
+            (f"points pt 7 ps 0.6 lc rgb '#80{SEEN[1:]}'", f"what the server sees: {releases} releases"),
+            (f"points pt 6 ps 1.2 lw 2.5 lc rgb '{TRUE}'", "the true place, which only the device knows"))
+
+
 HISTOGRAM_LEGEND = ((f"boxes fill solid 1 lc rgb '{TRUE}'", "the true prototype, which only the device knows"),
                     (f"boxes fill solid 1 lc rgb '{OTHER}'", "the other prototypes"),
                     (f"lines lw 1.5 dt 2 lc rgb '{LINE}'", "expected for the true one"))
@@ -175,6 +178,7 @@ set style textbox opaque margins 0.4,0.2 fillcolor rgb "white" noborder
 
 def script(pack, public, panels):
     rows = [(x, y, class_colour(own, pack.G)) for x, y, own in public]
+    releases = len(panels[0][1])  # of each mechanism, at each ε
 
     def label(number, text, left, top, style):
         return f'set label {number} "{text}" at screen {left / WIDTH}, screen {1 - top / HEIGHT} {style}\n'
@@ -182,8 +186,8 @@ def script(pack, public, panels):
     grey = 'font ",11" textcolor rgb "#555555"'
     text = HEAD + block("public", rows) + "set multiplot\n" + \
         label(1, "What the server sees of one query", 106, 30, 'font ",19"') + \
-        label(2, "This picture, released 200 times at each ε; the smaller ε, the more privacy. A real device makes one "
-                 "release and keeps it.", 106, 56, grey) + \
+        label(2, f"This picture, released {releases} times at each ε; the smaller ε, the more privacy. A real device "
+                 "makes one release and keeps it.", 106, 56, grey) + \
         label(3, f"The server gets as much for each of the {pack.G} classes and is not told which one is meant; "
                  "shown is the query's own class.", 106, 76, grey) + \
         label(4, "{/:Bold Gaussian}: the device sends a noisy point", 78, 118, 'font ",12.5"') + \
@@ -192,7 +196,7 @@ def script(pack, public, panels):
     for column, (epsilon, points, counts, true_place, true_prototype, gaussian, response) in enumerate(panels):
         text += scatter(column, epsilon, points, true_place, gaussian["sigma"]) + "unset label\n"
         text += histogram(column, epsilon, counts, true_prototype, response["keep"])
-    return text + legend(548, SCATTER_LEGEND) + legend(876, HISTOGRAM_LEGEND) + "unset multiplot\n"
+    return text + legend(548, scatter_legend(releases)) + legend(876, HISTOGRAM_LEGEND) + "unset multiplot\n"
 
 
 def draw(text, picture, result):

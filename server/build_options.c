@@ -57,6 +57,8 @@ static int resolve_neighbours(struct pml_build_options *options, size_t rows, st
         options->neighbours = rows > NEIGHBOURS_DEFAULT ? NEIGHBOURS_DEFAULT : (unsigned)(rows - 1);
     if (!isfinite(options->bandwidth) || options->bandwidth < 0.0)
         return pml_say(message, "The bandwidth must be above 0, or 0 to find one: change --bandwidth.");
+    if (options->bandwidth > 0.0 && options->response_only)
+        return pml_say(message, "A response-only pack has no kernel: leave --bandwidth out.");
     return 0;
 }
 

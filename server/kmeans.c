@@ -157,7 +157,7 @@ static int iterate(struct lloyd *lloyd, unsigned threads, const struct pml_progr
         list_members(lloyd);
         if (pml_parallel(threads, lloyd->centres.count, move_centre, lloyd, NULL) != 0)
             return -1;
-        pml_progress_tell(progress, (double)(iteration + 1) / ITERATIONS);
+        pml_progress_tell(progress, 0.5 + 0.5 * (iteration + 1) / ITERATIONS);
     }
     return assign(lloyd, threads);
 }
@@ -174,7 +174,7 @@ int pml_kmeans(const struct pml_rows *rows, size_t clusters, uint64_t seed, unsi
     if (status == 0)
         status = pml_rows_allocate(&lloyd.centres, clusters, columns);
     if (status == 0)
-        status = pml_kmeans_start(rows, clusters, seed, threads, &lloyd.centres);
+        status = pml_kmeans_start(rows, clusters, seed, threads, progress, &lloyd.centres);
     if (status == 0) {
         memset(lloyd.cells, 0xFF, rows->count * sizeof *lloyd.cells);
         status = iterate(&lloyd, threads, progress);

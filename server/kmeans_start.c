@@ -51,7 +51,7 @@ static size_t draw_row(const struct start *start, struct pml_generator *generato
 }
 
 int pml_kmeans_start(const struct pml_rows *rows, size_t clusters, uint64_t seed, unsigned threads,
-                     struct pml_rows *centres)
+                     const struct pml_progress *progress, struct pml_rows *centres)
 {
     struct start start = {rows, malloc(rows->count * sizeof *start.weights), 0};
     if (!start.weights)
@@ -68,6 +68,7 @@ int pml_kmeans_start(const struct pml_rows *rows, size_t clusters, uint64_t seed
                rows->columns);
         pml_rows_measure(centres, centres->count++);
         pml_parallel(threads, (rows->count + PIECE - 1) / PIECE, weigh_piece, &start, NULL);
+        pml_progress_tell(progress, 0.5 * (double)centres->count / (double)clusters);
     }
     free(start.weights);
     return 0;

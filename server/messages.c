@@ -19,5 +19,6 @@ int pml_say(struct pml_message *message, const char *format, ...)
 
 int pml_say_memory(struct pml_message *message)
 {
-    return pml_say(message, "Not enough memory: use fewer rows, or a larger machine.");
+    pml_say(message, "Not enough memory: use fewer rows, or a larger machine.");
+    return PML_NO_MEMORY;
 }

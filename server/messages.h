@@ -12,6 +12,7 @@ int pml_say(struct pml_message *message, const char *format, ...)
 #endif
     ;
 
+/* The same for memory that is missing; answers PML_NO_MEMORY. */
 int pml_say_memory(struct pml_message *message);
 
 #endif

@@ -8,13 +8,10 @@
 #include "npy_header.h"
 #include "privatemail.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define HEADER_LIMIT ((size_t)1 << 20) /* far beyond what plain arrays have */
@@ -22,11 +19,27 @@
 
 struct array {
     const char *path;
-    FILE *file;
+    int file; /* descriptor: a stream would keep values in a buffer that nobody wipes */
     struct pml_npy_header header;
     uint64_t left; /* bytes behind the header */
     struct pml_message *message;
 };
+
+/* Through a volatile pointer: a compiler may not leave this out as useless. */
+static void *(*const volatile fill)(void *, int, size_t) = memset;
+
+static void wipe_and_free(void *values, size_t size)
+{
+    if (values)
+        fill(values, 0, size);
+    free(values);
+}
+
+static bool take(const struct array *array, void *bytes, size_t size)
+{
+    size_t got;
+    return pml_file_take(array->file, bytes, size, &got) == 0 && got == size;
+}
 
 /* ---- the header ---- */
 
@@ -34,14 +47,14 @@ static int read_header(struct array *array)
 {
     uint8_t start[12];
     struct pml_message *message = array->message;
-    if (fread(start, 1, 10, array->file) != 10 || memcmp(start, "\x93NUMPY", 6) != 0)
+    if (!take(array, start, 10) || memcmp(start, "\x93NUMPY", 6) != 0)
         return pml_say(message, "%.*s: is not a .npy file: save the array with numpy.save.", SHOWN, array->path);
     if (start[6] < 1 || start[6] > 3)
         return pml_say(message, "%.*s: has .npy version %u, which is unknown: save the array with numpy.save.", SHOWN,
                        array->path, start[6]);
     size_t used = 10, size = (size_t)start[8] | (size_t)start[9] << 8;
     if (start[6] > 1) {
-        if (fread(start + 10, 1, 2, array->file) != 2)
+        if (!take(array, start + 10, 2))
             return pml_say(message, "%.*s: ends within its header: save it again.", SHOWN, array->path);
         used = 12;
         size |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
@@ -55,7 +68,7 @@ static int read_header(struct array *array)
     char *text = malloc(size + 1);
     if (!text)
         return pml_say_memory(message);
-    int status = fread(text, 1, size, array->file) == size ? pml_npy_parse(text, size, &array->header) : -1;
+    int status = take(array, text, size) ? pml_npy_parse(text, size, &array->header) : -1;
     free(text);
     if (status != 0)
         return pml_say(message, "%.*s: has a damaged header: save the array again with numpy.save.", SHOWN,
@@ -65,30 +78,17 @@ static int read_header(struct array *array)
 
 static int open_array(struct array *array, const char *path, struct pml_message *message)
 {
-    struct stat status;
     *array = (struct array){.path = path, .message = message};
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make us wait: it is refused */
-    if (file < 0 || fstat(file, &status) != 0) {
-        int error = errno;
-        if (file >= 0)
-            close(file);
-        return pml_say(message, "%.*s: cannot be opened (%s): check the name and its permissions.", SHOWN, path,
-                       strerror(error));
-    }
-    if (S_ISREG(status.st_mode))
-        array->file = fdopen(file, "rb");
-    if (!array->file) {
-        close(file);
-        return pml_say(message, "%.*s: is not a file: give the path of a .npy file.", SHOWN, path);
-    }
-    array->left = (uint64_t)status.st_size;
+    array->file = pml_file_open(path, &array->left, message);
+    if (array->file < 0)
+        return -1;
     return read_header(array);
 }
 
 static int close_array(struct array *array, int status)
 {
-    if (array->file)
-        fclose(array->file);
+    if (array->file >= 0)
+        close(array->file);
     return status;
 }
 
@@ -167,8 +167,9 @@ static int decode_rows(const struct array *array, struct pml_features *features)
             memcpy(value, &bits, 4);
             if (!isfinite(*value))
                 return pml_say(array->message,
-                               "%.*s: row %zu, feature %zu (counting from 0) is %s: leave the row out, or mend it.",
-                               SHOWN, array->path, row, i, isnan(*value) ? "NaN" : "infinite");
+                               "%.*s: row %zu (counting from 0) holds NaN or an infinite value: leave it out, or mend "
+                               "it.",
+                               SHOWN, array->path, row);
             zero &= (bits & 0x7FFFFFFF) == 0;
         }
         if (zero)
@@ -187,7 +188,7 @@ static int read_rows(const struct array *array, struct pml_features *features)
     features->values = malloc(count * sizeof *features->values);
     if (!features->values)
         return pml_say_memory(array->message);
-    if (fread(features->values, sizeof *features->values, count, array->file) != count)
+    if (!take(array, features->values, count * sizeof *features->values))
         return say_unread(array);
     return decode_rows(array, features);
 }
@@ -208,7 +209,7 @@ int pml_features_read(const char *path, struct pml_features *features, struct pm
 
 void pml_features_free(struct pml_features *features)
 {
-    free(features->values);
+    wipe_and_free(features->values, features->rows * features->columns * sizeof *features->values);
     *features = (struct pml_features){0};
 }
 
@@ -241,28 +242,37 @@ static int check_labels(const struct array *array)
     return check_length(array, header->shape[0], integer_width(header->type));
 }
 
-static int read_integers(const struct array *array, struct pml_labels *labels)
+static int decode_integers(const struct array *array, const uint8_t *bytes, struct pml_labels *labels)
 {
     const unsigned width = integer_width(array->header.type);
     const int is_signed = array->header.type[1] == 'i';
-    labels->rows = (size_t)array->header.shape[0];
-    labels->values = malloc(labels->rows * sizeof *labels->values);
-    if (!labels->values)
-        return pml_say_memory(array->message);
     for (size_t i = 0; i < labels->rows; i++) {
-        uint8_t bytes[8];
-        if (fread(bytes, 1, width, array->file) != width)
-            return say_unread(array);
-        uint64_t bits = load_le(bytes, width), sign = (uint64_t)1 << (8 * width - 1);
+        uint64_t bits = load_le(bytes + i * width, width), sign = (uint64_t)1 << (8 * width - 1);
         int negative = is_signed && (bits & sign) != 0;
         uint64_t size = negative ? (sign - (bits & (sign - 1))) : bits; /* of its two's complement */
         if (size > (uint64_t)INT32_MAX + (negative ? 1 : 0))
             return pml_say(array->message,
-                           "%.*s: label %s%ju of row %zu (counting from 0) does not fit 32 bits: renumber the classes.",
-                           SHOWN, array->path, negative ? "-" : "", (uintmax_t)size, i);
+                           "%.*s: the label of row %zu (counting from 0) does not fit 32 bits: renumber the classes.",
+                           SHOWN, array->path, i);
         labels->values[i] = (int32_t)(negative ? -(int64_t)size : (int64_t)size);
     }
     return 0;
+}
+
+static int read_integers(const struct array *array, struct pml_labels *labels)
+{
+    const size_t rows = (size_t)array->header.shape[0], size = rows * integer_width(array->header.type);
+    uint8_t *bytes = malloc(size);
+    labels->values = malloc(rows * sizeof *labels->values);
+    int status = 0;
+    if (!bytes || !labels->values) {
+        status = pml_say_memory(array->message);
+    } else {
+        labels->rows = rows;
+        status = take(array, bytes, size) ? decode_integers(array, bytes, labels) : say_unread(array);
+    }
+    wipe_and_free(bytes, size);
+    return status;
 }
 
 int pml_labels_read(const char *path, struct pml_labels *labels, struct pml_message *message)
@@ -281,6 +291,6 @@ int pml_labels_read(const char *path, struct pml_labels *labels, struct pml_mess
 
 void pml_labels_free(struct pml_labels *labels)
 {
-    free(labels->values);
+    wipe_and_free(labels->values, labels->rows * sizeof *labels->values);
     *labels = (struct pml_labels){0};
 }

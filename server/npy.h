@@ -11,15 +11,20 @@ struct pml_message {
     char text[512];
 };
 
+/* What functions with a message answer when memory is missing; −1 is for all other failures. */
+#define PML_NO_MEMORY (-2)
+
 /* n×d float32, little-endian, C order, n ≥ 1, 1 ≤ d ≤ 4096, every value finite, no row all zero. */
 struct pml_features {
     float *values; /* owned: pml_features_free */
     size_t rows, columns;
 };
 
-/* 0, or −1 with a message that names the file. Refused: other types, Fortran order, big-endian, empty, truncated,
+/* 0, or not with a message that names the file, never a value of it. Refused: other types, Fortran order, big-endian, empty, truncated,
  * longer than its header says, NaN, infinite and zero rows (the row is named). */
 int pml_features_read(const char *path, struct pml_features *features, struct pml_message *message);
+
+/* Wipes and frees: they may be a person's. */
 void pml_features_free(struct pml_features *features);
 
 /* n integers of any width and sign (bool excluded), one-dimensional, little-endian; values must fit int32. */

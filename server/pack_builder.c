@@ -77,9 +77,10 @@ static int make_slots(struct build *build)
 {
     const struct pml_build_options *options = &build->options;
     begin_stage(build, "slots");
-    if (pml_slots_build(&build->map, &build->rows, build->labels, options->slots, options->slot_count, options->seed,
-                        options->threads, build->message) != 0)
-        return -1;
+    int status = pml_slots_build(&build->map, &build->rows, build->labels, options->slots, options->slot_count,
+                                 options->seed, options->threads, build->message);
+    if (status != 0)
+        return status;
     if ((uint64_t)build->map.slots * options->prototypes > PML_ANCHORS_MAX)
         return pml_say(
             build->message,
@@ -106,7 +107,10 @@ static int find_neighbours(struct build *build)
     if (build->bandwidth < 0.0)
         return pml_say_memory(build->message);
     if (!(build->bandwidth > 0.0))
-        return pml_say(build->message, "All rows are alike, so no bandwidth can be found: give --bandwidth.");
+        return pml_say(build->message,
+                       "Every row has %u equal ones, so no bandwidth can be found: give --bandwidth, or remove "
+                       "duplicates.",
+                       options->neighbours);
     return 0;
 }
 
@@ -211,11 +215,12 @@ static int write_pack(struct build *build, uint8_t **bytes, size_t *size)
     };
     if (pml_pack_bytes(&parts, bytes, size) != 0)
         return pml_say_memory(build->message);
-    if (check_pack(build, *bytes, *size) != 0) {
+    int status = check_pack(build, *bytes, *size);
+    if (status != 0) {
         free(*bytes);
         *bytes = NULL;
         *size = 0;
-        return -1;
+        return status;
     }
     pml_progress_tell(&build->progress, 1.0);
     return 0;
@@ -228,7 +233,8 @@ static void fill_report(const struct build *build, struct pml_build_report *repo
         .classes = build->map.classes,
         .slots = build->map.slots,
         .prototypes = build->options.prototypes,
-        .bandwidth = build->bandwidth,
+        .bandwidth = build->options.response_only ? 0.0 : sqrt(65536.0 / lambda_of(build->bandwidth)),
+        .bandwidth_raised = !build->options.response_only && 65536.0 / UINT32_MAX > build->bandwidth * build->bandwidth,
     };
     for (size_t s = 0; s < build->map.slots; s++)
         report->repeated += build->options.prototypes - build->distinct[s];

@@ -29,10 +29,11 @@ struct pml_build_options {
 
 struct pml_build_report {
     size_t anchors, classes, slots, prototypes, repeated; /* repeated: prototypes that repeat because a slot is small */
-    double bandwidth;
+    double bandwidth;                                     /* as the pack holds it; 0 in a response-only one */
+    int bandwidth_raised;                                 /* the one found or given was smaller than a pack can hold */
 };
 
-/* labels may be NULL with PML_SLOTS_ONE. The pack's bytes are the caller's to free. 0, or −1 with a message. The result
+/* labels may be NULL with PML_SLOTS_ONE. The pack's bytes are the caller's to free. 0, or not with a message. The result
  * has been opened with pml_pack_open before it is handed out. */
 int pml_pack_build(const struct pml_features *features, const struct pml_labels *labels,
                    const struct pml_build_options *options, uint8_t **pack, size_t *size,

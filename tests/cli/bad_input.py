@@ -1,12 +1,13 @@
 """Everything that can be wrong with options and files: the right exit code, a message, and nothing left behind."""
 import contextlib
 import os
+import resource
 import shutil
 import subprocess
 
 import numpy as np
 
-from harness import INPUT, OUTPUT, PRIVACY, USAGE, golden, read_budget
+from harness import FAULT, INPUT, OUTPUT, PRIVACY, USAGE, golden, read_budget
 
 PACK = ["pack", "--features", "public.npy", "--labels", "labels.npy", "--out", "new.pmpk"]
 PRIVATIZE = ["privatize", "--pack", "p.pmpk", "--features", "query.npy", "--labels", "query_labels.npy",
@@ -85,10 +86,13 @@ def bad_options(tester):
             ("dims", "dims", dict(dims="17")), ("m", "prototypes", dict(prototypes="1")),
             ("share", "share", dict(share="1.5")), ("share and m", "share", dict(share="0.5", prototypes="4")),
             ("alpha", "alpha", dict(alpha="5")), ("alpha nan", "alpha", dict(alpha="nan")),
-            ("bandwidth", "bandwidth", dict(bandwidth="-1")), ("codes", "codes", dict(codes="none")),
+            ("bandwidth", "bandwidth", dict(bandwidth="-1")),
+            ("useless bandwidth", "bandwidth", dict(bandwidth="1", response_only=True)),
+            ("codes", "codes", dict(codes="none")),
             ("slots", "slots", dict(slots="two")), ("one and alpha", "alpha", dict(slots="one", alpha="1")),
             ("count", "slot-count", dict(slot_count="5")), ("sketch", "sketch", dict(sketch="65")),
-            ("threads", "threads", dict(threads="-1")), ("labels", "labels", dict(labels=None, slots="class")),
+            ("threads", "threads", dict(threads="-1")), ("many threads", "256", dict(threads="257")),
+            ("labels", "labels", dict(labels=None, slots="class")),
             ("no features", "features", dict(features=None)), ("no out", "out", dict(out=None))):
         tester.fails("pack " + what, USAGE, [needle], *changed(PACK, **options))
     for what, needle, options in (
@@ -100,7 +104,7 @@ def bad_options(tester):
             ("delta 1", "delta", dict(mechanism="gaussian", delta="1")),
             ("3 bytes", "value-bytes", dict(mechanism="gaussian", value_bytes="3")),
             ("mechanism", "laplace", dict(mechanism="laplace")), ("both labels", "label", dict(label="7")),
-            ("no label", "label", dict(labels=None)), ("unknown label", "12345", dict(labels=None, label="12345")),
+            ("no label", "label", dict(labels=None)), ("unknown label", "class", dict(labels=None, label="12345")),
             ("label 1.5", "label", dict(labels=None, label="1.5")), ("row", "--row 0 to 5", dict(row="6")),
             ("repeat", "repeat", dict(repeat="0")), ("budget-new alone", "budget", dict(budget_new="3")),
             ("owner alone", "budget", dict(owner="me")), ("json to stdout", "--out -", dict(out="-", json=True))):
@@ -111,7 +115,53 @@ def bad_options(tester):
     tester.fails("suggestion", USAGE, ["--epsilon?"], *PRIVATIZE, "--epsilno", "4")
     tester.fails("no pack to inspect", USAGE, ["missing"], "inspect")
     tester.fails("two packs to inspect", USAGE, ["too many"], "inspect", "p.pmpk", "p.pmpk")
+    tester.fails("help as a file", INPUT, ["--help"], "decode", "--pack", "p.pmpk", "--", "--help")
+    text = tester.fails("a name to obey", INPUT, ["?[31mred"], "inspect", "\x1b[31mred\n").stderr
+    tester.check(b"\x1b" not in text and text.count(b"\n") == 1, "control characters are not printed")
     tester.fails("decode without pack", USAGE, ["--pack"], "decode", "new.cbor")
+
+
+def private_values(tester):
+    """Messages about a query name rows and files, never a class or a feature."""
+    tester.save("wide_labels.npy", np.full(6, 12345 << 32))
+    for options in (dict(labels=None, label="12345"), dict(labels=None, label="12345x"), dict(labels="foreign.npy"),
+                    dict(labels="wide_labels.npy"), dict(features="nan.npy", labels=None, label="7")):
+        done = tester.run(*changed(PRIVATIZE, **options))
+        text = done.stderr.decode()
+        tester.check(done.returncode in (USAGE, INPUT) and "12345" not in text and str(12345 << 32) not in text and
+                     "feature 3" not in text, "%s: %r" % (options, text))
+    tester.check(b"visible to other users" in tester.run("privatize", "--help").stdout, "help warns of --label")
+
+
+def pinned_packs(tester):
+    own, other = (tester.read(name)[8:24].hex() for name in ("p.pmpk", "one.pmpk"))
+    for pin in (own, own.upper()):
+        tester.succeeds("pinned", *changed(PRIVATIZE, pack_id=pin, out="pinned.cbor"), "--force")
+    tester.fails("pinned to another", INPUT, ["p.pmpk", "--pack-id"], *changed(PRIVATIZE, pack_id=other))
+    for pin in (own[:-1], own + "0", "x" * 32, "0x" + own[2:-1] + "g"):
+        tester.fails("bad pin", USAGE, ["--pack-id"], *changed(PRIVATIZE, pack_id=pin))
+
+
+def no_memory(tester):
+    """Memory that is missing has its own exit code: it is the machine's fault, not the file's."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
+
+    if tester.run("--version", preexec_fn=limit).returncode != 0:
+        print("skipped: no memory (this build needs more than the limit)")
+        return
+    header = tester.read("public.npy")[:128].replace(b"(200, 16)", b"(9999999, 16)").replace(b" " * 5, b" ", 1)
+    tester.write("vast.npy", header.rstrip(b"\n").ljust(127) + b"\n")
+    tester.write("vast.pmpk", b"PMPK")
+    os.truncate(tester.path("vast.npy"), 128 + 9999999 * 64)
+    os.truncate(tester.path("vast.pmpk"), 640 << 20)
+    for arguments in (changed(PACK, features="vast.npy"), ["inspect", "vast.pmpk"],
+                      changed(PRIVATIZE, pack="vast.pmpk"), changed(PRIVATIZE, features="vast.npy")):
+        done = tester.run(*arguments, preexec_fn=limit)
+        tester.check(done.returncode == FAULT and b"memory" in done.stderr, "no memory: exit code %d, %r" %
+                     (done.returncode, done.stderr))
+    for name in ("vast.npy", "vast.pmpk"):
+        os.remove(tester.path(name))
 
 
 def bad_packs(tester):
@@ -156,7 +206,7 @@ def bad_outputs(tester):
     tester.write("there.cbor.3", b"precious")
     os.mkdir(tester.path("folder"))
     tester.fails("pack exists", OUTPUT, ["there.pmpk", "--force"], *changed(PACK, out="there.pmpk"))
-    tester.fails("release exists", OUTPUT, ["p.pmpk", "--force"], *changed(PRIVATIZE, out="p.pmpk"))
+    tester.fails("release exists", OUTPUT, ["there.pmpk", "--force"], *changed(PRIVATIZE, out="there.pmpk"))
     tester.fails("one of many exists", OUTPUT, ["there.cbor.3"], *changed(PRIVATIZE, out="there.cbor", repeat="5"))
     for base in (PACK, PRIVATIZE):
         tester.fails("no folder", OUTPUT, ["absent/new"], *changed(base, out="absent/new"))
@@ -170,6 +220,12 @@ def bad_outputs(tester):
                 done = subprocess.run([tester.program] + arguments, cwd=tester.folder, stdout=full,
                                       stderr=subprocess.PIPE, timeout=60)
             tester.check(done.returncode == OUTPUT and b"stdout" in done.stderr, "full stdout: %r" % done.stderr)
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([tester.program] + PRIVATIZE, cwd=tester.folder, stdout=full, stderr=subprocess.PIPE,
+                                  timeout=60)
+        tester.check(done.returncode == OUTPUT and b"new.cbor and paid" in done.stderr,
+                     "lost receipt: %r" % done.stderr)
+        os.remove(tester.path("new.cbor"))
 
 
 @contextlib.contextmanager
@@ -208,6 +264,10 @@ def full_disk(tester):
         tester.check(read_budget(tester.read("elsewhere"))[0] == 4 << 20, "a full disk costs nothing")
         os.remove(tester.path("disk/ballast"))
         os.remove(tester.path("disk/b"))
+    with small_disk(tester, "blocks", "size=64k") as mounted:
+        if mounted:
+            tester.fails("a block for each of many", OUTPUT, ["blocks/r.0"],
+                         *changed(PRIVATIZE, budget="elsewhere", repeat="20", epsilon="1", out="blocks/r"))
 
 
 def unwritable(tester):
@@ -222,5 +282,6 @@ def unwritable(tester):
 
 
 def run_all(tester):
-    for test in (bad_features, bad_labels, bad_options, bad_packs, bad_releases, bad_outputs, full_disk, unwritable):
+    for test in (bad_features, bad_labels, bad_options, private_values, pinned_packs, no_memory, bad_packs,
+                 bad_releases, bad_outputs, full_disk, unwritable):
         test(tester)

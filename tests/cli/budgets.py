@@ -35,6 +35,15 @@ def test_counting(tester):
     tester.write("mine", before)
 
 
+def test_gaussian_count(tester):
+    """How many more it pays for is counted in whole units, each price rounded up: not one more than that."""
+    told = tester.json("small prices", *spend(tester, "g.cbor", budget="g", budget_new="1,256,0.9", epsilon="0.001",
+                                              mechanism="gaussian", value_bytes="2"))
+    spent, cap = read_budget(tester.read("g"))[2:]
+    tester.check(told["budget"]["releases_left"] == (cap - spent) // spent, "Gaussian releases left: %s, not %d" %
+                 (told["budget"], (cap - spent) // spent))
+
+
 def test_bad(tester):
     whole = tester.read("mine")
     tester.fails("foreign", BUDGET, ["mine", "owner"], *spend(tester, "b4.cbor", budget="mine", owner="bob"))
@@ -112,5 +121,5 @@ def test_killed(tester):
 
 
 def run_all(tester):
-    for test in (test_counting, test_bad, test_refund, test_shared, test_killed):
+    for test in (test_counting, test_gaussian_count, test_bad, test_refund, test_shared, test_killed):
         test(tester)

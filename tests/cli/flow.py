@@ -21,7 +21,7 @@ def make_collection(tester):
 
 
 def test_help(tester):
-    for command in ("pack", "inspect", "privatize", "decode"):
+    for command in ("pack", "inspect", "privatize", "decode", "sample"):
         text = tester.succeeds(command + " --help", command, "--help").stdout.decode()
         tester.check(all(word in text for word in ("Usage:", "--json", "Exit codes:", "Example:")), command + " help")
     for arguments in (["--help"], ["--version"]):
@@ -56,11 +56,21 @@ def test_pack(tester, schemas):
         for schema, document in (("pack", made), ("inspect", shown)):
             faults = schema_faults(schemas[schema], document)
             tester.check(not faults, "%s of %s: %s" % (schema, name, faults))
-    tester.check(made["gaussian_memory"] is None and made["sensitivity"] is None, "response-only has no Gaussian")
+    tester.check(made["gaussian_memory"] is None and made["sensitivity"] is None and made["bandwidth"] is None,
+                 "response-only has no Gaussian")
+    for name in ("p", "group"):
+        made = tester.json(name, *base, *variants.get(name, []), "--out", name + ".pmpk", "--force")
+        tester.check(made["bandwidth"] == tester.json("inspect", "inspect", name + ".pmpk")["bandwidth"],
+                     "pack and inspect tell the same bandwidth")
     tester.check(tester.json("one", "inspect", "one.pmpk")["prototypes"] == 4, "--share 0.3 gives 4 prototypes")
     tester.check(tester.json("group", "inspect", "group.pmpk")["slots"] == 2, "--slot-count 2 gives 2 slots")
     big = tester.json("few rows", *base, "--prototypes", "64", "--out", "few.pmpk")
     tester.check(big["repeated"] > 0 and big["prototypes"] == 64, "fewer rows than m: prototypes repeat")
+
+
+def test_sample(tester, schemas):
+    made = tester.json("sample", "sample", "--out", "shapes", "--classes", "2", "--per-class", "8", "--no-images")
+    tester.check(not schema_faults(schemas["sample"], made), "sample: %s" % schema_faults(schemas["sample"], made))
 
 
 def test_inspect(tester, schemas):
@@ -160,11 +170,12 @@ def test_nothing_raw(tester):
 
 def run_all(tester):
     schemas = read_schemas()
-    tester.check(set(schemas) == {"pack", "inspect", "privatize", "decode"} and all(schemas.values()),
+    tester.check({"pack", "inspect", "privatize", "decode", "sample"} <= set(schemas) and all(schemas.values()),
                  "docs/CLI.md has a table for each command")
     make_collection(tester)
     test_help(tester)
     test_pack(tester, schemas)
+    test_sample(tester, schemas)
     test_inspect(tester, schemas)
     test_releases(tester, schemas)
     test_end_to_end(tester, schemas)

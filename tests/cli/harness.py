@@ -15,7 +15,7 @@ import cases as golden  # noqa: E402
 import reference  # noqa: E402
 from reference_formats import read_release  # noqa: E402,F401
 
-USAGE, INPUT, OUTPUT, BUDGET, PRIVACY = 2, 3, 4, 5, 6
+USAGE, INPUT, OUTPUT, BUDGET, PRIVACY, FAULT = 2, 3, 4, 5, 6, 7
 # A message that helps holds one of these.
 REMEDY = re.compile(r"\b(add|check|choose|close|compare|convert|fetch|free|give|leave|lists all|make|must|name|needs|"
                     r"put|reduce|remove|renumber|reshape|save|send|shows|start|tells|use|want|wants)\b", re.I)

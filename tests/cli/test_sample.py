@@ -159,6 +159,9 @@ def test_existing_folders(folder):
         result = sample("--out", f"{folder}/{name}", "--no-images")
         assert result.returncode == OUTPUT and name.split("/")[0] in result.stderr and not result.stdout, name
         assert result.stderr.startswith("privatemail sample: ")
+        assert any(word in result.stderr for word in ("another name", "make it first")), result.stderr
+    result = sample("--out", f"{folder}/{'n' * 250}", "--no-images")
+    assert result.returncode == OUTPUT and "shorter name" in result.stderr, result.stderr
     assert before == {name: os.stat(f"{folder}/empty/{name}").st_mtime_ns for name in files_below(f"{folder}/empty")}
     assert sorted(os.listdir(folder)) == ["empty", "file"]
 

@@ -148,7 +148,7 @@ static void test_equal_rows_need_a_bandwidth(void)
     struct input input = make_input(20, 3, 2);
     for (size_t i = 0; i < 60; i++)
         input.features.values[i] = -2.0f;
-    refuse(&input, "give --bandwidth");
+    refuse(&input, "Every row has 10 equal ones, so no bandwidth can be found: give --bandwidth");
     input.options.bandwidth = 1e-100; /* lambda is held at its limits */
     struct built built = build(&input);
     TEST_ASSERT_EQUAL_UINT32(UINT32_MAX, built.info.lambda);
@@ -157,6 +157,26 @@ static void test_equal_rows_need_a_bandwidth(void)
     built = build(&input);
     TEST_ASSERT_EQUAL_UINT32(1, built.info.lambda);
     free(built.bytes);
+    free_input(&input);
+}
+
+/* Rows that differ in one step of one of many features: nearer than a pack's bandwidth can be small. */
+static void test_the_reported_bandwidth_is_the_pack_s(void)
+{
+    enum { ROWS = 20, COLUMNS = 2000 };
+    struct input input = make_input(ROWS, COLUMNS, 2);
+    for (size_t i = 0; i < ROWS * COLUMNS; i++)
+        input.features.values[i] = i / COLUMNS == i % COLUMNS ? 127.0f : 126.0f;
+    struct built built = build(&input);
+    TEST_ASSERT_EQUAL_UINT32(UINT32_MAX, built.info.lambda);
+    TEST_ASSERT_TRUE(built.report.bandwidth == sqrt(65536.0 / UINT32_MAX) && built.report.bandwidth_raised);
+    free(built.bytes);
+    input.options.response_only = 1;
+    built = build(&input);
+    TEST_ASSERT_TRUE(built.report.bandwidth == 0.0 && !built.report.bandwidth_raised);
+    free(built.bytes);
+    input.options.bandwidth = 1.0;
+    refuse(&input, "leave --bandwidth out");
     free_input(&input);
 }
 
@@ -218,6 +238,7 @@ int main(void)
     RUN_TEST(test_bad_rows_are_named);
     RUN_TEST(test_too_many_classes_are_refused);
     RUN_TEST(test_equal_rows_need_a_bandwidth);
+    RUN_TEST(test_the_reported_bandwidth_is_the_pack_s);
 #if PML_WITH_GAUSSIAN
     RUN_TEST(test_a_pack_that_devices_refuse_is_not_handed_out);
 #endif

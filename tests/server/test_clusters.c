@@ -248,6 +248,28 @@ static void test_separate_clusters_are_found(void)
     pml_rows_free(&rows);
 }
 
+static void hear(void *context, const char *stage, double done)
+{
+    double *heard = context;
+    TEST_ASSERT_EQUAL_STRING("cells", stage);
+    TEST_ASSERT_TRUE(done >= heard[0] && done <= 1.0);
+    heard[1] += done < 0.5;
+    heard[0] = done;
+}
+
+static void test_the_start_tells_of_progress(void)
+{
+    struct pml_rows rows = drawn(3, 200, 8, 5);
+    uint32_t cells[200];
+    int8_t centres[50 * 8];
+    double heard[2] = {0.0, 0.0}; /* how far, how often in the first half */
+    struct pml_progress progress = {hear, heard, "cells"};
+    struct pml_kmeans result = {.centres = centres, .cells = cells};
+    TEST_ASSERT_EQUAL(0, pml_kmeans(&rows, 50, 1, 2, &progress, &result));
+    TEST_ASSERT_TRUE(heard[1] == 49.0);
+    pml_rows_free(&rows);
+}
+
 static void test_centres_repeat_when_rows_do(void)
 {
     float values[7 * 2] = {1, 0, 0, 1, 2, 0, 3, 3, 0, 5, 1, 1, 4, 0}; /* three directions */
@@ -335,6 +357,7 @@ int main(void)
     RUN_TEST(test_cells_are_the_nearest_in_hard_cases);
     RUN_TEST(test_no_cell_stays_empty);
     RUN_TEST(test_separate_clusters_are_found);
+    RUN_TEST(test_the_start_tells_of_progress);
     RUN_TEST(test_centres_repeat_when_rows_do);
     RUN_TEST(test_as_many_clusters_as_rows);
     RUN_TEST(test_opposite_rows_have_no_mean);

@@ -2,6 +2,7 @@
  * Whole files or none, also when the disk is full. */
 #define _GNU_SOURCE /* mount */
 #include "files.h"
+#include "leftovers.h"
 #include "server_support.h"
 
 #include <signal.h>
@@ -49,14 +50,67 @@ static void test_an_exclusive_write_keeps_what_is_there(void)
     TEST_ASSERT_EQUAL_UINT64(1, empty_folder());
 }
 
-static void test_what_a_crash_left_is_not_in_the_way(void)
+static void test_names_of_others_are_left_alone(void)
 {
-    char stale[64];
-    snprintf(stale, sizeof stale, "a.tmp-%ld", (long)getpid());
-    put_file(stale, "half", 4);
+    char foreign[64];
+    snprintf(foreign, sizeof foreign, "a.tmp-%ld", (long)getpid());
+    put_file(foreign, "half", 4);
     TEST_ASSERT_EQUAL_MESSAGE(0, pml_file_write(in_folder("a"), "whole", 5, 1, &said), said.text);
+    TEST_ASSERT_EQUAL_MESSAGE(0, pml_file_try(in_folder("a"), 100, &said), said.text);
     assert_content("a", "whole");
-    TEST_ASSERT_EQUAL_UINT64(1, empty_folder());
+    assert_content(foreign, "half");
+    TEST_ASSERT_EQUAL_UINT64(2, empty_folder());
+    char *first = pml_file_beside("a"), *second = pml_file_beside("a");
+    TEST_ASSERT_TRUE(first && second && strcmp(first, second) != 0);
+    free(first);
+    free(second);
+}
+
+static unsigned permissions(const char *name)
+{
+    struct stat found;
+    TEST_ASSERT_EQUAL(0, stat(in_folder(name), &found));
+    return found.st_mode & 0777;
+}
+
+static void test_permissions_do_not_widen(void)
+{
+    mode_t mask = umask(022);
+    TEST_ASSERT_EQUAL(0, pml_file_write(in_folder("a"), "x", 1, 0, &said));
+    TEST_ASSERT_EQUAL(0, pml_file_write(in_folder("b"), "x", 1, PML_FILE_PRIVATE, &said));
+    TEST_ASSERT_EQUAL_HEX(0644, permissions("a"));
+    TEST_ASSERT_EQUAL_HEX(0600, permissions("b"));
+    static const mode_t modes[] = {0600, 0640, 0664, 0400, 0};
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        TEST_ASSERT_EQUAL(0, chmod(in_folder("a"), modes[i]));
+        TEST_ASSERT_EQUAL(0, pml_file_write(in_folder("a"), "y", 1, i % 2 ? PML_FILE_PRIVATE : 0, &said));
+        TEST_ASSERT_EQUAL_HEX(modes[i], permissions("a"));
+    }
+    umask(mask);
+}
+
+static void test_leftovers_go_when_asked(void)
+{
+    put_file("a", "x", 1);
+    put_file("b", "x", 1);
+    put_file("c", "x", 1);
+    pml_leftover_set(PML_LEFTOVER_FILE, in_folder("a"));
+    pml_leftover_set(PML_LEFTOVER_LOCK, in_folder("b"));
+    pml_leftover_set(PML_LEFTOVER_LOCK, NULL);
+    pml_leftovers_remove();
+    TEST_ASSERT_EQUAL(0, pml_file_write(in_folder("a"), "whole", 5, 0, &said)); /* forgets its own when it is done */
+    pml_leftovers_remove();
+    assert_content("a", "whole");
+    TEST_ASSERT_EQUAL_UINT64(3, empty_folder());
+}
+
+static void test_a_long_name_is_said(void)
+{
+    char name[251]; /* the name beside it is longer */
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    TEST_ASSERT_EQUAL(-1, pml_file_write(in_folder(name), "x", 1, 0, &said));
+    assert_said("shorter name");
 }
 
 static void test_a_missing_or_closed_folder_is_said(void)
@@ -148,7 +202,10 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_a_file_is_written_replaced_and_read);
     RUN_TEST(test_an_exclusive_write_keeps_what_is_there);
-    RUN_TEST(test_what_a_crash_left_is_not_in_the_way);
+    RUN_TEST(test_names_of_others_are_left_alone);
+    RUN_TEST(test_permissions_do_not_widen);
+    RUN_TEST(test_leftovers_go_when_asked);
+    RUN_TEST(test_a_long_name_is_said);
     RUN_TEST(test_a_missing_or_closed_folder_is_said);
     RUN_TEST(test_a_write_that_fails_halfway_leaves_the_old_file);
     RUN_TEST(test_a_full_disk_leaves_the_old_file);

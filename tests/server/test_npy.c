@@ -164,8 +164,8 @@ static void test_rows_that_are_no_vectors_are_named(void)
         float values[6];
         const char *part;
     } cases[] = {
-        {{1, 2, 3, NAN, 0, 0}, "row 1, feature 1 (counting from 0) is NaN"},
-        {{1, 2, 3, 4, -INFINITY, 0}, "row 2, feature 0 (counting from 0) is infinite"},
+        {{1, 2, 3, NAN, 0, 0}, "row 1 (counting from 0) holds NaN"},
+        {{1, 2, 3, 4, -INFINITY, 0}, "row 2 (counting from 0) holds NaN or an infinite value"},
         {{0, -0.0f, 3, NAN, 0, 0}, "row 0 (counting from 0) is all zero"},
         {{0, 1e-45f, 3, 1, -0.0f, 0}, "row 2 (counting from 0) is all zero"},
     };
@@ -222,10 +222,10 @@ static void test_other_labels_are_refused(void)
         {"<i4", "(0,)", {0}, 0, "empty"},
         {"<i4", "(3,)", {0}, 8, "truncated"},
         {"<i4", "(1,)", {0}, 8, "longer"},
-        {"<u4", "(2,)", {0, 0, 0, 0, 0, 0, 0, 0x80}, 8, "2147483648 of row 1"},
-        {"<i8", "(2,)", {255, 255, 255, 0x7F, 255, 255, 255, 255}, 16, "-2147483649 of row 0"},
-        {"<i8", "(2,)", {0, 0, 0, 0, 0, 0, 0, 0x80}, 16, "-9223372036854775808 of row 0"},
-        {"<u8", "(2,)", {255, 255, 255, 255, 255, 255, 255, 255}, 16, "18446744073709551615 of row 0"},
+        {"<u4", "(2,)", {0, 0, 0, 0, 0, 0, 0, 0x80}, 8, "label of row 1 (counting from 0) does not fit"},
+        {"<i8", "(2,)", {255, 255, 255, 0x7F, 255, 255, 255, 255}, 16, "label of row 0 (counting from 0) does not fit"},
+        {"<i8", "(2,)", {0, 0, 0, 0, 0, 0, 0, 0x80}, 16, "label of row 0"},
+        {"<u8", "(2,)", {255, 255, 255, 255, 255, 255, 255, 255}, 16, "label of row 0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char dictionary[80];
