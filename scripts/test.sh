@@ -126,6 +126,7 @@ step reference python tests/golden/test_reference.py
 step mathematics python tests/check_math.py build/release/math_eval
 step command python tests/cli/test_cli.py build/release/cli/privatemail
 step sample python tests/cli/test_sample.py build/release/cli/privatemail
+step paper python bench/paper_defects.py --check
 step rooms scripts/check-rooms.sh
 step size scripts/size.sh
 step fuzz fuzz_all
