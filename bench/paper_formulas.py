@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NOT PRIVATE: for comparison only. The formulas of the PrivateMail paper and of its published code.
 
-"The paper" is Vepakomma, Balla, Raskar, "PrivateMail" (arXiv 2102.10802), "the code" its github.com/vepakom/PrivateMail.
+"The paper" is Vepakomma, Balla, Raskar, "PrivateMail" (arXiv 2102.10802), "the code" the repository it names.
 """
 import math
 
