@@ -27,7 +27,8 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
-extern const struct command command_pack, command_inspect, command_privatize, command_decode, command_sample;
+extern const struct command command_pack, command_inspect, command_privatize, command_decode, command_audit,
+    command_sample;
 
 /* options.c: options are `--name value` or flags. */
 struct option_spec {

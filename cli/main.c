@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&command_pack, &command_inspect, &command_privatize, &command_decode,
-                                                 &command_sample};
+static const struct command *const commands[] = {&command_pack,   &command_inspect, &command_privatize,
+                                                 &command_decode, &command_audit,   &command_sample};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void print_overview(FILE *stream)

@@ -31,10 +31,10 @@ struct answer {
     pml_match candidate;
 };
 
-/* answer.c: consumes bytes; calls rank for every candidate. */
+/* answer.c: consumes bytes; calls rank for every candidate, in a frame of its own, for pml_wipe_stack. */
 void pml_answer_start(struct answer *answer);
-int pml_answer_parse(struct answer *answer, const struct pack_view *pack, struct ranking *ranking, const uint8_t *bytes,
-                     size_t size);
+PML_NOINLINE int pml_answer_parse(struct answer *answer, const struct pack_view *pack, struct ranking *ranking,
+                                  const uint8_t *bytes, size_t size);
 bool pml_answer_complete(const struct answer *answer);
 
 /* answer_rank.c: offers a candidate to the list; time and addresses depend on L and the list's capacity only. */

@@ -35,6 +35,15 @@ _Static_assert(CHAR_BIT == 8, "bytes of 8 bits");
 _Static_assert(sizeof(float) == 4 && sizeof(double) == 8, "IEEE-754 binary32 and binary64");
 _Static_assert((-1 & 3) == 3, "two's complement");
 
+/* A frame of its own, also when the whole program is optimised at once. */
+#if defined(__GNUC__)
+#define PML_NOINLINE __attribute__((noinline))
+#elif defined(_MSC_VER)
+#define PML_NOINLINE __declspec(noinline)
+#else
+#define PML_NOINLINE
+#endif
+
 /* The only functions the core takes from outside; every freestanding compiler demands them anyway. */
 void *memcpy(void *restrict to, const void *restrict from, size_t size);
 void *memset(void *to, int value, size_t size);
@@ -44,6 +53,13 @@ int memcmp(const void *a, const void *b, size_t size);
 
 /* Zeroes memory in a way the compiler cannot remove. */
 void pml_wipe(void *memory, size_t size);
+
+/* Zeroes the stack below its caller, and where the compiler can the registers it may use: what the calls before it left
+ * there. Called by the public functions after each look at a secret; no call below them goes deeper
+ * (tests/check_wipe.sh). */
+PML_NOINLINE void pml_wipe_stack(void);
+
+#define PML_STACK_WIPED (sizeof(void *) > 4 ? 1536u : 1024u)
 
 /* ---- bytes ---- */
 

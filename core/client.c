@@ -131,6 +131,7 @@ int pml_client_arm(pml_client *client, pml_budget *budget)
         return status;
     client->state = CLIENT_BUSY;
     status = pml_pipeline_draw(client);
+    pml_wipe_stack();
     if (status == PML_OK)
         status = store(client, &charged, budget);
     if (status != PML_OK) {
@@ -178,6 +179,8 @@ int pml_client_load(pml_client *client, const float *features, size_t count, int
         client->state = CLIENT_LOADED;
     else
         pml_pipeline_wipe_query(client);
+    pml_wipe(&label, sizeof label);
+    pml_wipe_stack();
     return status;
 }
 
@@ -210,6 +213,7 @@ int pml_client_release(pml_client *client, uint8_t *out, size_t capacity, size_t
     }
     pml_pipeline_wipe_noise(client);
     pml_pipeline_wipe_query(client);
+    pml_wipe_stack();
     client->state = status == PML_OK ? CLIENT_SPENT : CLIENT_FAILED;
     return status;
 }
@@ -273,6 +277,8 @@ int pml_answer_begin(pml_client *client, const float *features, size_t count, in
         pml_answer_start(&client->answer);
     else
         close_answer(client);
+    pml_wipe(&label, sizeof label);
+    pml_wipe_stack();
     return status;
 }
 
@@ -282,7 +288,9 @@ int pml_answer_feed(pml_client *client, const void *bytes, size_t size)
         return PML_ERROR_ARGUMENT;
     if (!client->answer.open)
         return PML_ERROR_STATE;
-    return pml_answer_parse(&client->answer, pack_view(client->pack), &client->ranking, bytes, size);
+    int status = pml_answer_parse(&client->answer, pack_view(client->pack), &client->ranking, bytes, size);
+    pml_wipe_stack();
+    return status;
 }
 
 int pml_answer_finish(pml_client *client, pml_answer_summary *summary)
@@ -305,5 +313,6 @@ int pml_answer_finish(pml_client *client, pml_answer_summary *summary)
         pml_wipe(client->ranking.matches, client->ranking.capacity * sizeof(pml_match));
     }
     close_answer(client);
+    pml_wipe_stack();
     return status;
 }

@@ -45,12 +45,13 @@ struct pml_client {
     struct ranking ranking;
 };
 
-/* pipeline.c: the stages in their order; no state is checked or changed. */
+/* pipeline.c: the stages in their order; no state is checked or changed. Those that see secrets have a frame of their
+ * own, for pml_wipe_stack. */
 int pml_pipeline_prepare(pml_client *client);
-int pml_pipeline_draw(pml_client *client);
-int pml_pipeline_load(pml_client *client, const float *features, int32_t label);
-void pml_pipeline_emit(const pml_client *client, uint8_t *out);
-int pml_pipeline_rank(pml_client *client, const float *features, int32_t label);
+PML_NOINLINE int pml_pipeline_draw(pml_client *client);
+PML_NOINLINE int pml_pipeline_load(pml_client *client, const float *features, int32_t label);
+PML_NOINLINE void pml_pipeline_emit(const pml_client *client, uint8_t *out);
+PML_NOINLINE int pml_pipeline_rank(pml_client *client, const float *features, int32_t label);
 void pml_pipeline_wipe_noise(pml_client *client);
 void pml_pipeline_wipe_query(pml_client *client);
 

@@ -120,13 +120,16 @@ step "address, undefined" build_and_test asan
 step memory build_and_test msan
 step valgrind valgrind_tests
 step secrets tests/check_secrets.sh build/release build/clang
+step wipe tests/check_wipe.sh
 step install tests/install/install_test.sh build/release
 step "golden vectors" python tests/golden/make_vectors.py --check
 step reference python tests/golden/test_reference.py
 step mathematics python tests/check_math.py build/release/math_eval
 step command python tests/cli/test_cli.py build/release/cli/privatemail
 step sample python tests/cli/test_sample.py build/release/cli/privatemail
+step audit python tests/cli/test_audit.py build/release/cli/privatemail
 step paper python bench/paper_defects.py --check
+[ -z "${PML_TEST_LONG:-}" ] || step timing python tests/check_timing.py build/release/timing
 step rooms scripts/check-rooms.sh
 step size scripts/size.sh
 step fuzz fuzz_all

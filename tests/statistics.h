@@ -25,14 +25,21 @@ static inline double share_of_count(double seen, double count, double probabilit
     return fabs(seen - expected) / sqrt(expected * (1.0 - probability)) / POISSON_LIMIT;
 }
 
-/* Pearson's χ² over bins that sum up to everything; the limit is Wilson and Hilferty's approximation (1931) at
- * N = 5.7, good to a few percent of the limit for bins of ten and more. */
+/* A χ² of this many degrees of freedom; the limit is Wilson and Hilferty's approximation (1931) at N = 5.7, good to a
+ * few percent of the limit for bins of ten and more. */
+static inline double share_of_square_sum(double sum, double freedom)
+{
+    double part = 2.0 / (9.0 * freedom);
+    return sum / (freedom * pow(1.0 - part + NORMAL_LIMIT * sqrt(part), 3.0));
+}
+
+/* Pearson's χ² over bins that sum up to everything. */
 static inline double share_of_chi_square(const double *seen, const double *expected, size_t bins)
 {
-    double sum = 0.0, freedom = (double)(bins - 1), part = 2.0 / (9.0 * freedom);
+    double sum = 0.0;
     for (size_t i = 0; i < bins; i++)
         sum += (seen[i] - expected[i]) * (seen[i] - expected[i]) / expected[i];
-    return sum / (freedom * pow(1.0 - part + NORMAL_LIMIT * sqrt(part), 3.0));
+    return share_of_square_sum(sum, (double)(bins - 1));
 }
 
 static inline double larger(double a, double b)

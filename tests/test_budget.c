@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The budget: 64 bytes that nothing damages unnoticed, caps that nothing exceeds, prices never too low. */
 #include "budget.h"
+#include "sha256.h"
 #include "support.h"
 
 void setUp(void)
@@ -93,6 +94,32 @@ static void test_prices_round_up(void)
     TEST_ASSERT_EQUAL_UINT64(1 << 20, pml_budget_price(PML_RESPONSE, 1.0, 0));
 }
 
+static void test_caps_round_down(void)
+{
+    for (int i = 1; i < 2000; i++) {
+        pml_budget_left left;
+        double epsilon = i * 0.00773;
+        pml_budget budget = budget_of(epsilon, 0, 0);
+        TEST_ASSERT_EQUAL(PML_OK, pml_budget_remaining(&budget, &left));
+        TEST_ASSERT_TRUE(left.epsilon_cap <= epsilon && left.epsilon_cap > epsilon - 0x1p-20);
+    }
+}
+
+/* With the right checksum too: what is left would be a number below zero, which is none. */
+static void test_more_spent_than_the_cap_is_refused(void)
+{
+    for (size_t at = 44; at <= 48; at += 4) { /* ε spent, Σμ² spent */
+        pml_budget budget = budget_of(1.0, 0, 0), next;
+        uint8_t digest[32];
+        store_le32(budget.bytes + at, (1 << 20) + 1);
+        pml_sha256(budget.bytes, 56, digest);
+        memcpy(budget.bytes + 56, digest, 8);
+        TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_check(&budget));
+        TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_charge(&budget, PML_RESPONSE, 1, &next));
+        TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_restore(&next, test_owner, budget.bytes, PML_BUDGET_SIZE));
+    }
+}
+
 static void test_the_cap_is_never_exceeded(void)
 {
     pml_budget budget = budget_of(1.0, 0, 0), next;
@@ -135,6 +162,8 @@ int main(void)
     RUN_TEST(test_a_short_buffer_is_zeroed);
     RUN_TEST(test_caps_out_of_range);
     RUN_TEST(test_prices_round_up);
+    RUN_TEST(test_caps_round_down);
+    RUN_TEST(test_more_spent_than_the_cap_is_refused);
     RUN_TEST(test_the_cap_is_never_exceeded);
 #if PML_WITH_GAUSSIAN
     RUN_TEST(test_the_gaussian_cap_allows_no_more_than_its_epsilon);

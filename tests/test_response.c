@@ -63,6 +63,7 @@ static void check_draws(double epsilon, uint32_t m)
     const double kept = (double)pml_response_keep(epsilon, m) / (double)KEEP_ONE;
     double shifts[SYMBOLS_MAX] = {0}, right[SYMBOLS_MAX], even[SYMBOLS_MAX], slots[SLOTS][SYMBOLS_MAX] = {{0}};
     double joint[SYMBOLS_MAX * SYMBOLS_MAX] = {0}, product[SYMBOLS_MAX * SYMBOLS_MAX];
+    double pairs[SYMBOLS_MAX * SYMBOLS_MAX] = {0}, flat[SYMBOLS_MAX * SYMBOLS_MAX];
     uint8_t seed[32] = {0};
     pml_random random;
     store_le32(seed, m);
@@ -74,6 +75,7 @@ static void check_draws(double epsilon, uint32_t m)
         TEST_ASSERT_TRUE(shift < m);
         shifts[shift] += 1.0;
         joint[shift * m + others[1]] += 1.0;
+        pairs[others[0] * m + others[2]] += 1.0;
         for (size_t c = 0; c < SLOTS; c++) {
             TEST_ASSERT_TRUE(others[c] < m);
             slots[c][others[c]] += 1.0;
@@ -82,12 +84,15 @@ static void check_draws(double epsilon, uint32_t m)
     for (uint32_t a = 0; a < m; a++) {
         right[a] = (double)count * (a == 0 ? kept : (1.0 - kept) / (m - 1));
         even[a] = (double)count / m;
-        for (uint32_t b = 0; b < m; b++)
+        for (uint32_t b = 0; b < m; b++) {
             product[a * m + b] = right[a] / m;
+            flat[a * m + b] = even[a] / m;
+        }
     }
     TEST_ASSERT_TRUE(share_of_count(shifts[0], (double)count, kept) <= 1.0);
     TEST_ASSERT_TRUE(share_of_chi_square(shifts, right, m) <= 1.0);
     TEST_ASSERT_TRUE(share_of_chi_square(joint, product, (size_t)m * m) <= 1.0);
+    TEST_ASSERT_TRUE(share_of_chi_square(pairs, flat, (size_t)m * m) <= 1.0);
     for (size_t c = 0; c < SLOTS; c++)
         TEST_ASSERT_TRUE(share_of_chi_square(slots[c], even, m) <= 1.0);
     right[0] *= 1.25; /* the tester can fail: a probability that is a quarter off is refuted, however few the draws */

@@ -224,7 +224,8 @@ PML_API PML_CHECKED int pml_client_init(pml_client **client, void *memory, size_
 PML_API PML_CHECKED int pml_client_arm(pml_client *client, pml_budget *budget);
 
 /* The query. `features`: d finite numbers, not all zero, of any scale (they are normalised). `label`: the class, as
- * the pack's maker numbered it; ignored by packs with one slot. Nothing of x itself is kept after the call. */
+ * the pack's maker numbered it; ignored by packs with one slot. Nothing of x itself is kept after the call, neither in
+ * the client nor on the stack below it; the array `features` is the caller's, and the caller's to wipe. */
 PML_API PML_CHECKED int pml_client_load(pml_client *client, const float *features, size_t count, int32_t label);
 
 /* Bytes of a release of this client: a function of pack and configuration. */

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * audit: attacks the release path as a stranger would. In: a pack and the promise. Out: an ε that the releases prove it
+ * cannot be below; a promise that is smaller is broken. */
+#include "audit_pairs.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CONFIDENCE 0.999
+#define SECONDS_MAX 1e6
+enum { TRIALS_MIN = 1000, TRIALS_MAX = 1000000000, PILOT_MAX = 1000000, PAIRS_DEFAULT = 16 };
+
+struct arguments {
+    const char *pack, *mechanism;
+    double epsilon, delta, seconds;
+    uint64_t trials, seed_pairs;
+    bool has_delta, has_seconds, has_seed_pairs, json;
+};
+
+struct audit {
+    const struct arguments *arguments;
+    struct pack_file file;
+    struct audit_bench bench;
+    struct audit_pool pool;
+    struct audit_pair pairs[AUDIT_PAIRS_MAX]; /* the first is the one that counts, once it is found */
+    struct audit_verdict verdict;
+    double start, seconds;
+};
+
+/* ---- options ---- */
+
+static int check(struct arguments *arguments)
+{
+    bool gaussian = strcmp(arguments->mechanism, "gaussian") == 0;
+    if (!gaussian && strcmp(arguments->mechanism, "response") != 0)
+        return command_fail(&command_audit, EXIT_USAGE, "--mechanism must be response or gaussian, not '%s'.",
+                            arguments->mechanism);
+    if (!(arguments->epsilon >= PML_EPSILON_MIN && arguments->epsilon <= PML_EPSILON_MAX))
+        return command_fail(&command_audit, EXIT_USAGE, "--epsilon must be 1e-6 to 16.");
+    if (!gaussian && arguments->has_delta)
+        return command_fail(&command_audit, EXIT_USAGE,
+                            "--delta belongs to --mechanism gaussian. Leave it out: response has none.");
+    if (!arguments->has_delta)
+        arguments->delta = gaussian ? 1e-5 : 0.0;
+    if (gaussian && !(arguments->delta >= 0x1p-50 && arguments->delta < 1.0))
+        return command_fail(&command_audit, EXIT_USAGE, "--delta must be 1e-15 to below 1; 1e-5 is the default.");
+    if (arguments->trials < TRIALS_MIN || arguments->trials > TRIALS_MAX)
+        return command_fail(&command_audit, EXIT_USAGE, "--trials must be %d to %d.", TRIALS_MIN, TRIALS_MAX);
+    if (arguments->has_seconds && !(arguments->seconds > 0.0 && arguments->seconds <= SECONDS_MAX))
+        return command_fail(&command_audit, EXIT_USAGE, "--seconds must be above 0 and at most 1e6.");
+    if (!arguments->has_seed_pairs)
+        arguments->seed_pairs = PAIRS_DEFAULT;
+    if (arguments->seed_pairs < AUDIT_PAIRS_MIN || arguments->seed_pairs > AUDIT_PAIRS_MAX)
+        return command_fail(&command_audit, EXIT_USAGE, "--seed-pairs must be %d to %d.", AUDIT_PAIRS_MIN,
+                            AUDIT_PAIRS_MAX);
+    return -1;
+}
+
+static int parse(int argc, char **argv, struct arguments *arguments)
+{
+    struct option_spec specs[] = {
+        {"delta", OPTION_NUMBER, &arguments->delta, false, false},
+        {"seconds", OPTION_NUMBER, &arguments->seconds, false, false},
+        {"seed-pairs", OPTION_COUNT, &arguments->seed_pairs, false, false},
+        {"pack", OPTION_TEXT, &arguments->pack, true, false},
+        {"mechanism", OPTION_TEXT, &arguments->mechanism, true, false},
+        {"epsilon", OPTION_NUMBER, &arguments->epsilon, true, false},
+        {"trials", OPTION_COUNT, &arguments->trials, true, false},
+        {"json", OPTION_FLAG, &arguments->json, false, false},
+    };
+    int code = options_parse(&command_audit, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
+    arguments->has_delta = specs[0].given;
+    arguments->has_seconds = specs[1].given;
+    arguments->has_seed_pairs = specs[2].given;
+    return code < 0 ? check(arguments) : code;
+}
+
+/* ---- the audit ---- */
+
+/* The point in time at which this share of what is left of the time is over. */
+static double deadline(const struct audit *audit, double share)
+{
+    double now = audit_clock(), end = audit->start + audit->arguments->seconds;
+    return audit->arguments->has_seconds ? now + share * (end - now) : INFINITY;
+}
+
+static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+static int measure(struct audit *audit)
+{
+    uint64_t trials = audit->arguments->trials, pilot = clamp(trials / 20, 1, PILOT_MAX);
+    int status = audit_pairs_search(&audit->bench, audit->pairs, (size_t)audit->arguments->seed_pairs,
+                                    clamp(trials / 200, 600, 3000), deadline(audit, 0.2));
+    if (status != PML_OK)
+        return status;
+    struct audit_plan plan = {.trials = {pilot, pilot, trials - 2 * pilot},
+                              .deadlines = {deadline(audit, 0.1), deadline(audit, 0.2), deadline(audit, 1.0)},
+                              .risk = 1.0 - CONFIDENCE,
+                              .shown = true};
+    return audit->bench.config.mechanism == PML_GAUSSIAN
+               ? audit_gaussian(&audit->bench, &audit->pairs[0], &plan, &audit->verdict)
+               : audit_response(&audit->bench, &audit->pairs[0], &plan, &audit->verdict);
+}
+
+static int examine(struct audit *audit)
+{
+    const struct arguments *arguments = audit->arguments;
+    int mechanism = strcmp(arguments->mechanism, "gaussian") == 0 ? PML_GAUSSIAN : PML_RESPONSE;
+    audit->start = audit_clock();
+    int status = audit_bench_open(&audit->bench, &audit->file, mechanism, arguments->epsilon, arguments->delta);
+    if (status == PML_OK)
+        status = audit_pairs_make(&audit->pool, &audit->file, mechanism, audit->pairs, (size_t)arguments->seed_pairs);
+    if (status == PML_OK)
+        status = measure(audit);
+    progress_end();
+    audit->seconds = audit_clock() - audit->start;
+    if (status == PML_ERROR_MEMORY)
+        return command_fail(&command_audit, EXIT_FAULT, "there is no memory. Close other programs.");
+    if (status != PML_OK)
+        return command_status(&command_audit, arguments->pack, status);
+    if (!audit->verdict.enough)
+        return command_fail(&command_audit, EXIT_USAGE, "--seconds %g is too short for this pack. Give it more time.",
+                            arguments->seconds);
+    return -1;
+}
+
+/* ---- report ---- */
+
+static bool is_violated(const struct audit *audit)
+{
+    return audit->verdict.epsilon_lower > audit->arguments->epsilon ||
+           audit->verdict.ratio_lower > audit->arguments->epsilon;
+}
+
+static double found_ratio(const struct audit *audit)
+{
+    return audit->verdict.distance / audit->bench.receipt.sensitivity;
+}
+
+static const char *slots_word(const struct audit *audit)
+{
+    return audit->pairs[0].sides[0].slot == audit->pairs[0].sides[1].slot ? "same" : "different";
+}
+
+static void print_report(const struct audit *audit)
+{
+    const struct audit_verdict *verdict = &audit->verdict;
+    const struct audit_pair *pair = &audit->pairs[0];
+    bool gaussian = audit->bench.config.mechanism == PML_GAUSSIAN;
+    printf("pack            %s\n", audit->file.id);
+    printf("promise         %s, epsilon %g", audit->arguments->mechanism, audit->arguments->epsilon);
+    if (gaussian)
+        printf(", delta %g (mu %.4g)", audit->arguments->delta, audit->bench.receipt.mu);
+    printf("\npair            %s and %s, %s slot%s\n", pair->sides[0].kind, pair->sides[1].kind, slots_word(audit),
+           strcmp(slots_word(audit), "same") == 0 ? "" : "s");
+    printf("trials          %" PRIu64 " a record; %" PRIu64 " releases with the search, %.3g a second\n",
+           verdict->trials, audit_bench_releases(&audit->bench),
+           (double)audit_bench_releases(&audit->bench) / audit->seconds);
+    printf("epsilon         at least %.4g (confidence %g)\n", verdict->epsilon_lower, CONFIDENCE);
+    if (gaussian)
+        printf("                at least %.4g whatever the noise\n"
+               "mu              at least %.4g\n"
+               "distance        %.3g of the certified sensitivity (an estimate)\n",
+               verdict->ratio_lower, verdict->mu_lower, found_ratio(audit));
+    puts(is_violated(audit) ? "verdict         the promise is broken" : "verdict         nothing speaks against it");
+}
+
+static void write_report(const struct audit *audit)
+{
+    const struct audit_verdict *verdict = &audit->verdict;
+    const struct audit_pair *pair = &audit->pairs[0];
+    bool gaussian = audit->bench.config.mechanism == PML_GAUSSIAN;
+    uint64_t releases = audit_bench_releases(&audit->bench);
+    struct json json = {0};
+    json_open(&json, NULL, '{');
+    json_text(&json, "pack", audit->file.id);
+    json_text(&json, "mechanism", audit->arguments->mechanism);
+    json_number(&json, "epsilon", audit->arguments->epsilon);
+    json_number(&json, "delta", audit->arguments->delta);
+    json_count(&json, "trials", verdict->trials);
+    json_number(&json, "confidence", CONFIDENCE);
+    json_number(&json, "epsilon_lower", verdict->epsilon_lower);
+    json_number(&json, "epsilon_lower_model_free", gaussian ? verdict->ratio_lower : NAN);
+    json_number(&json, "mu", gaussian ? audit->bench.receipt.mu : NAN);
+    json_number(&json, "mu_lower", gaussian ? verdict->mu_lower : NAN);
+    json_number(&json, "found_ratio", gaussian ? found_ratio(audit) : NAN);
+    json_bool(&json, "violated", is_violated(audit));
+    json_open(&json, "pair", '{');
+    json_text(&json, "first", pair->sides[0].kind);
+    json_text(&json, "second", pair->sides[1].kind);
+    json_text(&json, "slots", slots_word(audit));
+    json_close(&json, '}');
+    json_number(&json, "seconds", audit->seconds);
+    json_count(&json, "releases", releases);
+    json_number(&json, "releases_per_second", (double)releases / audit->seconds);
+    json_close(&json, '}');
+}
+
+/* ---- command ---- */
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    int code = parse(argc, argv, &arguments);
+    if (code >= 0)
+        return code;
+    struct audit audit = {.arguments = &arguments};
+    code = pack_file_open(&command_audit, arguments.pack, &audit.file);
+    if (code >= 0)
+        return code;
+    code = examine(&audit);
+    if (code < 0) {
+        if (arguments.json)
+            write_report(&audit);
+        else
+            print_report(&audit);
+        code = EXIT_OK;
+        if (is_violated(&audit))
+            code = command_fail(&command_audit, EXIT_PRIVACY,
+                                "%s: releases reveal more than epsilon %g allows. Make no releases with this build; "
+                                "please report this.",
+                                arguments.pack, arguments.epsilon);
+    }
+    audit_pool_close(&audit.pool);
+    audit_bench_close(&audit.bench);
+    pack_file_close(&audit.file);
+    return code;
+}
+
+static const char help[] =
+    "Usage: privatemail audit --pack P.pmpk --mechanism M --epsilon E --trials N [OPTIONS]\n\n"
+    "Attacks the promise as a stranger would: makes releases of two made-up records, as a device does, and counts how\n"
+    "well they can be told apart. The releases prove an epsilon that the promise cannot be below; when it is larger\n"
+    "than E, the promise is broken. When it is not, a worse pair may still exist, or a difference that is not looked\n"
+    "at (gaussian: of the spread alone): the proofs are in docs/PRIVACY.md.\n\n"
+    "Options:\n"
+    "  --pack P.pmpk     the pack\n"
+    "  --mechanism M     response or gaussian\n"
+    "  --epsilon E       the promise for one release, 1e-6 to 16\n"
+    "  --delta D         gaussian only: 1e-15 to below 1. Default 1e-5\n"
+    "  --trials N        releases of each of the two records, 1000 to 1e9, written as digits; a tenth of them chooses\n"
+    "                    what to count. 1000000 gives bounds within a few percent at epsilon 1\n"
+    "  --seconds S       stops after about S seconds, with as many trials as were made. Default: no limit\n"
+    "  --seed-pairs K    pairs of records that the search begins with, 2 to 256. Default 16\n"
+    "  --json            JSON on stdout instead of text (docs/CLI.md)\n"
+    "  --help            this text\n\n"
+    "Exit codes: 0 nothing speaks against the promise, 2 wrong options, 3 the pack cannot be read, 4 stdout cannot be\n"
+    "written, 6 the promise is broken, or the pack cannot give it, 7 entropy or memory failed.\n\n"
+    "Example: privatemail audit --pack collection.pmpk --mechanism response --epsilon 1 --trials 1000000\n";
+
+const struct command command_audit = {"audit", "attack a pack's promise with many releases", help, run};

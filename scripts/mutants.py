@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""Puts deliberate privacy bugs into the core, one at a time, and shows that a test finds each (scripts/mutants.sh).
+
+The bugs are in tests/mutants/*.txt, in the syntax of tests/mutants/README.md. What does not change is compiled
+once; a bug costs one file, one link and one test.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WORK = ROOT / "build" / "mutants"
+TREE = WORK / "tree"  # the copy; sources are taken from it and from nowhere else
+OBJECTS = WORK / "objects"
+
+FLAGS = ["-std=c11", "-O1", "-w", "-ffp-contract=off", "-DPML_WITH_RESPONSE=1", "-DPML_WITH_GAUSSIAN=1"]
+PATHS = [f"-I{TREE}/{folder}" for folder in ("core", "core/include", "platform", "tests")]
+TIMEOUT = 60  # seconds a test may take; the slowest takes three
+
+
+class Failure(Exception):
+    """Why a mutant was not killed."""
+
+
+# ---- the list ----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Mutant:
+    name: str
+    place: str  # of the entry, for messages
+    file: str = ""
+    killers: list = field(default_factory=list)
+    before: list = field(default_factory=list)
+    after: list = field(default_factory=list)
+
+    def apply(self):
+        """The file's text with the bug in it."""
+        text = (TREE / self.file).read_text()
+        before, after = ("".join(line + "\n" for line in lines) for lines in (self.before, self.after))
+        changed, count = re.subn("^" + re.escape(before), lambda _: after, text, flags=re.MULTILINE)
+        if count != 1 or before == after:
+            raise Failure(f"does not apply: {count} places in {self.file}")
+        return changed
+
+
+def read_list(path):
+    mutants = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        place = f"{path.name}:{number}"
+        word, _, rest = line.partition(" ")
+        if line.startswith("#") or not line:
+            continue
+        elif word == "mutant":
+            mutants.append(Mutant(rest.strip(), place))
+        elif not mutants:
+            sys.exit(f"{place}: no 'mutant' before this line")
+        elif word == "file":
+            mutants[-1].file = rest.strip()
+        elif word == "killed":
+            mutants[-1].killers.append(rest.removeprefix("by").strip())
+        elif line[0] in " -+":
+            if line[0] in " -":
+                mutants[-1].before.append(line[1:])
+            if line[0] in " +":
+                mutants[-1].after.append(line[1:])
+        else:
+            sys.exit(f"{place}: what is '{word}'?")
+    for mutant in mutants:
+        if not (mutant.file.endswith(".c") and mutant.killers and mutant.before):
+            sys.exit(f"{mutant.place}: '{mutant.name}' needs a .c file, a test and a place")
+    return mutants
+
+
+def read_lists():
+    mutants = [mutant for path in sorted((ROOT / "tests/mutants").glob("*.txt")) for mutant in read_list(path)]
+    names = [mutant.name for mutant in mutants]
+    for name in {name for name in names if names.count(name) > 1}:
+        sys.exit(f"two mutants are called '{name}'")
+    return mutants
+
+
+# ---- building ----------------------------------------------------------------------------------------------------
+
+
+def run(command, **options):
+    return subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace", **options)
+
+
+def find_unity():
+    home = os.environ.get("PRIVATEMAIL_CACHE", Path.home() / ".cache/privatemail")
+    for folder in (os.environ.get("UNITY_DIR"), Path(home) / "unity"):
+        if folder and (Path(folder) / "unity.c").exists():
+            return Path(folder)
+    sys.exit("The tests need Unity. Run scripts/setup.sh.")
+
+
+def compile_file(source, target, *options):
+    done = run(["gcc", *FLAGS, *PATHS, *options, "-c", source, "-o", target])
+    if done.returncode != 0:
+        raise Failure("does not compile\n" + done.stdout)
+
+
+def core_options(file):
+    return ["-ffreestanding"] if file.startswith("core/") else []
+
+
+def object_of(file):
+    return OBJECTS / file.replace("/", "-").replace(".c", ".o")
+
+
+class Build:
+    """Objects of everything as it is, and programs of them with one object replaced."""
+
+    def __init__(self, programs, pool):
+        unity = find_unity()
+        shutil.rmtree(WORK, ignore_errors=True)
+        OBJECTS.mkdir(parents=True)
+        for folder in ("core", "platform", "tests"):
+            shutil.copytree(ROOT / folder, TREE / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "README.md", TREE)  # test_memory reads its table
+        sources = re.findall(r"^\s*(\w+\.c)$", (ROOT / "core/sources.cmake").read_text(), re.MULTILINE)
+        self.library = [f"core/{name}" for name in sources] + ["platform/entropy.c", "platform/kernels_select.c"]
+        jobs = [(TREE / file, object_of(file), *core_options(file)) for file in self.library]
+        unity_options = [f"-I{unity}", "-DUNITY_INCLUDE_DOUBLE", "-DUNITY_SUPPORT_64", f'-DPML_TESTS_DIR="{TREE}/tests"']
+        for file in ["tests/support.c", *(self.source(program) for program in programs)]:
+            jobs.append((TREE / file, object_of(file), *unity_options))
+        jobs.append((unity / "unity.c", OBJECTS / "unity.o", *unity_options))
+        list(pool.map(lambda job: compile_file(*job), jobs))
+
+    @staticmethod
+    def source(program):
+        return f"tests/{program}.c" if program.startswith("test_") else f"tests/tools/{program}.c"
+
+    def link(self, program, folder, changed=None):
+        """`changed` is a file of the library; its object lies in `folder`."""
+        objects = [folder / "changed.o" if file == changed else object_of(file) for file in self.library]
+        if program.startswith("test_"):
+            objects += [object_of("tests/support.c"), OBJECTS / "unity.o"]
+        target = folder / program
+        done = run(["gcc", object_of(self.source(program)), *objects, "-lm", "-o", target])
+        if done.returncode != 0:
+            raise Failure("does not link\n" + done.stdout)
+        return target
+
+
+# ---- killing -----------------------------------------------------------------------------------------------------
+
+# What may kill, as the list writes it:
+#   test_x/test_y        this test of the program tests/test_x.c
+#   test_x               the program as a whole: a crash counts too
+#   check_secrets/MODE   valgrind, on tests/tools/secrets.c (tests/check_secrets.sh)
+#   check_math           tests/check_math.py, on tests/tools/math_eval.c
+
+
+def program_of(killer):
+    name = killer.partition("/")[0]
+    return {"check_secrets": "secrets", "check_math": "math_eval"}.get(name, name)
+
+
+def failed_tests(output):
+    return set(re.findall(r"^[^\n:]+:\d+:(\w+):FAIL", output, re.MULTILINE))
+
+
+def kills(killer, program):
+    """Does this killer see a fault in this program?"""
+    name, _, part = killer.partition("/")
+    command = [program]
+    if name == "check_secrets":
+        command = ["valgrind", "-q", "--error-exitcode=9", "--track-origins=no", program, part]
+    elif name == "check_math":
+        command = [sys.executable, TREE / "tests/check_math.py", program]
+    try:
+        done = run(command, timeout=TIMEOUT, cwd=program.parent)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"hung in {killer}") from None
+    if name == "check_secrets":
+        return done.returncode == 9
+    if name.startswith("test_") and part:
+        return part in failed_tests(done.stdout)
+    return done.returncode != 0
+
+
+def make_folder(name):
+    folder = WORK / "run" / name
+    folder.mkdir(parents=True)
+    return folder
+
+
+def put_in(mutant):
+    folder = make_folder(mutant.name)
+    changed = folder / Path(mutant.file).name
+    changed.write_text(mutant.apply())
+    compile_file(changed, folder / "changed.o", *core_options(mutant.file))
+    return folder
+
+
+def kill(build, mutant):
+    """None when all its killers see it, else the reason."""
+    try:
+        folder = put_in(mutant)
+        for killer in mutant.killers:
+            if not kills(killer, build.link(program_of(killer), folder, mutant.file)):
+                raise Failure(f"SURVIVED {killer}")
+        shutil.rmtree(folder)
+        return None
+    except Failure as failure:
+        return str(failure)
+
+
+def check_unmutated(build, killers, pool):
+    """A test that fails anyway would kill everything."""
+    folder = make_folder("none")
+    list(pool.map(lambda program: build.link(program, folder), sorted({program_of(killer) for killer in killers})))
+    programs = {killer: folder / program_of(killer) for killer in killers}
+    broken = [killer for killer, killed in zip(programs, pool.map(kills, programs, programs.values())) if killed]
+    # whole programs pass too, so a named test cannot be one that never runs
+    output = {program: run([program]).stdout for program in set(programs.values()) if program.name.startswith("test_")}
+    broken += [f"{killer} does not exist" for killer, program in programs.items()
+               if program in output and "/" in killer and f":{killer.partition('/')[2]}:PASS" not in output[program]]
+    if broken:
+        sys.exit("without any bug: " + ", ".join(broken))
+
+
+# ---- finding -----------------------------------------------------------------------------------------------------
+
+
+def find(build, mutant):
+    """Every killer there is."""
+    folder = put_in(mutant)
+    killers = [f"check_secrets/{mode}" for mode in ("response", "answer", "gaussian")] + ["check_math"]
+    found = [killer for killer in killers if kills(killer, build.link(program_of(killer), folder, mutant.file))]
+    for source in sorted((TREE / "tests").glob("test_*.c")):
+        program = build.link(source.stem, folder, mutant.file)
+        try:
+            done = run([program], timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            found.append(f"{source.stem} (hung)")
+            continue
+        failed = sorted(failed_tests(done.stdout))
+        found += [f"{source.stem}/{test}" for test in failed] or ([source.stem] if done.returncode != 0 else [])
+    shutil.rmtree(folder)
+    return found
+
+
+# ---- the run -----------------------------------------------------------------------------------------------------
+
+
+def find_all(mutants, pool):
+    build = Build([*(path.stem for path in sorted((ROOT / "tests").glob("test_*.c"))), "secrets", "math_eval"], pool)
+
+    def one(mutant):
+        try:
+            return find(build, mutant)
+        except Failure as failure:
+            return [str(failure)]
+
+    for mutant, found in zip(mutants, pool.map(one, mutants)):
+        print(mutant.name, *(found or ["NOTHING"]), sep="\n    ", flush=True)
+
+
+def kill_all(mutants, pool):
+    killers = sorted({killer for mutant in mutants for killer in mutant.killers})
+    build = Build(sorted({program_of(killer) for killer in killers}), pool)
+    check_unmutated(build, killers, pool)
+
+    def one(mutant):
+        start = time.monotonic()
+        failure = kill(build, mutant)
+        word = failure or "killed by " + ", ".join(sorted({killer.partition("/")[0] for killer in mutant.killers}))
+        print(f"{word:<28} {time.monotonic() - start:5.1f} s  {mutant.name}", flush=True)
+        return failure is None
+
+    passed = sum(pool.map(one, mutants))
+    failed = len(mutants) - passed
+    print(f"{passed} passed, {failed} failed")
+    return failed == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only bugs whose names contain one of these")
+    parser.add_argument("--list", action="store_true", help="print the bugs and what kills them")
+    parser.add_argument("--find", action="store_true", help="try every test and print those that kill")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="bugs at a time (all cores)")
+    options = parser.parse_args()
+    mutants = [mutant for mutant in read_lists()
+               if not options.names or any(name in mutant.name for name in options.names)]
+    if not mutants:
+        sys.exit("no such mutant")
+    if options.list:
+        for mutant in mutants:
+            print(f"{mutant.name:<44} {', '.join(mutant.killers)}")
+        return 0
+    with ThreadPoolExecutor(options.jobs) as pool:
+        if options.find:
+            return find_all(mutants, pool) or 0
+        return 0 if kill_all(mutants, pool) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
