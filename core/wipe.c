@@ -3,11 +3,13 @@
 
 void pml_wipe(void *memory, size_t size)
 {
+#if defined(__GNUC__)
+    memset(memory, 0, size);
+    __asm__ volatile("" : : "r"(memory) : "memory"); /* somebody may read it: the memset stays */
+#else
     volatile uint8_t *p = memory;
     for (size_t i = 0; i < size; i++)
         p[i] = 0;
-#if defined(__GNUC__)
-    __asm__ volatile("" : : "r"(memory) : "memory");
 #endif
 }
 
