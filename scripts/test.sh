@@ -87,7 +87,7 @@ programs() { find "$1" -maxdepth 1 -type f -perm -u+x -name "$2*" -print0 | sort
 # Not through ctest: it would need its dashboard's configuration. Valgrind is slow, so tests are asked to be quick, and
 # those that repeat one path very often are left to the sanitisers.
 valgrind_tests() {
-    local often='answer_hostile|answer_ranking|sampler|battery|certificate|response|exact'
+    local often='answer_hostile|answer_ranking|sampler|battery|residue|certificate|response|exact'
     build debug &&
         programs build/debug/tests test_ | grep -zvE "test_($often)\$" |
         env -u PML_TEST_LONG PML_TEST_QUICK=1 xargs -0 -r -n 1 -P "$jobs" \

@@ -101,8 +101,8 @@ static void check_row(const struct fixture *f, const struct target *t, const int
     }
     settle(t, &p);
     for (size_t i = 0; i < t->pack->k; i++) {
-        wide off = 512 * p.degree * grid * f->client->update[i] -
-                   (256 * (wide)slot_code(t, slot, i) * p.degree + p.moved[i]);
+        wide off =
+            512 * p.degree * grid * f->client->update[i] - (256 * (wide)slot_code(t, slot, i) * p.degree + p.moved[i]);
         TEST_ASSERT_TRUE_MESSAGE(off <= 256 * p.degree * grid && off >= -256 * p.degree * grid, t->name);
     }
 }

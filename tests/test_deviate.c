@@ -118,7 +118,7 @@ static void test_no_whole_part_below_32_is_given_up(void)
 {
     uint64_t state = 1;
     for (uint32_t k = 2; k < 32; k++)
-        for (unsigned n = 0; n < KEYS; n++)
+        for (size_t n = 0; n < rounds(KEYS); n++)
             check_whole_part(k, &state);
 }
 #endif
