@@ -23,9 +23,17 @@ static bool same_file(int descriptor, const char *path)
            opened.st_dev == named.st_dev;
 }
 
+/* A lock is empty; a file of that name with something in it is somebody's, and is not to be removed. */
 static int wait_for_lock(int descriptor)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct stat opened;
+    if (fstat(descriptor, &opened) != 0)
+        return -1;
+    if (opened.st_size != 0) {
+        errno = EEXIST;
+        return -1;
+    }
     int answer = fcntl(descriptor, F_SETLK, &whole);
     if (answer == 0 || (errno != EACCES && errno != EAGAIN))
         return answer;

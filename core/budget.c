@@ -7,6 +7,8 @@
 
 enum { OWNER = 8, MU2_CAP = 24, DELTA = 32, EPSILON_CAP = 40, EPSILON_SPENT = 44, MU2_SPENT = 48, CHECKSUM = 56 };
 
+_Static_assert(PML_BUDGET_IDENTITY == EPSILON_SPENT, "what changes follows what never does");
+
 static void seal(pml_budget *budget)
 {
     uint8_t digest[32];

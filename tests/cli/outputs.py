@@ -33,6 +33,15 @@ def test_inputs_are_kept(tester):
         tester.fails("pack over " + out, USAGE, ["--out"], *changed(PACK, out=out), "--force")
 
 
+def test_a_file_named_like_the_lock_is_kept(tester):
+    """The lock is removed at the end; a file with something in it is no lock."""
+    tester.write("other.budget.lock", b"somebody's")
+    tester.fails("a file in the lock's place", OUTPUT, ["other.budget.lock"],
+                 *changed(PRIVATIZE, budget="other.budget", budget_new="20", out="other.cbor"))
+    assert tester.read("other.budget.lock") == b"somebody's"
+    os.unlink(tester.path("other.budget.lock"))
+
+
 def test_plain_files_only(tester):
     """--force replaces plain files; links, also dangling ones, and pipes stay."""
     os.mkfifo(tester.path("pipe"))
@@ -159,6 +168,7 @@ def test_waiting(tester):
 
 
 def run_all(tester):
-    for test in (test_inputs_are_kept, test_plain_files_only, test_one_output_is_paid_once, test_failure_among_many,
+    for test in (test_inputs_are_kept, test_a_file_named_like_the_lock_is_kept, test_plain_files_only,
+                 test_one_output_is_paid_once, test_failure_among_many,
                  test_interrupted, test_size_limit, test_budget_is_private, test_progress, test_waiting):
         test(tester)
