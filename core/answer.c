@@ -59,7 +59,7 @@ static int accept(struct answer *a, const struct pack_view *pack, struct ranking
 {
     static const uint8_t majors[] = {ARRAY, UINT, BYTES, UINT, UINT, UINT,  ARRAY,
                                      UINT,  UINT, ARRAY, UINT, UINT, BYTES, BYTES};
-    if (a->field == END || (a->major != majors[a->field] && !(a->field == LABEL && a->major == NEGATIVE)))
+    if (a->major != majors[a->field] && !(a->field == LABEL && a->major == NEGATIVE))
         return PML_ERROR_ANSWER;
     /* what fields with a fixed value must hold; the others are checked below */
     const uint64_t fixed[] = {5,       1,        PML_ID_SIZE, pack->G,  pack->L,  a->value, 2,
@@ -91,7 +91,7 @@ static int accept(struct answer *a, const struct pack_view *pack, struct ranking
         a->candidate.slot = a->slot;
         a->candidate.payload_offset = a->offset;
         a->candidate.payload_size = (uint32_t)a->value;
-        pml_rank_offer(ranking, (const int8_t *)a->buffer, pack->L, a->candidate);
+        pml_rank_offer(ranking, a->candidate);
         a->body_left = a->value;
         a->field = (uint8_t)next_after(a, pack);
         return PML_OK;
@@ -113,7 +113,7 @@ static int read_head(struct answer *a, const struct pack_view *pack, struct rank
         unsigned info = byte & 31;
         a->major = byte >> 5;
         a->value = info < 24 ? info : 0;
-        if (info > 27)
+        if (info > 27 || a->field == END) /* nothing follows the last candidate, not even half a head */
             return PML_ERROR_ANSWER;
         a->head_left = (uint8_t)(info < 24 ? 0u : 1u << (info - 24));
         a->head_size = (uint8_t)(1 + a->head_left);
@@ -130,21 +130,19 @@ static int read_head(struct answer *a, const struct pack_view *pack, struct rank
     return shortest ? accept(a, pack, ranking) : PML_ERROR_ANSWER;
 }
 
-/* Bytes of a body: an id or a sketch is kept, a payload is passed over. */
-static size_t read_body(struct answer *a, const struct pack_view *pack, const uint8_t *bytes, size_t size)
+/* Bytes of a body: an id or a sketch is compared, a payload is passed over. */
+static size_t read_body(struct answer *a, const struct pack_view *pack, struct ranking *ranking, const uint8_t *bytes,
+                        size_t size)
 {
     size_t part = size < a->body_left ? size : (size_t)a->body_left;
-    if (a->field == ID || a->field == SKETCH) {
-        size_t length = a->field == ID ? PML_ID_SIZE : pack->L;
-        memcpy(a->buffer + (length - a->body_left), bytes, part);
-        if (part == a->body_left) {
-            if (a->field == ID && memcmp(a->buffer, pack_id(pack), PML_ID_SIZE) != 0)
-                a->status = PML_ERROR_PACK_ID;
-            a->field++;
-        }
-    }
+    if (a->field == ID && memcmp(bytes, pack_id(pack) + (PML_ID_SIZE - a->body_left), part) != 0)
+        a->status = PML_ERROR_PACK_ID;
+    if (a->field == SKETCH)
+        pml_rank_compare(ranking, (size_t)(pack->L - a->body_left), bytes, part);
     a->body_left -= part;
     a->offset += part;
+    if (a->body_left == 0 && (a->field == ID || a->field == SKETCH))
+        a->field++;
     return part;
 }
 
@@ -154,7 +152,7 @@ int pml_answer_parse(struct answer *a, const struct pack_view *pack, struct rank
     while (size > 0 && a->status == PML_OK) {
         size_t part = 1;
         if (a->body_left > 0) {
-            part = read_body(a, pack, bytes, size);
+            part = read_body(a, pack, ranking, bytes, size);
         } else {
             a->offset++; /* before the head is accepted: a payload starts right after it */
             a->status = read_head(a, pack, ranking, *bytes);

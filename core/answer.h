@@ -8,6 +8,8 @@ struct ranking {
     int8_t sketch[PML_SKETCH_MAX]; /* of the true query */
     uint32_t inverse;              /* its inverse norm */
     uint32_t slot;                 /* its slot */
+    int32_t dot;                   /* of it with what has come of the candidate's … */
+    uint32_t squares;              /* … and Σ of the candidate's squares */
     uint64_t all;                  /* mask: every slot counts */
     uint64_t none;                 /* mask: nothing counts (substituted input) */
     pml_match *matches;
@@ -27,7 +29,6 @@ struct answer {
     uint64_t offset;    /* bytes consumed */
     uint64_t gallery, carried;
     uint32_t slot, candidates_left;
-    uint8_t buffer[PML_SKETCH_MAX]; /* id or sketch */
     pml_match candidate;
 };
 
@@ -37,9 +38,11 @@ PML_NOINLINE int pml_answer_parse(struct answer *answer, const struct pack_view 
                                   const uint8_t *bytes, size_t size);
 bool pml_answer_complete(const struct answer *answer);
 
-/* answer_rank.c: offers a candidate to the list; time and addresses depend on L and the list's capacity only. */
+/* answer_rank.c: compares a candidate's sketch as it comes (values `at` and following), then offers the candidate to the
+ * list; time and addresses depend on L and the list's capacity only. */
 void pml_rank_start(struct ranking *ranking);
-void pml_rank_offer(struct ranking *ranking, const int8_t *sketch, size_t length, pml_match candidate);
+void pml_rank_compare(struct ranking *ranking, size_t at, const uint8_t *sketch, size_t count);
+void pml_rank_offer(struct ranking *ranking, pml_match candidate);
 size_t pml_rank_count(const struct ranking *ranking);
 
 #endif

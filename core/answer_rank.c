@@ -25,13 +25,19 @@ static pml_match pick(uint64_t mask, const pml_match *yes, const pml_match *no)
     return m;
 }
 
-/* ⌊dot·r·r'/2^30⌋: cosine in 2^-30 */
-static int32_t cosine(const struct ranking *ranking, const int8_t *sketch, size_t length)
+void pml_rank_compare(struct ranking *ranking, size_t at, const uint8_t *sketch, size_t count)
 {
-    int32_t dot = 0;
-    for (size_t i = 0; i < length; i++)
-        dot += ranking->sketch[i] * sketch[i];
-    uint64_t score = (uint64_t)multiply_signed(dot, pml_inverse_norm(sketch, length));
+    for (size_t i = 0; i < count; i++) {
+        int32_t value = (int8_t)sketch[i];
+        ranking->dot += ranking->sketch[at + i] * value;
+        ranking->squares += (uint32_t)(value * value);
+    }
+}
+
+/* ⌊dot·r·r'/2^30⌋: cosine in 2^-30 */
+static int32_t cosine(const struct ranking *ranking)
+{
+    uint64_t score = (uint64_t)multiply_signed(ranking->dot, pml_inverse_sqrt(ranking->squares));
     uint64_t product = multiply((uint32_t)score, ranking->inverse) +
                        (multiply((uint32_t)(score >> 32), ranking->inverse) << 32); /* modulo 2^64, |product| ≤ 2^60 */
     const uint64_t offset = (uint64_t)1 << 62;
@@ -45,9 +51,11 @@ static uint64_t ranks_before(const pml_match *a, const pml_match *b)
     return mask_less(b->score, a->score) | (equal & mask_less_unsigned(a->item, b->item));
 }
 
-void pml_rank_offer(struct ranking *ranking, const int8_t *sketch, size_t length, pml_match candidate)
+void pml_rank_offer(struct ranking *ranking, pml_match candidate)
 {
-    candidate.score = cosine(ranking, sketch, length);
+    candidate.score = cosine(ranking);
+    ranking->dot = 0;
+    ranking->squares = 0;
     uint64_t counts = (ranking->all | mask_equal(candidate.slot, ranking->slot)) & ~ranking->none;
     uint64_t placed = 0;
     const uint64_t item = candidate.item;

@@ -35,7 +35,7 @@ struct pml_client {
 
     /* secret: the query, from load to release; `row` and `scratch` within a call only */
     uint32_t slot;
-    uint32_t nearest;                   /* response */
+    uint32_t cell;                      /* response */
     int32_t update[PML_DIMENSIONS_MAX]; /* Gaussian */
     int8_t *row;                        /* d */
     int64_t *scratch;                   /* Gaussian: 2K */

@@ -48,12 +48,13 @@ int pml_pack_describe(const pml_pack *pack, pml_pack_info *info)
     info->dimensions = v->k;
     info->slots = v->G;
     info->slot_kind = v->kind;
-    info->prototypes = v->m;
+    info->cells = v->m;
+    info->prototypes = v->M;
     info->classes = v->C;
     info->lambda = v->lambda;
     info->alpha = v->alpha;
     info->sketch = v->L;
-    info->prototype_codes = v->section[PML_SECTION_PROTOTYPE_CODES] != NULL;
+    info->cell_codes = v->section[PML_SECTION_CELL_CODES] != NULL;
     info->lists = v->section[PML_SECTION_LISTS] != NULL;
     return PML_OK;
 }
@@ -71,9 +72,18 @@ const int8_t *pml_pack_anchor(const pml_pack *pack, size_t index)
 const int8_t *pml_pack_prototype(const pml_pack *pack, size_t slot, size_t index)
 {
     const struct pack_view *v = pack ? pack_view(pack) : NULL;
-    return v && slot < v->G && index < v->m
-               ? row_of(v, PML_SECTION_PROTOTYPES, slot * v->m + index, (size_t)v->G * v->m)
+    return v && slot < v->G && index < v->M
+               ? row_of(v, PML_SECTION_PROTOTYPES, slot * v->M + index, (size_t)v->G * v->M)
                : NULL;
+}
+
+int pml_pack_prototype_cell(const pml_pack *pack, size_t slot, size_t index, uint32_t *cell)
+{
+    const struct pack_view *v = pack ? pack_view(pack) : NULL;
+    if (!v || !cell || slot >= v->G || index >= v->M)
+        return PML_ERROR_ARGUMENT;
+    *cell = load_le16(v->section[PML_SECTION_PROTOTYPE_CELLS] + 2 * (slot * v->M + index));
+    return PML_OK;
 }
 
 static int code_of(const struct pack_view *v, int section, size_t index, size_t count, int16_t *out)
@@ -98,12 +108,12 @@ int pml_pack_slot_code(const pml_pack *pack, size_t slot, int16_t *out)
     return pack ? code_of(pack_view(pack), PML_SECTION_SLOT_CODES, slot, pack_view(pack)->G, out) : PML_ERROR_ARGUMENT;
 }
 
-int pml_pack_prototype_code(const pml_pack *pack, size_t slot, size_t index, int16_t *out)
+int pml_pack_cell_code(const pml_pack *pack, size_t slot, size_t cell, int16_t *out)
 {
     const struct pack_view *v = pack ? pack_view(pack) : NULL;
-    if (!v || slot >= v->G || index >= v->m)
+    if (!v || slot >= v->G || cell >= v->m)
         return PML_ERROR_ARGUMENT;
-    return code_of(v, PML_SECTION_PROTOTYPE_CODES, slot * v->m + index, (size_t)v->G * v->m, out);
+    return code_of(v, PML_SECTION_CELL_CODES, slot * v->m + cell, (size_t)v->G * v->m, out);
 }
 
 int pml_pack_anchor_slot(const pml_pack *pack, size_t index, uint32_t *slot)

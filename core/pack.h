@@ -13,12 +13,14 @@ enum pml_section {
     PML_SECTION_ANCHOR_STARTS,
     PML_SECTION_ANCHOR_CODES,
     PML_SECTION_SLOT_CODES,
-    PML_SECTION_PROTOTYPE_CODES,
+    PML_SECTION_CELL_CODES,
     PML_SECTION_LISTS,
+    PML_SECTION_PROTOTYPE_CELLS,
+    PML_SECTION_SKETCH,
     PML_SECTION_COUNT
 };
 
-#define PML_PACK_HEADER 112u
+#define PML_PACK_HEADER 88u
 #define PML_PACK_HASHED 40u /* the hash covers what follows this offset */
 
 /* What pml_pack holds. Section pointers are NULL when absent; multi-byte values in them are read bytewise. */
@@ -26,7 +28,7 @@ struct pack_view {
     const uint8_t *bytes;
     const uint8_t *section[PML_SECTION_COUNT];
     uint64_t size;
-    uint32_t d, n, m, C, lambda;
+    uint32_t d, n, m, M, C, lambda;
     uint16_t K, k, G, kind, alpha, L;
 };
 

@@ -18,13 +18,17 @@ static bool counts_agree(const struct pack_view *v, uint32_t sections)
     bool codes = has(sections, PML_SECTION_SLOT_CODES);
     if (sections >> PML_SECTION_COUNT != 0 || !(response || gaussian))
         return false;
-    if (response != has(sections, PML_SECTION_PROTOTYPE_NORMS) || (gaussian && (sections & anchors) != anchors))
+    if (response != has(sections, PML_SECTION_PROTOTYPE_NORMS) ||
+        response != has(sections, PML_SECTION_PROTOTYPE_CELLS) || (gaussian && (sections & anchors) != anchors))
         return false;
-    if ((gaussian && !codes) || (has(sections, PML_SECTION_PROTOTYPE_CODES) && !(codes && response)))
+    if ((gaussian && !codes) || (has(sections, PML_SECTION_CELL_CODES) && !(codes && response)))
         return false;
     if (has(sections, PML_SECTION_LISTS) && !(gaussian && v->n > v->K))
         return false;
-    if (response ? (v->m < 2 || v->m > PML_PROTOTYPES_MAX || (uint64_t)v->G * v->m > PML_ANCHORS_MAX) : v->m != 0)
+    if (response ? (v->m < 2 || v->m > PML_CELLS_MAX || v->M < v->m || (uint64_t)v->G * v->M > PML_PROTOTYPES_MAX)
+                 : (v->m | v->M) != 0)
+        return false;
+    if (has(sections, PML_SECTION_SKETCH) ? v->L < 8 || v->L > PML_SKETCH_MAX : v->L != 0)
         return false;
     if (gaussian ? (v->n < 1 || v->n > PML_ANCHORS_MAX || v->K < 1 || v->K > PML_NEIGHBOURS_MAX || v->K > v->n ||
                     v->lambda < 1 || v->alpha > 1024)
@@ -61,7 +65,7 @@ static bool all_zero(const uint8_t *p, size_t size)
 /* Places the sections one after the other; every product is below 2^33 by the limits, so uint64_t is exact. */
 static int place_sections(struct pack_view *v, const uint8_t *bytes, size_t size, uint32_t sections)
 {
-    const uint64_t rows = (uint64_t)v->G * v->m;
+    const uint64_t rows = (uint64_t)v->G * v->M;
     const uint64_t sizes[PML_SECTION_COUNT] = {
         8 * (uint64_t)v->C,
         rows * v->d,
@@ -71,8 +75,10 @@ static int place_sections(struct pack_view *v, const uint8_t *bytes, size_t size
         4 * ((uint64_t)v->G + 1),
         2 * (uint64_t)v->n * v->k,
         2 * (uint64_t)v->G * v->k,
-        2 * rows * v->k,
+        2 * (uint64_t)v->G * v->m * v->k,
         4 * (uint64_t)v->n * v->K,
+        2 * rows,
+        (uint64_t)v->L * v->d,
     };
     uint64_t end = PML_PACK_HEADER;
     for (int i = 0; i < PML_SECTION_COUNT; i++) {
@@ -110,26 +116,35 @@ int pml_pack_check_header(struct pack_view *v, const uint8_t *bytes, size_t size
     v->alpha = (uint16_t)load_le16(bytes + 76);
     v->L = (uint16_t)load_le16(bytes + 78);
     uint32_t sections = load_le32(bytes + 80);
-    if (v->d < 1 || v->d > PML_FEATURES_MAX || load_le32(bytes + 84) != 0)
-        return PML_ERROR_PACK;
-    if (v->L != 0 ? v->L < 8 || v->L > PML_SKETCH_MAX : !all_zero(bytes + 88, 24))
-        return PML_ERROR_PACK;
-    if (!slots_agree(v, sections) || !counts_agree(v, sections))
+    v->M = load_le32(bytes + 84);
+    if (v->d < 1 || v->d > PML_FEATURES_MAX || !slots_agree(v, sections) || !counts_agree(v, sections))
         return PML_ERROR_PACK;
     return place_sections(v, bytes, size, sections);
+}
+
+static bool values_sound(const uint8_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (values[i] == 0x80)
+            return false;
+    return true;
 }
 
 static bool rows_sound(const uint8_t *rows, const uint8_t *norms, size_t count, size_t d)
 {
     for (size_t i = 0; i < count; i++) {
-        const int8_t *row = (const int8_t *)rows + i * d;
-        for (size_t j = 0; j < d; j++)
-            if (row[j] == -128)
-                return false;
-        uint32_t inverse = pml_inverse_norm(row, d);
+        uint32_t inverse = pml_inverse_norm((const int8_t *)rows + i * d, d);
         if (inverse == 0 || inverse != pack_u32(norms, i))
             return false;
     }
+    return values_sound(rows, count * d);
+}
+
+static bool cells_sound(const uint8_t *cells, size_t count, uint32_t m)
+{
+    for (size_t i = 0; i < count; i++)
+        if (load_le16(cells + 2 * i) >= m)
+            return false;
     return true;
 }
 
@@ -182,19 +197,20 @@ static bool lists_sound(const struct pack_view *v, const uint8_t *lists)
     return true;
 }
 
+/* Sections whose counts are 0 when they are absent need not be asked for. */
 int pml_pack_check_content(const struct pack_view *v)
 {
     const uint8_t *const *s = v->section;
-    const size_t rows = (size_t)v->G * v->m;
-    bool sound =
-        (!s[PML_SECTION_CLASSES] || classes_sound(v, s[PML_SECTION_CLASSES])) &&
-        (!s[PML_SECTION_PROTOTYPES] ||
-         rows_sound(s[PML_SECTION_PROTOTYPES], s[PML_SECTION_PROTOTYPE_NORMS], rows, v->d)) &&
-        (!s[PML_SECTION_ANCHORS] || rows_sound(s[PML_SECTION_ANCHORS], s[PML_SECTION_ANCHOR_NORMS], v->n, v->d)) &&
-        (!s[PML_SECTION_ANCHOR_STARTS] || starts_sound(v, s[PML_SECTION_ANCHOR_STARTS])) &&
-        (!s[PML_SECTION_ANCHOR_CODES] || codes_sound(s[PML_SECTION_ANCHOR_CODES], (size_t)v->n * v->k)) &&
-        (!s[PML_SECTION_SLOT_CODES] || codes_sound(s[PML_SECTION_SLOT_CODES], (size_t)v->G * v->k)) &&
-        (!s[PML_SECTION_PROTOTYPE_CODES] || codes_sound(s[PML_SECTION_PROTOTYPE_CODES], rows * v->k)) &&
-        (!s[PML_SECTION_LISTS] || lists_sound(v, s[PML_SECTION_LISTS]));
+    const size_t rows = (size_t)v->G * v->M;
+    bool sound = (!s[PML_SECTION_CLASSES] || classes_sound(v, s[PML_SECTION_CLASSES])) &&
+                 rows_sound(s[PML_SECTION_PROTOTYPES], s[PML_SECTION_PROTOTYPE_NORMS], rows, v->d) &&
+                 rows_sound(s[PML_SECTION_ANCHORS], s[PML_SECTION_ANCHOR_NORMS], v->n, v->d) &&
+                 (!s[PML_SECTION_ANCHOR_STARTS] || starts_sound(v, s[PML_SECTION_ANCHOR_STARTS])) &&
+                 codes_sound(s[PML_SECTION_ANCHOR_CODES], (size_t)v->n * v->k) &&
+                 codes_sound(s[PML_SECTION_SLOT_CODES], (size_t)v->G * v->k) &&
+                 (!s[PML_SECTION_CELL_CODES] || codes_sound(s[PML_SECTION_CELL_CODES], (size_t)v->G * v->m * v->k)) &&
+                 (!s[PML_SECTION_LISTS] || lists_sound(v, s[PML_SECTION_LISTS])) &&
+                 cells_sound(s[PML_SECTION_PROTOTYPE_CELLS], rows, v->m) &&
+                 values_sound(s[PML_SECTION_SKETCH], (size_t)v->L * v->d);
     return sound ? PML_OK : PML_ERROR_PACK;
 }

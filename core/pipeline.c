@@ -146,8 +146,8 @@ int pml_pipeline_load(pml_client *client, const float *features, int32_t label)
     if (status == PML_OK) {
 #if PML_WITH_RESPONSE
         if (!is_gaussian(client))
-            client->nearest =
-                pml_prototypes_nearest(pack, client->config.kernels, client->row, client->slot, 0, pack->G);
+            client->cell =
+                pml_prototypes_cell(pack, client->config.kernels, client->row, client->slot, 0, pack->G);
 #endif
 #if PML_WITH_GAUSSIAN
         if (is_gaussian(client))
@@ -167,7 +167,7 @@ void pml_pipeline_emit(const pml_client *client, uint8_t *out)
         pml_release_head(out, pack_id(pack), client->config.mechanism, client->calibration.step, client->body_size);
 #if PML_WITH_RESPONSE
     if (!is_gaussian(client))
-        pml_response_emit(client->others, pack->m, pack->G, client->slot, client->nearest, client->shift, body);
+        pml_response_emit(client->others, pack->m, pack->G, client->slot, client->cell, client->shift, body);
 #endif
 #if PML_WITH_GAUSSIAN
     if (is_gaussian(client))
@@ -185,7 +185,7 @@ int pml_pipeline_rank(pml_client *client, const float *features, int32_t label)
     uint64_t valid;
     int status = read_query(client, features, label, &ranking->slot, &valid);
     if (status == PML_OK)
-        status = pml_sketch(client->pack, client->row, ranking->sketch);
+        status = pml_sketch(client->pack, client->config.kernels, client->row, ranking->sketch);
     if (status == PML_OK) {
         ranking->inverse = pml_inverse_norm(ranking->sketch, pack->L);
         ranking->none = ~valid;
@@ -211,6 +211,6 @@ void pml_pipeline_wipe_noise(pml_client *client)
 void pml_pipeline_wipe_query(pml_client *client)
 {
     pml_wipe(&client->slot, sizeof client->slot);
-    pml_wipe(&client->nearest, sizeof client->nearest);
+    pml_wipe(&client->cell, sizeof client->cell);
     pml_wipe(client->update, sizeof client->update);
 }

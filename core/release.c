@@ -141,8 +141,8 @@ int pml_release_rows(const pml_pack *pack, const void *release, size_t size, flo
     if (status != PML_OK)
         return status;
     const struct pack_view *v = pack_view(pack);
-    const uint8_t *prototype_codes = v->section[PML_SECTION_PROTOTYPE_CODES];
-    if (view.mechanism == PML_RESPONSE && !prototype_codes)
+    const uint8_t *cell_codes = v->section[PML_SECTION_CELL_CODES];
+    if (view.mechanism == PML_RESPONSE && !cell_codes)
         return PML_ERROR_SECTION;
     if (capacity < (size_t)v->G * v->k)
         return PML_ERROR_BUFFER;
@@ -153,9 +153,8 @@ int pml_release_rows(const pml_pack *pack, const void *release, size_t size, flo
                 rows[at] = (float)((double)pml_release_value(&view, at) * view.step);
                 continue;
             }
-            size_t prototype = s * v->m + pml_release_symbol(&view, s);
-            int32_t sum =
-                pack_code(v->section[PML_SECTION_SLOT_CODES], at) + pack_code(prototype_codes, prototype * v->k + i);
+            size_t cell = s * v->m + pml_release_symbol(&view, s);
+            int32_t sum = pack_code(v->section[PML_SECTION_SLOT_CODES], at) + pack_code(cell_codes, cell * v->k + i);
             rows[at] = (float)sum * 0.5f;
         }
     return PML_OK;

@@ -22,10 +22,10 @@ uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out);
 /* slots.c: slot of a (secret) label; *known is a mask, and the slot is 0 where it is not set. */
 uint32_t pml_slots_find(const struct pack_view *pack, int32_t label, uint64_t *known);
 
-/* prototypes.c: index of the prototype of (secret) `slot` nearest to a (secret) row, among those of slots first to
- * last−1, all of which are read. */
-uint32_t pml_prototypes_nearest(const struct pack_view *pack, const struct pml_kernels *kernels, const int8_t *row,
-                                uint32_t slot, uint32_t first, uint32_t last);
+/* prototypes.c: cell of the prototype of (secret) `slot` nearest to a (secret) row; all prototypes of slots first to
+ * last−1 are read. */
+uint32_t pml_prototypes_cell(const struct pack_view *pack, const struct pml_kernels *kernels, const int8_t *row,
+                             uint32_t slot, uint32_t first, uint32_t last);
 
 /* neighbours.c: the K nearest anchors, best first, as keys that hold score and index. */
 void pml_neighbours_find(const struct pack_view *pack, const struct pml_kernels *kernels, const int8_t *row,
@@ -60,7 +60,7 @@ void pml_update_row(const struct pack_view *pack, uint32_t slot, const int64_t *
 
 /* response.c (SPEC 5.11) */
 uint32_t pml_response_draw(pml_random *random, uint64_t keep, uint32_t m, uint32_t G, uint16_t *others);
-void pml_response_emit(const uint16_t *others, uint32_t m, uint32_t G, uint32_t slot, uint32_t nearest, uint32_t shift,
+void pml_response_emit(const uint16_t *others, uint32_t m, uint32_t G, uint32_t slot, uint32_t cell, uint32_t shift,
                        uint8_t *body);
 
 /* gaussian.c (SPEC 5.12) */

@@ -33,8 +33,32 @@ size_t pml_platform_entropy(void *context, uint8_t *out, size_t size)
 
 /* The system call itself: Android's libc has getrandom() only from API 28, the kernel has it since 3.17. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* For older kernels, which some phones of API 24 have. Unlike getrandom it does not wait for the first seed, but a
+ * system has that long before it starts an app. */
+static size_t read_device(uint8_t *out, size_t size)
+{
+    size_t got = 0;
+    int device;
+    do
+        device = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    while (device < 0 && errno == EINTR);
+    if (device < 0)
+        return 0;
+    while (got < size) {
+        ssize_t count = read(device, out + got, size - got);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            break;
+        got += (size_t)count;
+    }
+    close(device);
+    return got;
+}
 
 size_t pml_platform_entropy(void *context, uint8_t *out, size_t size)
 {
@@ -44,6 +68,8 @@ size_t pml_platform_entropy(void *context, uint8_t *out, size_t size)
         long count = syscall(SYS_getrandom, out + got, size - got, 0);
         if (count < 0 && errno == EINTR)
             continue;
+        if (count < 0 && errno == ENOSYS)
+            return got + read_device(out + got, size - got);
         if (count <= 0)
             break;
         got += (size_t)count;

@@ -6,8 +6,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+/* 128 bits where the compiler has them. Tests that need more than 64 ask for __SIZEOF_INT128__. */
+#if defined(__SIZEOF_INT128__)
 __extension__ typedef __int128 wide;
-__extension__ typedef unsigned __int128 wide_unsigned;
+#else
+typedef int64_t wide;
+#endif
 
 /* SplitMix64 (Steele, Lea, Flood 2014). */
 static inline uint64_t draw64(uint64_t *state)
@@ -22,6 +26,11 @@ static inline uint64_t draw64(uint64_t *state)
 static inline uint64_t draw_below(uint64_t *state, uint64_t bound)
 {
     return draw64(state) % bound;
+}
+
+static inline size_t draw_size(uint64_t *state, size_t bound)
+{
+    return (size_t)draw_below(state, bound);
 }
 
 /* low … high */

@@ -5,13 +5,13 @@
 
 #include "base.h"
 
-enum { SECTIONS = 10, HEADER_SIZE = 112 };
+enum { SECTIONS = 12, HEADER_SIZE = 88 };
 
-enum { AT_HASH = 8, AT_SIZE = 40, AT_FIELDS = 48, AT_SECTIONS = 80, AT_SEED = 88 };
+enum { AT_HASH = 8, AT_SIZE = 40, AT_FIELDS = 48, AT_SECTIONS = 80, AT_PROTOTYPES = 84 };
 
 struct pack_fields {
     uint64_t size;
-    uint32_t d, n, K, k, G, kind, m, C, lambda, alpha, L, sections;
+    uint32_t d, n, K, k, G, kind, m, C, lambda, alpha, L, sections, M;
 };
 
 static inline struct pack_fields read_fields(const uint8_t *bytes)
@@ -30,13 +30,14 @@ static inline struct pack_fields read_fields(const uint8_t *bytes)
         .alpha = load_le16(bytes + 76),
         .L = load_le16(bytes + 78),
         .sections = load_le32(bytes + 80),
+        .M = load_le32(bytes + 84),
     };
 }
 
 /* Bytes of a section of a sound pack. */
 static inline size_t section_size(const struct pack_fields *f, unsigned section)
 {
-    const size_t rows = (size_t)f->G * f->m;
+    const size_t rows = (size_t)f->G * f->M;
     const size_t sizes[SECTIONS] = {
         8 * (size_t)f->C,
         rows * f->d,
@@ -46,8 +47,10 @@ static inline size_t section_size(const struct pack_fields *f, unsigned section)
         4 * ((size_t)f->G + 1),
         2 * (size_t)f->n * f->k,
         2 * (size_t)f->G * f->k,
-        2 * rows * f->k,
+        2 * (size_t)f->G * f->m * f->k,
         4 * (size_t)f->n * f->K,
+        2 * rows,
+        (size_t)f->L * f->d,
     };
     return f->sections >> section & 1 ? sizes[section] : 0;
 }

@@ -102,7 +102,7 @@ static void learn(void)
     for (uint32_t i = 0; i < BLOCKS; i++)
         pml_chacha20_block(query.seed, i, nonce, key_stream[i]);
     TEST_ASSERT_EQUAL(PML_OK, pml_quantise(query.features, pack->d, row));
-    TEST_ASSERT_EQUAL(PML_OK, pml_sketch(&f.pack, row, sketch));
+    TEST_ASSERT_EQUAL(PML_OK, pml_sketch(&f.pack, NULL, row, sketch));
     pml_client_wipe(f.client);
     TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f.client, &f.budget));
     TEST_ASSERT_EQUAL(PML_OK, pml_client_load(f.client, query.features, pack->d, query.label));

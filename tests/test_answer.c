@@ -266,7 +266,7 @@ static void test_nothing_of_the_query_stays_in_the_client(void)
         int8_t row[64], sketch[PML_SKETCH_MAX];
         set_scene(&s, false);
         TEST_ASSERT_EQUAL(PML_OK, pml_quantise(s.features, s.g->d, row));
-        TEST_ASSERT_EQUAL(PML_OK, pml_sketch(&s.f.pack, row, sketch));
+        TEST_ASSERT_EQUAL(PML_OK, pml_sketch(&s.f.pack, NULL, row, sketch));
         if (end < 3) {
             TEST_ASSERT_EQUAL(PML_OK, begin(&s));
             TEST_ASSERT_TRUE(memory_holds(&s.f, sketch, 16)); /* or the search below would prove nothing */

@@ -118,7 +118,10 @@ static void test_every_prefix_and_one_byte_more_are_refused(void)
         uint8_t *longer = calloc(1, g->size + 1);
         TEST_ASSERT_NOT_NULL(longer);
         memcpy(longer, g->bytes, g->size);
-        TEST_ASSERT_EQUAL(PML_ERROR_ANSWER, status_of(&v, longer, g->size + 1));
+        for (unsigned last = 0; last < 256; last++) { /* whole heads, and beginnings of longer ones */
+            longer[g->size] = (uint8_t)last;
+            TEST_ASSERT_EQUAL(PML_ERROR_ANSWER, status_of(&v, longer, g->size + 1));
+        }
         free(longer);
         drop_viewers(&v);
     }

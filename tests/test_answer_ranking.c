@@ -50,7 +50,7 @@ static void start(struct answer_under_test *a, unsigned pack, uint32_t seed)
     if (a->info.classes > 0)
         TEST_ASSERT_EQUAL(PML_OK, pml_pack_class(&a->f.pack, random_below(a, a->info.classes), &a->label, &a->slot));
     TEST_ASSERT_EQUAL(PML_OK, pml_quantise(a->features, a->info.features, row));
-    TEST_ASSERT_EQUAL(PML_OK, pml_sketch(&a->f.pack, row, a->sketch));
+    TEST_ASSERT_EQUAL(PML_OK, pml_sketch(&a->f.pack, NULL, row, a->sketch));
     write_header(&a->writer, &a->f.pack, 1u << 20);
 }
 

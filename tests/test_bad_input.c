@@ -178,7 +178,7 @@ static void load_bad(int kind, int mechanism, bool substitute)
         TEST_ASSERT_EQUAL(pml_client_release_size(f.client), written);
     } else {
         TEST_ASSERT_TRUE(is_zero(f.client->update, sizeof f.client->update));
-        TEST_ASSERT_EQUAL(0, f.client->slot | f.client->nearest);
+        TEST_ASSERT_EQUAL(0, f.client->slot | f.client->cell);
         TEST_ASSERT_TRUE(is_zero(f.client->row, pack_view(&f.pack)->d));
         TEST_ASSERT_EQUAL(CLIENT_ARMED, f.client->state);
         TEST_ASSERT_EQUAL(PML_OK, pml_client_disarm(f.client, &f.budget)); /* nothing spent */

@@ -67,7 +67,7 @@ static void assert_wiped(void)
     TEST_ASSERT_TRUE(is_zero(&c->random, sizeof c->random));
     TEST_ASSERT_TRUE(is_zero(&c->shift, sizeof c->shift));
     TEST_ASSERT_TRUE(is_zero(&c->slot, sizeof c->slot));
-    TEST_ASSERT_TRUE(is_zero(&c->nearest, sizeof c->nearest));
+    TEST_ASSERT_TRUE(is_zero(&c->cell, sizeof c->cell));
     TEST_ASSERT_TRUE(is_zero(c->update, sizeof c->update));
     TEST_ASSERT_TRUE(is_zero(c->row, v->d));
     TEST_ASSERT_TRUE(!c->others || is_zero(c->others, sizeof *c->others * v->G));

@@ -195,7 +195,7 @@ static void test_the_update_of_equal_codes_is_the_code(void)
     }
 }
 
-/* ---- certificate: SPEC 5.7 for all k but 2, in integers that cannot overflow ---- */
+/* ---- certificate: SPEC 5.7 for all k but 2 ---- */
 
 static int descending(const void *left, const void *right)
 {
@@ -228,11 +228,11 @@ static wide upper(wide a, wide b)
     return a > b ? a : b;
 }
 
-/* ⌈√v⌉ */
+/* ⌈√v⌉, v < 2^60 */
 static wide root_of(wide v)
 {
     wide root = 0;
-    for (int bit = 60; bit >= 0; bit--)
+    for (int bit = 29; bit >= 0; bit--)
         if ((root + ((wide)1 << bit)) * (root + ((wide)1 << bit)) <= v)
             root += (wide)1 << bit;
     return root + (root * root < v);
@@ -258,6 +258,7 @@ static int check_certificate(const struct pack_view *v)
         }
         wide side = (widest + 31) / 32;
         largest = upper(largest, side);
+        side = side < 1 << 28 ? side : 1 << 28; /* refused either way */
         squares += side * side;
     }
     wide delta = root_of(squares), rows = (bound + 8191) / 8192;

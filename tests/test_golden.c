@@ -61,7 +61,7 @@ static void test_sketches(void)
         float *x = floats_of(g->bits, g->d);
         int8_t *q = malloc(g->d), sketch[PML_SKETCH_MAX];
         TEST_ASSERT_EQUAL(PML_OK, pml_quantise(x, g->d, q));
-        TEST_ASSERT_EQUAL(PML_OK, pml_sketch(&pack, q, sketch));
+        TEST_ASSERT_EQUAL(PML_OK, pml_sketch(&pack, NULL, q, sketch));
         TEST_ASSERT_EQUAL_INT8_ARRAY(g->sketch, sketch, g->length);
         free(q);
         free(x);

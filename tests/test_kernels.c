@@ -56,7 +56,7 @@ static void fill(uint64_t *state, enum filling filling, int8_t *out, size_t coun
 static void check_kernel(const struct pml_kernels *kernels, uint64_t *state, size_t count, size_t row_count,
                          enum filling filling)
 {
-    size_t query_shift = draw_below(state, 17), rows_shift = draw_below(state, 17);
+    size_t query_shift = draw_size(state, 17), rows_shift = draw_size(state, 17);
     int8_t *query = malloc(query_shift + count), *rows = malloc(rows_shift + count * row_count + 1);
     int32_t *out = malloc((row_count + 1) * sizeof *out);
     TEST_ASSERT_TRUE(query && rows && out);
@@ -134,14 +134,14 @@ static void test_platform_chooses_a_kernel_that_equals_plain_sums(void)
 static void draw_query(uint64_t *state, const pml_pack *pack, int8_t *query)
 {
     const struct pack_view *v = pack_view(pack);
-    size_t sort = draw_below(state, 4);
+    size_t sort = draw_size(state, 4);
     fill(state, sort == 0 ? EXTREMES : RANDOM, query, v->d);
     if (sort < 2)
         return;
     bool of_anchors = v->n > 0 && (v->m == 0 || draw_below(state, 2) == 0);
-    size_t slot = draw_below(state, v->G);
-    const int8_t *row = of_anchors ? pml_pack_anchor(pack, draw_below(state, v->n))
-                                   : pml_pack_prototype(pack, slot, draw_below(state, v->m));
+    size_t slot = draw_size(state, v->G);
+    const int8_t *row = of_anchors ? pml_pack_anchor(pack, draw_size(state, v->n))
+                                   : pml_pack_prototype(pack, slot, draw_size(state, v->m));
     memcpy(query, row, v->d);
     if (sort == 3)
         query[draw_below(state, v->d)] = (int8_t)draw_between(state, -127, 127);
@@ -154,12 +154,12 @@ static int64_t score_of(const int8_t *query, const int8_t *row, size_t d)
     return plain_dot(query, row, d) * pml_inverse_norm(row, d);
 }
 
-static uint32_t best_prototype(const pml_pack *pack, const int8_t *query, uint32_t slot, unsigned *ties)
+static uint32_t best_cell(const pml_pack *pack, const int8_t *query, uint32_t slot, unsigned *ties)
 {
     const struct pack_view *v = pack_view(pack);
-    uint32_t best = 0;
+    uint32_t best = 0, cell;
     int64_t best_score = score_of(query, pml_pack_prototype(pack, slot, 0), v->d);
-    for (uint32_t j = 1; j < v->m; j++) {
+    for (uint32_t j = 1; j < v->M; j++) {
         int64_t score = score_of(query, pml_pack_prototype(pack, slot, j), v->d);
         *ties += score == best_score;
         if (score > best_score) {
@@ -167,10 +167,11 @@ static uint32_t best_prototype(const pml_pack *pack, const int8_t *query, uint32
             best_score = score;
         }
     }
-    return best;
+    TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_cell(pack, slot, best, &cell));
+    return cell;
 }
 
-static void test_nearest_prototype_is_the_first_of_the_best(void)
+static void test_nearest_cell_is_that_of_the_first_of_the_best(void)
 {
     uint64_t state = 6;
     unsigned ties = 0;
@@ -183,11 +184,11 @@ static void test_nearest_prototype_is_the_first_of_the_best(void)
         for (size_t i = 0; i < rounds(3000); i++) {
             draw_query(&state, &pack, query);
             uint32_t slot = (uint32_t)draw_below(&state, v->G), found;
-            uint32_t best = best_prototype(&pack, query, slot, &ties);
+            uint32_t best = best_cell(&pack, query, slot, &ties);
             for (size_t k = 0; k < KERNEL_COUNT; k++) {
-                TEST_ASSERT_EQUAL(PML_OK, pml_nearest_prototype(&pack, kernels_of_list + k, query, slot, &found));
+                TEST_ASSERT_EQUAL(PML_OK, pml_nearest_cell(&pack, kernels_of_list + k, query, slot, &found));
                 TEST_ASSERT_EQUAL_UINT32_MESSAGE(best, found, golden_packs[p].name);
-                found = pml_prototypes_nearest(v, kernels_of_list + k, query, slot, 0, v->G);
+                found = pml_prototypes_cell(v, kernels_of_list + k, query, slot, 0, v->G);
                 TEST_ASSERT_EQUAL_UINT32_MESSAGE(best, found, golden_packs[p].name);
             }
         }
@@ -195,17 +196,17 @@ static void test_nearest_prototype_is_the_first_of_the_best(void)
     TEST_ASSERT_TRUE(ties > 100);
 }
 
-static void test_nearest_prototype_checks_its_arguments(void)
+static void test_nearest_cell_checks_its_arguments(void)
 {
     pml_pack pack = open_golden(PACK_CLASS), without = open_golden(PACK_GAUSSIAN_ONLY);
     int8_t query[64] = {1};
     uint32_t found;
-    TEST_ASSERT_EQUAL(PML_OK, pml_nearest_prototype(&pack, NULL, query, 0, &found));
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_prototype(&pack, NULL, query, pack_view(&pack)->G, &found));
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_prototype(&pack, NULL, NULL, 0, &found));
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_prototype(&pack, NULL, query, 0, NULL));
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_prototype(NULL, NULL, query, 0, &found));
-    TEST_ASSERT_EQUAL(PML_ERROR_SECTION, pml_nearest_prototype(&without, NULL, query, 0, &found));
+    TEST_ASSERT_EQUAL(PML_OK, pml_nearest_cell(&pack, NULL, query, 0, &found));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_cell(&pack, NULL, query, pack_view(&pack)->G, &found));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_cell(&pack, NULL, NULL, 0, &found));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_cell(&pack, NULL, query, 0, NULL));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_cell(NULL, NULL, query, 0, &found));
+    TEST_ASSERT_EQUAL(PML_ERROR_SECTION, pml_nearest_cell(&without, NULL, query, 0, &found));
 }
 
 /* ---- neighbours ---- */
@@ -318,8 +319,8 @@ int main(void)
     RUN_TEST(test_kernels_hold_the_largest_sums);
     RUN_TEST(test_kernels_agree_at_every_alignment);
     RUN_TEST(test_platform_chooses_a_kernel_that_equals_plain_sums);
-    RUN_TEST(test_nearest_prototype_is_the_first_of_the_best);
-    RUN_TEST(test_nearest_prototype_checks_its_arguments);
+    RUN_TEST(test_nearest_cell_is_that_of_the_first_of_the_best);
+    RUN_TEST(test_nearest_cell_checks_its_arguments);
 #if PML_WITH_GAUSSIAN
     RUN_TEST(test_neighbours_are_the_first_of_all_anchors_sorted);
     RUN_TEST(test_neighbours_of_nothing_are_the_first_anchors);

@@ -44,7 +44,7 @@ static void arm_and_load_the_last_class(void)
 
 static void assert_no_query(void)
 {
-    TEST_ASSERT_EQUAL_UINT32(0, f.client->slot | f.client->nearest);
+    TEST_ASSERT_EQUAL_UINT32(0, f.client->slot | f.client->cell);
     TEST_ASSERT_TRUE(is_zero(f.client->update, sizeof f.client->update));
     TEST_ASSERT_TRUE(is_zero(f.client->row, pack_view(&f.pack)->d));
 }

@@ -78,10 +78,8 @@ static int name_of_damage(const struct pack_fields *fields, size_t at)
         return PML_ERROR_PACK_HASH;
     if (at < AT_FIELDS)
         return PML_ERROR_PACK_SIZE;
-    if (at < AT_SEED)
-        return 0;
     if (at < HEADER_SIZE)
-        return fields->L > 0 ? PML_ERROR_PACK_HASH : PML_ERROR_PACK;
+        return 0;
     return is_gap(fields, at) ? PML_ERROR_PACK : PML_ERROR_PACK_HASH;
 }
 
@@ -141,8 +139,8 @@ static void test_null_arguments_are_refused(void)
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_anchor_code(&pack, 0, NULL));
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_slot_code(NULL, 0, code));
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_slot_code(&pack, 0, NULL));
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_prototype_code(NULL, 0, 0, code));
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_prototype_code(&pack, 0, 0, NULL));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_cell_code(NULL, 0, 0, code));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_cell_code(&pack, 0, 0, NULL));
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_anchor_slot(NULL, 0, &slot));
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_anchor_slot(&pack, 0, NULL));
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_list(NULL, 0, list));
@@ -170,12 +168,13 @@ static void test_the_description_is_the_header(void)
         TEST_ASSERT_EQUAL_UINT32(fields.k, info.dimensions);
         TEST_ASSERT_EQUAL_UINT32(fields.G, info.slots);
         TEST_ASSERT_EQUAL_UINT32(fields.kind, info.slot_kind);
-        TEST_ASSERT_EQUAL_UINT32(fields.m, info.prototypes);
+        TEST_ASSERT_EQUAL_UINT32(fields.m, info.cells);
+        TEST_ASSERT_EQUAL_UINT32(fields.M, info.prototypes);
         TEST_ASSERT_EQUAL_UINT32(fields.C, info.classes);
         TEST_ASSERT_EQUAL_UINT32(fields.lambda, info.lambda);
         TEST_ASSERT_EQUAL_UINT32(fields.alpha, info.alpha);
         TEST_ASSERT_EQUAL_UINT32(fields.L, info.sketch);
-        TEST_ASSERT_EQUAL(fields.sections >> 8 & 1, info.prototype_codes);
+        TEST_ASSERT_EQUAL(fields.sections >> 8 & 1, info.cell_codes);
         TEST_ASSERT_EQUAL(fields.sections >> 9 & 1, info.lists);
     }
 }
@@ -215,25 +214,33 @@ static void compare_anchors(const pml_pack *pack, const uint8_t *bytes, const st
 static void compare_slots(const pml_pack *pack, const uint8_t *bytes, const struct pack_fields *f)
 {
     int16_t code[PML_DIMENSIONS_MAX];
+    uint32_t cell_of_none;
     const int missing = f->sections >> 7 & 1 ? PML_ERROR_ARGUMENT : PML_ERROR_SECTION;
     for (size_t s = 0; s < f->G; s++) {
         TEST_ASSERT_EQUAL(f->sections >> 7 & 1 ? PML_OK : PML_ERROR_SECTION, pml_pack_slot_code(pack, s, code));
         if (f->sections >> 7 & 1)
             compare_code(bytes, section_offset(f, 7), f->k, s, code);
+        for (size_t j = 0; j < f->M; j++) {
+            uint32_t cell;
+            TEST_ASSERT_EQUAL_PTR(bytes + section_offset(f, 1) + (s * f->M + j) * f->d, pml_pack_prototype(pack, s, j));
+            TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_cell(pack, s, j, &cell));
+            TEST_ASSERT_EQUAL_UINT32(load_le16(bytes + section_offset(f, 10) + 2 * (s * f->M + j)), cell);
+        }
         for (size_t j = 0; j < f->m; j++) {
-            TEST_ASSERT_EQUAL_PTR(bytes + section_offset(f, 1) + (s * f->m + j) * f->d, pml_pack_prototype(pack, s, j));
             TEST_ASSERT_EQUAL(f->sections >> 8 & 1 ? PML_OK : PML_ERROR_SECTION,
-                              pml_pack_prototype_code(pack, s, j, code));
+                              pml_pack_cell_code(pack, s, j, code));
             if (f->sections >> 8 & 1)
                 compare_code(bytes, section_offset(f, 8), f->k, s * f->m + j, code);
         }
-        TEST_ASSERT_NULL(pml_pack_prototype(pack, s, f->m)); /* not the first of the next slot */
+        TEST_ASSERT_NULL(pml_pack_prototype(pack, s, f->M)); /* not the first of the next slot */
+        TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_prototype_cell(pack, s, f->M, &cell_of_none));
         TEST_ASSERT_NULL(pml_pack_prototype(pack, s, SIZE_MAX));
-        TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_prototype_code(pack, s, f->m, code));
+        TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_cell_code(pack, s, f->m, code));
     }
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_prototype_cell(pack, f->G, 0, &cell_of_none));
     TEST_ASSERT_NULL(pml_pack_prototype(pack, f->G, 0));
     TEST_ASSERT_NULL(pml_pack_prototype(pack, SIZE_MAX, 0));
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_prototype_code(pack, f->G, 0, code));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_cell_code(pack, f->G, 0, code));
     TEST_ASSERT_EQUAL(missing, pml_pack_slot_code(pack, f->G, code));
     TEST_ASSERT_EQUAL(missing, pml_pack_slot_code(pack, SIZE_MAX, code));
 }
@@ -331,8 +338,8 @@ static void test_a_pack_that_failed_to_open_answers_errors(void)
     compare_anchors(&f.pack, bytes, &nothing);
     compare_slots(&f.pack, bytes, &nothing);
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_slot(&f.pack, 0, &slot));
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_sketch(&f.pack, row, sketch));
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_prototype(&f.pack, NULL, row, 0, &slot));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_sketch(&f.pack, NULL, row, sketch));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_cell(&f.pack, NULL, row, 0, &slot));
 #if PML_WITH_GAUSSIAN
     pml_certificate certificate;
     pml_calibration calibration;

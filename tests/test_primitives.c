@@ -82,7 +82,7 @@ static void test_sha256_of_every_length_to_130(void)
     };
     uint8_t digests[131][32];
     for (size_t size = 0; size <= 130; size++) {
-        uint8_t message[130];
+        uint8_t message[130] = {0};
         for (size_t i = 0; i < size; i++)
             message[i] = (uint8_t)(7 * i + size);
         pml_sha256(message, size, digests[size]);
@@ -229,8 +229,8 @@ static void test_masks_compare_at_the_extremes(void)
             uint64_t b = values[j];
             TEST_ASSERT_EQUAL_HEX64(a == b ? all : 0, mask_equal(a, b));
             TEST_ASSERT_EQUAL_HEX64(a < b ? all : 0, mask_less_unsigned(a, b));
-            wide difference = (wide)(int64_t)a - (int64_t)b;
-            if (difference < (wide)1 << 63 && difference > -((wide)1 << 63))
+            int64_t difference;
+            if (!__builtin_sub_overflow((int64_t)a, (int64_t)b, &difference) && difference != INT64_MIN)
                 TEST_ASSERT_EQUAL_HEX64((int64_t)a < (int64_t)b ? all : 0, mask_less((int64_t)a, (int64_t)b));
             TEST_ASSERT_EQUAL_HEX64(a, select64(all, a, b));
             TEST_ASSERT_EQUAL_HEX64(b, select64(0, a, b));

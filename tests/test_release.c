@@ -166,7 +166,7 @@ static size_t write_response(const uint8_t *pack_bytes, uint32_t symbol, uint8_t
     return (size_t)(p - out) + body;
 }
 
-static void test_symbols_beyond_the_prototypes_are_refused(void)
+static void test_symbols_beyond_the_cells_are_refused(void)
 {
     static const struct {
         unsigned pack;
@@ -290,11 +290,11 @@ static void test_null_arguments_are_refused(void)
     TEST_ASSERT_TRUE(is_zero(id, sizeof id));
 }
 
-/* A response pack of 1024 slots with 8 prototypes of one feature: its body, 384 bytes, needs CBOR's two-byte length. */
+/* A response pack of 1024 slots with 8 cells of one feature: its body, 384 bytes, needs CBOR's two-byte length. */
 static uint8_t *make_pack_of_most_slots(size_t *size)
 {
-    enum { SLOTS = 1024, M = 8, START = HEADER_SIZE };
-    *size = START + 8 * SLOTS + SLOTS * M + 4 * SLOTS * M;
+    enum { SLOTS = 1024, M = 8, START = 96 };
+    *size = START + 8 * SLOTS + SLOTS * M + 4 * SLOTS * M + 2 * SLOTS * M;
     uint8_t *bytes = calloc(1, *size);
     TEST_ASSERT_NOT_NULL(bytes);
     memcpy(bytes, "PMPK\0\0\1", 8);
@@ -304,7 +304,8 @@ static uint8_t *make_pack_of_most_slots(size_t *size)
     store_le(bytes + 62, 2, PML_SLOTS_CLASS);
     store_le(bytes + 64, 4, M);
     store_le(bytes + 68, 4, SLOTS);
-    store_le(bytes + AT_SECTIONS, 4, 7);
+    store_le(bytes + AT_SECTIONS, 4, 0x407);
+    store_le(bytes + AT_PROTOTYPES, 4, M);
     for (size_t i = 0; i < SLOTS; i++) {
         store_le(bytes + START + 8 * i, 4, i);
         store_le(bytes + START + 8 * i + 4, 2, i);
@@ -370,7 +371,7 @@ int main(void)
     RUN_TEST(test_every_golden_release_is_taken);
     RUN_TEST(test_every_prefix_and_one_byte_more_are_refused);
     RUN_TEST(test_every_changed_byte_has_its_name);
-    RUN_TEST(test_symbols_beyond_the_prototypes_are_refused);
+    RUN_TEST(test_symbols_beyond_the_cells_are_refused);
     RUN_TEST(test_padding_must_be_zero);
     RUN_TEST(test_a_step_of_zero_is_refused);
     RUN_TEST(test_releases_of_other_packs_and_missing_mechanisms_are_refused);

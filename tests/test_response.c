@@ -130,7 +130,7 @@ static struct query query_of(const pml_pack *pack, uint32_t slot, uint32_t proto
     for (size_t i = 0; i < v->d; i++)
         q.features[i] = row[i];
     TEST_ASSERT_EQUAL(PML_OK, pml_quantise(q.features, v->d, quantised));
-    TEST_ASSERT_EQUAL(PML_OK, pml_nearest_prototype(pack, NULL, quantised, slot, &q.nearest));
+    TEST_ASSERT_EQUAL(PML_OK, pml_nearest_cell(pack, NULL, quantised, slot, &q.nearest));
     TEST_ASSERT_EQUAL_UINT32(prototype, q.nearest);
     TEST_ASSERT_EQUAL(PML_OK, pml_pack_class(pack, slot, &q.label, &found));
     TEST_ASSERT_EQUAL_UINT32(slot, found);

@@ -56,9 +56,10 @@ extern "C" {
 #define PML_NEIGHBOURS_MAX 64u
 #define PML_DIMENSIONS_MAX 16u
 #define PML_SLOTS_MAX 1024u
-#define PML_PROTOTYPES_MAX 65536u
+#define PML_CELLS_MAX 65536u /* of a slot */
+#define PML_PROTOTYPES_MAX 1048576u /* of all slots */
 #define PML_CLASSES_MAX 65536u
-#define PML_SKETCH_MAX 64u
+#define PML_SKETCH_MAX 256u
 #define PML_CANDIDATES_MAX 1048576u /* of one slot in an answer */
 #define PML_PAYLOAD_MAX 65535u      /* bytes of one payload */
 #define PML_MATCHES_MAX 256u
@@ -115,6 +116,29 @@ typedef struct pml_pack {
  * do is bounded by PRIVACY.md (it cannot weaken ε), but a pack made for one user marks that user: pin ids. */
 PML_API PML_CHECKED int pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const uint8_t *pinned_id);
 
+enum { PML_SLOTS_ONE = 0, PML_SLOTS_CLASS = 1, PML_SLOTS_GROUP = 2 };
+
+typedef struct pml_pack_info {
+    uint8_t id[PML_ID_SIZE];
+    uint64_t size;        /* bytes */
+    uint32_t features;    /* d */
+    uint32_t anchors;     /* n; 0: no anchors, no Gaussian */
+    uint32_t neighbours;  /* K */
+    uint32_t dimensions;  /* k; 0: no codes */
+    uint32_t slots;       /* G */
+    uint32_t slot_kind;   /* PML_SLOTS_… */
+    uint32_t cells;       /* m a slot; 0: none, no response */
+    uint32_t prototypes;  /* M a slot */
+    uint32_t classes;     /* C */
+    uint32_t lambda;      /* 1/σ² in 2^-16 */
+    uint32_t alpha;       /* α in 2^-8 */
+    uint32_t sketch;      /* L, bytes of a sketch; 0: none, no answers */
+    bool cell_codes;      /* response releases decode to rows */
+    bool lists;           /* neighbour lists of the anchors are there */
+} pml_pack_info;
+
+PML_API PML_CHECKED int pml_pack_describe(const pml_pack *pack, pml_pack_info *info);
+
 /* ---- budget: what a person has left, over all packs and servers ------------------------------------------------- */
 
 /* Two caps fixed at creation: response releases add their ε up to `epsilon_response`; Gaussian releases add their μ²
@@ -155,7 +179,8 @@ enum { PML_RESPONSE = 1, PML_GAUSSIAN = 2 };
 typedef size_t (*pml_entropy_fn)(void *context, uint8_t *out, size_t size);
 
 /* Stores the budget's 64 bytes durably (written, flushed, renamed) and answers 0, or anything else on failure. Called
- * by arm before it answers PML_OK, and by disarm. A crash after it loses the price, never gains one. */
+ * by arm before it answers PML_OK, and by disarm. A crash after it loses the price, never gains one. Two budgets restored
+ * from one place spend twice unless this compares what is stored with what was restored. */
 typedef int (*pml_persist_fn)(void *context, const uint8_t *bytes, size_t size);
 
 struct pml_kernels; /* core/kernels.h */
@@ -186,16 +211,16 @@ typedef struct pml_client pml_client;
 /* Memory of a client, in bytes, at any alignment. One byte less is refused.
  *
  *     mechanism  d     K    G     m    k    bytes
- *     response   512   -    100   8    -    1440
- *     response   64    -    10    4    -    816
- *     response   512   -    1     100  -    1248
- *     Gaussian   512   10   100   -    2    5400
- *     Gaussian   512   10   1     -    2    1440
+ *     response   512   -    100   8    -    1568
+ *     response   64    -    10    4    -    944
+ *     response   512   -    1     100  -    1376
+ *     Gaussian   512   10   100   -    2    5528
+ *     Gaussian   512   10   1     -    2    1568
  *
  * (printed by tests/test_memory). The pack is never copied. Use the macro for static storage, the function otherwise:
  * they agree. */
 #define PML_ROUND8(x) (((size_t)(x) + 7u) & ~(size_t)7u)
-#define PML_MEMORY_FIXED 728u
+#define PML_MEMORY_FIXED 856u
 #define PML_MEMORY_SIZE(d, K, G, m, k, mechanism)                                                                      \
     (PML_MEMORY_FIXED + PML_ROUND8(d) + 0u * (size_t)(m) +                                                             \
      ((mechanism) == PML_GAUSSIAN ? (size_t)16 * (G) * (k) + PML_ROUND8((size_t)4 * (G) * (k)) + (size_t)16 * (K)      \
@@ -245,7 +270,7 @@ typedef struct pml_receipt {
     double sensitivity; /* Gaussian: certified Δ of this pack, in embedding units, before the grid's pad; else 0 */
     double sigma;       /* Gaussian: standard deviation of the noise, in embedding units; else 0 */
     double mu;          /* Gaussian: (Δ + pad)/σ, what a release adds to Σμ² is its square; else 0 */
-    double keep;        /* response: probability that the true prototype is the one released; else 0 */
+    double keep;        /* response: probability that the true cell is the one released; else 0 */
     size_t bytes;       /* length of a release */
 } pml_receipt;
 
@@ -292,7 +317,7 @@ PML_API PML_CHECKED int pml_release_rows(const pml_pack *pack, const void *relea
                                          size_t capacity);
 
 /* g_ε(f) = f·e^ε / (1 + f·(e^ε − 1)): the best chance that any ε-DP method has to bring the right cell when the answer
- * carries the share f of the gallery; one cell per slot reaches it. Also the ceiling of class recall@k over C
+ * carries the share f of a gallery whose items are equally often wanted; one cell per slot reaches it. Also the ceiling of class recall@k over C
  * equally likely classes, with f = k/C. NaN for arguments out of range (0 ≤ f ≤ 1, 0 ≤ ε ≤ 64). */
 PML_API double pml_curve(double epsilon, double share);
 

@@ -14,29 +14,7 @@ extern "C" {
 
 /* ---- pack ------------------------------------------------------------------------------------------------------ */
 
-enum { PML_SLOTS_ONE = 0, PML_SLOTS_CLASS = 1, PML_SLOTS_GROUP = 2 };
-
-typedef struct pml_pack_info {
-    uint8_t id[PML_ID_SIZE];
-    uint64_t size;        /* bytes */
-    uint32_t features;    /* d */
-    uint32_t anchors;     /* n; 0: no anchors, no Gaussian */
-    uint32_t neighbours;  /* K */
-    uint32_t dimensions;  /* k; 0: no codes */
-    uint32_t slots;       /* G */
-    uint32_t slot_kind;   /* PML_SLOTS_… */
-    uint32_t prototypes;  /* m a slot; 0: none, no response */
-    uint32_t classes;     /* C */
-    uint32_t lambda;      /* 1/σ² in 2^-16 */
-    uint32_t alpha;       /* α in 2^-8 */
-    uint32_t sketch;      /* L, bytes of a sketch; 0: none, no answers */
-    bool prototype_codes; /* response releases decode to rows */
-    bool lists;           /* neighbour lists of the anchors are there */
-} pml_pack_info;
-
-PML_API PML_CHECKED int pml_pack_describe(const pml_pack *pack, pml_pack_info *info);
-
-/* For builders: writes the hash of a pack's bytes (size ≥ 112) into its place (SPEC 1). Says nothing of the rest. */
+/* For builders: writes the hash of a pack's bytes (size ≥ 88) into its place (SPEC 1). Says nothing of the rest. */
 PML_API void pml_pack_seal(uint8_t *bytes, size_t size);
 
 /* Rows of the pack, NULL when it has none or the index is out of range. Rows are d int8 values. */
@@ -46,7 +24,10 @@ PML_API const int8_t *pml_pack_prototype(const pml_pack *pack, size_t slot, size
 /* Codes into `out` (k values). PML_ERROR_SECTION, PML_ERROR_ARGUMENT. */
 PML_API PML_CHECKED int pml_pack_anchor_code(const pml_pack *pack, size_t index, int16_t *out);
 PML_API PML_CHECKED int pml_pack_slot_code(const pml_pack *pack, size_t slot, int16_t *out);
-PML_API PML_CHECKED int pml_pack_prototype_code(const pml_pack *pack, size_t slot, size_t index, int16_t *out);
+PML_API PML_CHECKED int pml_pack_cell_code(const pml_pack *pack, size_t slot, size_t cell, int16_t *out);
+
+/* The cell that a prototype belongs to. */
+PML_API PML_CHECKED int pml_pack_prototype_cell(const pml_pack *pack, size_t slot, size_t index, uint32_t *cell);
 
 /* Slot of an anchor; the K neighbours of an anchor into `out`. */
 PML_API PML_CHECKED int pml_pack_anchor_slot(const pml_pack *pack, size_t index, uint32_t *slot);
@@ -66,12 +47,13 @@ PML_API PML_CHECKED int pml_quantise(const float *features, size_t count, int8_t
 /* SPEC 5.2: 0 for a zero row, and for more than PML_FEATURES_MAX values. */
 PML_API uint32_t pml_inverse_norm(const int8_t *row, size_t count);
 
-/* SPEC 5.13: quantised features (d values) to the pack's sketch (L bytes). */
-PML_API PML_CHECKED int pml_sketch(const pml_pack *pack, const int8_t *row, int8_t *out);
+/* SPEC 5.13: quantised features (d values) to the pack's sketch (L bytes), branch-free. kernels: NULL = portable. */
+PML_API PML_CHECKED int pml_sketch(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row,
+                                   int8_t *out);
 
-/* SPEC 5.4: the prototype of `slot` nearest to a quantised row, branch-free. kernels: NULL = portable. */
-PML_API PML_CHECKED int pml_nearest_prototype(const pml_pack *pack, const struct pml_kernels *kernels,
-                                              const int8_t *row, uint32_t slot, uint32_t *index);
+/* SPEC 5.4: the cell of the prototype of `slot` nearest to a quantised row, likewise. */
+PML_API PML_CHECKED int pml_nearest_cell(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row,
+                                         uint32_t slot, uint32_t *cell);
 
 /* ---- release --------------------------------------------------------------------------------------------------- */
 
@@ -92,7 +74,7 @@ PML_API PML_CHECKED int pml_release_id(const void *release, size_t size, uint8_t
 PML_API PML_CHECKED int pml_release_parse(const pml_pack *pack, const void *release, size_t size,
                                           pml_release_view *view);
 
-/* Released prototype of a slot (response), released integer of a coordinate (Gaussian); of a parsed view. */
+/* Released cell of a slot (response), released integer of a coordinate (Gaussian); of a parsed view. */
 PML_API uint32_t pml_release_symbol(const pml_release_view *view, size_t slot);
 PML_API int32_t pml_release_value(const pml_release_view *view, size_t index);
 
@@ -111,8 +93,8 @@ PML_API double pml_gaussian_mu(double epsilon, double delta);
 /* Ceiling of the chance to bring the right cell with share f under a μ-Gaussian mechanism: Φ(Φ⁻¹(f) + μ). */
 PML_API double pml_gaussian_curve(double mu, double share);
 
-/* Response: numerator over 2^40 of the probability that the true prototype is released. 0 when out of range. */
-PML_API uint64_t pml_response_keep(double epsilon, uint32_t prototypes);
+/* Response: numerator over 2^40 of the probability that the true cell is released. 0 when out of range. */
+PML_API uint64_t pml_response_keep(double epsilon, uint32_t cells);
 
 /* What the device certifies about a pack. `scratch` has room for `count` ≥ G·k + 2K values. */
 typedef struct pml_certificate {

@@ -10,18 +10,20 @@ static void read_slots(const pml_pack *pack, const pml_pack_info *info)
 {
     int16_t code[PML_DIMENSIONS_MAX];
     int8_t sketch[PML_SKETCH_MAX];
-    uint32_t index;
+    uint32_t cell;
     for (size_t s = 0; s < info->slots; s++) {
         demand(pml_pack_slot_code(pack, s, code) == (info->dimensions > 0 ? PML_OK : PML_ERROR_SECTION));
         for (size_t j = 0; j < info->prototypes; j++) {
             const int8_t *row = pml_pack_prototype(pack, s, j);
             demand(row && pml_inverse_norm(row, info->features) > 0);
-            demand(pml_pack_prototype_code(pack, s, j, code) == (info->prototype_codes ? PML_OK : PML_ERROR_SECTION));
-            demand(pml_nearest_prototype(pack, NULL, row, (uint32_t)s, &index) == PML_OK && index < info->prototypes);
+            demand(pml_pack_prototype_cell(pack, s, j, &cell) == PML_OK && cell < info->cells);
+            demand(pml_nearest_cell(pack, NULL, row, (uint32_t)s, &cell) == PML_OK && cell < info->cells);
             if (j == 0)
-                demand(pml_sketch(pack, row, sketch) == (info->sketch > 0 ? PML_OK : PML_ERROR_SECTION));
+                demand(pml_sketch(pack, NULL, row, sketch) == (info->sketch > 0 ? PML_OK : PML_ERROR_SECTION));
         }
         demand(!pml_pack_prototype(pack, s, info->prototypes));
+        for (size_t j = 0; j < info->cells; j++)
+            demand(pml_pack_cell_code(pack, s, j, code) == (info->cell_codes ? PML_OK : PML_ERROR_SECTION));
     }
 }
 
@@ -68,7 +70,7 @@ static void use_client(pml_client *client, const pml_pack *pack, const pml_pack_
     pml_release_view view;
     demand(pml_release_parse(pack, release, size, &view) == PML_OK);
     int status = pml_release_rows(pack, release, size, rows, count);
-    bool codes = view.mechanism == PML_GAUSSIAN || info->prototype_codes;
+    bool codes = view.mechanism == PML_GAUSSIAN || info->cell_codes;
     demand(status == (codes ? PML_OK : PML_ERROR_SECTION));
     for (size_t i = 0; i < count; i++)
         demand(rows[i] >= -0x1p50f && rows[i] <= 0x1p50f);

@@ -55,13 +55,24 @@ def gaussian_part(source, d, counts, k, size, neighbours, bandwidth, alpha=0, sp
                 anchor_codes=codes(source, len(rows), k, size), slot_codes=codes(source, len(counts), k, size))
 
 
-def response_part(source, d, G, m, k=0, size=0, spread=60):
-    rows, _ = clusters(source, d, [m] * G, spread)
-    return dict(prototypes=rows, **({"prototype_codes": codes(source, G * m, k, size)} if k else {}))
+def response_part(source, d, G, m, k=0, size=0, spread=60, per_cell=1):
+    """Prototypes, per_cell times as many as cells: the first m of a slot in a cell each, the others in any."""
+    first, _ = clusters(source, d, [m] * G, spread)
+    more, rows, cells = random.Random("more prototypes %d %d" % (d, m)), [], []
+    for slot in range(G):
+        rows += first[slot * m:(slot + 1) * m]
+        rows += [near(more, more.choice(first), spread) for _ in range(m * (per_cell - 1))]
+        cells += list(range(m)) + [more.randrange(m) for _ in range(m * (per_cell - 1))]
+    return dict(m=m, prototypes=rows, cells=cells,
+                **({"cell_codes": codes(source, G * m, k, size)} if k else {}))
 
 
-def sketching(name, length):
-    return dict(sketch_length=length, sketch_seed=seed_bytes("sketch " + name, 24))
+def sketching(name, length, d):
+    """A projection: mostly random rows, one of them zero, one of extreme values."""
+    source = random.Random("sketch " + name)
+    rows = [random_row(source, d) for _ in range(length)]
+    rows[1], rows[2] = [0] * d, [source.choice((-127, 127)) for _ in range(d)]
+    return dict(sketch=rows)
 
 
 def tied_fields(source):
@@ -74,38 +85,38 @@ def tied_fields(source):
     return dict(kind=SLOT_CLASS, d=10, classes=class_table([5, 6]), anchors=anchors, starts=[0, 7, 14],
                 neighbours=4, bandwidth=SIGMA["0.25"], anchor_codes=[code[i % 3] for i in range(14)],
                 slot_codes=[[300, 300], [300, 300]], prototypes=[base[1], base[0], base[0], base[2], base[2], small],
-                prototype_codes=[[1, -1], [0, 0], [7, 8], [-32767, 32767], [32767, 32767], [-5, -6]],
-                **sketching("h", 8))
+                m=3, cells=[0, 1, 2, 0, 1, 2], cell_codes=[[1, -1], [0, 0], [7, 8], [-32767, 32767], [32767, 32767], [-5, -6]],
+                **sketching("h", 8, 10))
 
 
 def make_packs():
-    """[(name, Pack)] in the order a to j."""
+    """[(name, Pack)] in the order a to k."""
     source = random.Random("packs")
     packs = [
         ("a: one slot", dict(
             kind=SLOT_ONE, d=8, **gaussian_part(source, 8, [12], 2, 4000, 3, SIGMA["one"]),
-            **response_part(source, 8, 1, 4), **sketching("a", 8))),
+            **response_part(source, 8, 1, 4), **sketching("a", 8, 8))),
         ("b: class slots, all sections", dict(
             kind=SLOT_CLASS, d=13, classes=class_table([-7, 0, 3, 1000000]),
             **gaussian_part(source, 13, [6, 3, 8, 5], 2, 12000, 5, SIGMA["1.2"], round(0.6 * 256)),
-            **response_part(source, 13, 4, 6, 2, 12000), **sketching("b", 16), with_lists=True)),
+            **response_part(source, 13, 4, 6, 2, 12000, per_cell=3), **sketching("b", 16, 13), with_lists=True)),
         ("c: group slots, three coordinates", dict(
             kind=SLOT_GROUP, d=9, classes=[(-100, 2), (-1, 0), (4, 1), (5, 0), (6, 2), (70000, 1)],
             **gaussian_part(source, 9, [5, 7, 4], 3, 6000, 4, SIGMA["1.5"], 64),
-            **response_part(source, 9, 3, 5, 3, 6000), **sketching("c", 24))),
+            **response_part(source, 9, 3, 5, 3, 6000), **sketching("c", 24, 9))),
         ("d: response only, no codes", dict(
-            kind=SLOT_CLASS, d=12, classes=class_table(range(10, 110, 10)), **response_part(source, 12, 10, 8),
-            **sketching("d", 32))),
+            kind=SLOT_CLASS, d=12, classes=class_table(range(10, 110, 10)), **response_part(source, 12, 10, 8, per_cell=2),
+            **sketching("d", 32, 12))),
         ("e: response only, with codes", dict(
             kind=SLOT_CLASS, d=10, classes=class_table([1, 2, 3]), slot_codes=codes(source, 3, 2, 9001),
-            **response_part(source, 10, 3, 4, 2, 9000), **sketching("e", 16))),
+            **response_part(source, 10, 3, 4, 2, 9000), **sketching("e", 16, 10))),
         ("f: gaussian only, one coordinate", dict(
             kind=SLOT_CLASS, d=11, classes=class_table([-2147483648, 2147483647]),
             **gaussian_part(source, 11, [7, 6], 1, 300, 1, SIGMA["one"]), with_lists=True)),
         ("g: wide bandwidth", dict(
             kind=SLOT_CLASS, d=24, classes=class_table([-3, 8, 9]),
             **gaussian_part(source, 24, [13, 17, 10], 2, 32767, 10, SIGMA["6"], 256, 127),
-            **response_part(source, 24, 3, 2, 2, 32767), **sketching("g", 64))),
+            **response_part(source, 24, 3, 2, 2, 32767), **sketching("g", 256, 24))),
         ("h: small bandwidth, ties", tied_fields(source)),
         ("i: smallest bandwidth, sixteen coordinates, every anchor a neighbour", dict(
             kind=SLOT_ONE, d=8, **gaussian_part(source, 8, [12], 16, 900, 12, (1 << 32) - 1, 0, 2))),
@@ -113,6 +124,10 @@ def make_packs():
             kind=SLOT_GROUP, d=8, classes=[(-2, 1), (-1, 0), (0, 1)],
             **gaussian_part(source, 8, [6, 7], 2, 32767, 3, 1, 1024, 127))),
     ]
+    source = random.Random("packs, more")
+    packs.append(("k: response only, for a microcontroller", dict(
+        kind=SLOT_CLASS, d=64, classes=class_table(range(10)), **response_part(source, 64, 10, 4),
+        **sketching("k", 32, 64))))
     packs[6][1]["anchor_codes"][:3] = [[32767, -32767], [-32767, 32767], [32767, 32767]]
     return [(name, Pack(fields)) for name, fields in packs]
 
@@ -123,7 +138,7 @@ def features(source, pack, label=None):
     if pack.anchors:
         row = pack.anchors[source.randrange(pack.starts[slot], pack.starts[slot + 1])]
     else:
-        row = pack.prototypes[slot * pack.m + source.randrange(pack.m)]
+        row = pack.prototypes[slot * pack.M + source.randrange(pack.M)]
     scale = 2.0 ** source.randint(-20, 10)
     return bits_from_floats([(value * 1024 + source.randint(-30000, 30000)) * scale for value in row])
 

@@ -1,4 +1,5 @@
-"""Writes vectors.h from the reference; with --check compares instead and exits 1 if the file differs."""
+"""Writes vectors.h (all of it, for C) and vectors.txt (what the public API shows, for every other language) from the
+reference; with --check compares instead and exits 1 if a file differs."""
 import pathlib
 import sys
 from decimal import Decimal
@@ -10,6 +11,17 @@ from reference import (GAUSSIAN, RESPONSE, Calibration, Certificate, KeyStream, 
                        response_draw, response_threshold, sketch, update, write_budget)
 
 TARGET = pathlib.Path(__file__).with_name("vectors.h")
+PLAIN = TARGET.with_suffix(".txt")
+
+PLAIN_HEAD = """\
+# Golden vectors. Written by make_vectors.py: do not edit.
+# One case a line, fields separated by a tab, "-" for an empty one. Bytes are hexadecimal; features and rows are
+# IEEE-754 binary32 patterns, eight digits each, most significant first. Packs are counted from 0.
+# pack     name  bytes  id
+# release  name  pack  mechanism (1 response, 2 Gaussian)  epsilon  delta  value_bytes  entropy  features  label  bytes  rows
+# answer   name  pack  bytes  features  label  scope (0 own slot, 1 all)  limit  matches: item:label:slot:score:offset:size,...
+# budget   bytes  owner  epsilon_cap  epsilon_spent (both in 2^-20)  mu2_cap  mu2_spent (both in 2^-40)  delta (in 2^-64)
+"""
 
 STRUCTS = """\
 /* Golden vectors. Written by make_vectors.py: do not edit. Features and rows are IEEE-754 binary32 patterns. */
@@ -75,10 +87,14 @@ struct golden_budget {
 
 
 class Header:
-    """Collects arrays and tables as C text."""
+    """Collects arrays and tables as C text, and the plain lines for other languages."""
 
     def __init__(self):
         self.lines = [STRUCTS]
+        self.plain_lines = [PLAIN_HEAD]
+
+    def plain(self, *fields):
+        self.plain_lines.append("\t".join(str(field) or "-" for field in fields) + "\n")
 
     def array(self, kind, name, values):
         """Emits an array and returns its name; "NULL" when empty."""
@@ -107,6 +123,10 @@ class Header:
         return "\n".join(self.lines + ["#endif", ""])
 
 
+def patterns(bits):
+    return "".join("%08x" % pattern for pattern in bits)
+
+
 def quoted(text):
     return '"%s"' % text
 
@@ -126,6 +146,7 @@ def write_packs(header, packs):
         data = header.array("uint8_t", "pack_%d" % index, pack.bytes)
         own_id = header.array("uint8_t", "pack_%d_id" % index, pack.id)
         rows.append([quoted(name), data, str(len(pack.bytes)), own_id])
+        header.plain("pack", name, pack.bytes.hex(), pack.id.hex())
     header.table("pack", "golden_packs", rows)
 
 
@@ -148,6 +169,8 @@ def write_releases(header, packs):
                      header.array("uint8_t", prefix + "_seed", seed), header.array("uint32_t", prefix + "_bits", bits),
                      str(pack.d), signed(label), header.array("uint8_t", prefix, release), str(len(release)),
                      header.array("uint32_t", prefix + "_rows", decoded), str(len(decoded))])
+        header.plain("release", name, index, mechanism, repr(epsilon), repr(delta), width, seed.hex(), patterns(bits),
+                     label, release.hex(), patterns(decoded))
     header.table("release", "golden_releases", rows)
     write_calibrations(header, packs, calibrations)
 
@@ -212,6 +235,8 @@ def write_answers(header, packs):
         rows.append([quoted(name), str(index), known[data], str(len(data)),
                      header.array("uint32_t", prefix + "_bits", bits), str(len(bits)), signed(label), str(all_slots),
                      str(limit), prefix + "_matches" if matches else "NULL", str(len(matches))])
+        header.plain("answer", name, index, data.hex(), patterns(bits), label, int(all_slots), limit,
+                     ",".join(":".join(map(str, match)) for match in matches))
     header.table("answer", "golden_answers", rows)
 
 
@@ -265,6 +290,7 @@ def write_vectors(header, packs):
     for number, amounts in enumerate(((4 << 20, 1 << 19, 1 << 40, 123456789012, ceiling), (8 << 20, 0, 0, 0, 0),
                                       (0, 0, (1 << 64) - 1, (1 << 64) - 1, 1))):
         owner = cases.seed_bytes("owner %d" % number, 16)
+        header.plain("budget", write_budget(owner, *amounts).hex(), owner.hex(), *amounts)
         rows.append([header.array("uint8_t", "budget_%d" % number, write_budget(owner, *amounts)),
                      header.array("uint8_t", "budget_%d_owner" % number, owner)]
                     + [str(value) for value in amounts[:2]] + [unsigned(value) for value in amounts[2:]])
@@ -279,18 +305,20 @@ def vectors():
     write_releases(header, packs)
     write_updates(header, packs)
     write_answers(header, packs)
-    return header.text()
+    return {TARGET: header.text(), PLAIN: "".join(header.plain_lines)}
 
 
 def main():
-    text = vectors()
-    if "--check" in sys.argv[1:]:
-        same = TARGET.exists() and TARGET.read_text() == text
-        print("vectors.h is", "up to date" if same else "out of date")
-        return 0 if same else 1
-    TARGET.write_text(text)
-    print("vectors.h: %d bytes" % len(text))
-    return 0
+    result = 0
+    for path, text in vectors().items():
+        if "--check" in sys.argv[1:]:
+            same = path.exists() and path.read_text() == text
+            print(path.name, "is", "up to date" if same else "out of date")
+            result |= not same
+        else:
+            path.write_text(text)
+            print("%s: %d bytes" % (path.name, len(text)))
+    return int(result)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from math import cos, floor, isqrt, pi, sin
 from reference_formats import *   # noqa: F401,F403
 from reference_formats import dot, inverse_norm, pack_symbols, read_release, unpack_symbols, write_release
 from reference_random import *    # noqa: F401,F403
-from reference_random import KeyStream, deviate, ternary_entries
+from reference_random import KeyStream, deviate
 
 getcontext().prec = 120
 
@@ -64,9 +64,9 @@ def ranked(query, rows, norms):
     return sorted(range(len(rows)), key=lambda index: (-dot(query, rows[index]) * norms[index], index))
 
 
-def nearest_prototype(pack, query, slot):
-    part = slice(slot * pack.m, (slot + 1) * pack.m)
-    return ranked(query, pack.prototypes[part], pack.prototype_norms[part])[0]
+def nearest_cell(pack, query, slot):
+    part = slice(slot * pack.M, (slot + 1) * pack.M)
+    return pack.cells[part][ranked(query, pack.prototypes[part], pack.prototype_norms[part])[0]]
 
 
 def scaled_exponential(numerator, denominator):
@@ -260,7 +260,7 @@ def response_draw(stream, m, G, epsilon):
 def encode_response(pack, bits, label, epsilon, seed):
     query, slot = quantise(bits), pack.slot_of(label)
     _, shift, symbols = response_draw(KeyStream(seed), pack.m, pack.G, epsilon)
-    symbols[slot] = (nearest_prototype(pack, query, slot) + shift) % pack.m
+    symbols[slot] = (nearest_cell(pack, query, slot) + shift) % pack.m
     return write_release(pack.id, RESPONSE, pack_symbols(symbols, pack.m))
 
 
@@ -304,11 +304,11 @@ def decode_rows(pack, release):
     fields = read_release(release)
     assert fields[0] == 1 and fields[1] == pack.id
     if fields[2] == RESPONSE:
-        if not pack.prototype_codes:
+        if not pack.cell_codes:
             return []
         symbols = unpack_symbols(fields[4], pack.m, pack.G)
         return [Fraction(a + b, 2) for slot, symbol in enumerate(symbols)
-                for a, b in zip(pack.slot_codes[slot], pack.prototype_codes[slot * pack.m + symbol])]
+                for a, b in zip(pack.slot_codes[slot], pack.cell_codes[slot * pack.m + symbol])]
     width = len(fields[4]) // (pack.G * pack.k)
     step = int.from_bytes(fields[3], "big")
     return [Fraction(step * int.from_bytes(fields[4][i:i + width], "big", signed=True))
@@ -319,8 +319,7 @@ def decode_rows(pack, release):
 
 def sketch(pack, query):
     """Sketch of a quantised vector."""
-    entries = ternary_entries(pack.sketch_seed, pack.L * pack.d)
-    return quantise_exact([dot(entries[i * pack.d:], query) for i in range(pack.L)]) if pack.L else []
+    return quantise_exact([dot(row, query) for row in pack.sketch]) if pack.L else []
 
 
 def sketch_score(a, b):

@@ -19,9 +19,9 @@ def dot(a, b):
 class Pack:
     """A pack made from a dict of arrays. Keys (all but the first two optional):
 
-    kind, d; classes [(label, slot)], prototypes [G*m rows], anchors [n rows], starts [G+1], neighbours (K),
-    bandwidth (lambda), alpha, anchor_codes [n rows], slot_codes [G rows], prototype_codes [G*m rows],
-    sketch_length (L), sketch_seed (24 bytes), with_lists.
+    kind, d; classes [(label, slot)], prototypes [G*M rows], cells [G*M numbers below m], anchors [n rows],
+    starts [G+1], neighbours (K), bandwidth (lambda), alpha, anchor_codes [n rows], slot_codes [G rows],
+    cell_codes [G*m rows], sketch [L rows], with_lists.
     """
 
     def __init__(self, fields):
@@ -33,9 +33,9 @@ class Pack:
         self.starts, self.K = take("starts", []), take("neighbours", 0)
         self.bandwidth, self.alpha = take("bandwidth", 0), take("alpha", 0)
         self.anchor_codes, self.slot_codes = take("anchor_codes", []), take("slot_codes", [])
-        self.prototype_codes = take("prototype_codes", [])
-        self.L, self.sketch_seed = take("sketch_length", 0), take("sketch_seed", bytes(24))
-        self.n, self.m = len(self.anchors), len(self.prototypes) // self.G
+        self.cell_codes, self.cells, self.sketch = take("cell_codes", []), take("cells", []), take("sketch", [])
+        self.n, self.M, self.L = len(self.anchors), len(self.prototypes) // self.G, len(self.sketch)
+        self.m = fields["m"] if self.prototypes else 0
         self.k = len(self.slot_codes[0]) if self.slot_codes else 0
         self.prototype_norms = [inverse_norm(row) for row in self.prototypes]
         self.anchor_norms = [inverse_norm(row) for row in self.anchors]
@@ -55,13 +55,14 @@ class Pack:
 
     def _check(self):
         """The rules of SPEC 1 that a careless caller could break."""
-        assert 1 <= self.d <= 4096 and 1 <= self.G <= 1024 and self.G * self.m <= 1 << 20
+        assert 1 <= self.d <= 4096 and 1 <= self.G <= 1024 and self.G * self.M <= 1 << 20
         assert self.prototypes or self.anchors
-        assert len(self.prototypes) == self.G * self.m and self.m != 1
+        assert len(self.prototypes) == len(self.cells) == self.G * self.M and self.M >= self.m != 1
+        assert all(0 <= cell < self.m for cell in self.cells)
         for row in self.prototypes + self.anchors:
             assert len(row) == self.d and any(row) and all(-127 <= value <= 127 for value in row)
         for rows, count in ((self.anchor_codes, self.n), (self.slot_codes, self.G),
-                            (self.prototype_codes, self.G * self.m)):
+                            (self.cell_codes, self.G * self.m)):
             assert len(rows) in (0, count) and all(len(row) == self.k for row in rows)
             assert all(-32767 <= value <= 32767 for row in rows for value in row)
         if self.anchors:
@@ -71,10 +72,11 @@ class Pack:
             assert all(a < b for a, b in zip(self.starts, self.starts[1:]))
         else:
             assert not (self.K or self.bandwidth or self.alpha or self.starts or self.anchor_codes or self.lists)
-        assert not self.prototype_codes or (self.prototypes and self.slot_codes)
+        assert not self.cell_codes or (self.prototypes and self.slot_codes)
         assert not self.lists or self.n > self.K
         assert 0 <= self.alpha <= 1024 and (self.alpha == 0 or self.G > 1)
-        assert (self.L == 0 and not any(self.sketch_seed)) or 8 <= self.L <= 64
+        assert self.L == 0 or 8 <= self.L <= 256
+        assert all(len(row) == self.d and all(-127 <= value <= 127 for value in row) for row in self.sketch)
         labels, slots = [label for label, _ in self.classes], [slot for _, slot in self.classes]
         assert labels == sorted(set(labels))
         if self.kind == SLOT_CLASS:
@@ -95,18 +97,20 @@ class Pack:
             integers("I", [self.starts]),
             integers("h", self.anchor_codes),
             integers("h", self.slot_codes),
-            integers("h", self.prototype_codes),
+            integers("h", self.cell_codes),
             integers("I", self.lists),
+            integers("H", [self.cells]),
+            integers("b", self.sketch),
         ]
         present = sum(1 << bit for bit, section in enumerate(sections) if section)
-        body = bytearray(112)                       # becomes the header
+        body = bytearray(88)                        # becomes the header
         for section in sections:
             if section:
                 body += bytes(-len(body) % 16) + section
         struct.pack_into("<4sHH", body, 0, b"PMPK", 0, 1)
-        struct.pack_into("<QIIHHHHIIIHHII24s", body, 40, len(body), self.d, self.n, self.K, self.k, self.G,
-                         self.kind, self.m, len(self.classes), self.bandwidth, self.alpha, self.L, present, 0,
-                         self.sketch_seed)
+        struct.pack_into("<QIIHHHHIIIHHII", body, 40, len(body), self.d, self.n, self.K, self.k, self.G,
+                         self.kind, self.m, len(self.classes), self.bandwidth, self.alpha, self.L, present,
+                         self.M)
         body[8:40] = hashlib.sha256(body[40:]).digest()
         return bytes(body)
 

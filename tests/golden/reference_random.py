@@ -130,14 +130,3 @@ def deviate(stream, s):
             continue
         magnitude = (k << s) + ((x.limb(0) >> (31 - s)) + 1) // 2
         return -magnitude if stream.word() & 1 else magnitude
-
-
-def ternary_entries(seed, count):
-    """The first `count` entries of the sketch matrix, each +1, -1 or 0."""
-    stream, entries = KeyStream(seed + bytes(8)), []
-    while len(entries) < count:
-        value = stream.bytes(1)[0]
-        if value < 252:
-            for entry in (value % 6, value // 6 % 6):
-                entries.append({0: 1, 1: -1}.get(entry, 0))
-    return entries[:count]

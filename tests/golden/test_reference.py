@@ -76,22 +76,24 @@ def test_packs_read_back():
         assert data[:8] == b"PMPK\0\0\1\0" and data[8:40] == hashlib.sha256(data[40:]).digest()
         size, d, n = struct.unpack_from("<QII", data, 40)
         K, k, G, kind = struct.unpack_from("<HHHH", data, 56)
-        m, C, bandwidth, alpha, L, present, zero = struct.unpack_from("<IIIHHII", data, 64)
-        assert (size, zero, kind, bandwidth, alpha) == (len(data), 0, pack.kind, pack.bandwidth, pack.alpha)
+        m, C, bandwidth, alpha, L, present, M = struct.unpack_from("<IIIHHII", data, 64)
+        assert (size, kind, bandwidth, alpha) == (len(data), pack.kind, pack.bandwidth, pack.alpha)
         assert (n, K, k, G, m, C) == (pack.n, pack.K, pack.k, pack.G, pack.m, len(pack.classes))
-        assert L == pack.L and data[88:112] == pack.sketch_seed
-        sizes = [8 * C, G * m * d, 4 * G * m, n * d, 4 * n, 4 * (G + 1), 2 * n * k, 2 * G * k, 2 * G * m * k, 4 * n * K]
-        position, sections = 112, {}
+        assert (M, L) == (pack.M, pack.L)
+        sizes = [8 * C, G * M * d, 4 * G * M, n * d, 4 * n, 4 * (G + 1), 2 * n * k, 2 * G * k, 2 * G * m * k, 4 * n * K,
+                 2 * G * M, L * d]
+        position, sections = 88, {}
         for bit, length in enumerate(sizes):
             if present >> bit & 1:
                 assert length and not any(data[position:position + -position % 16])
                 position += -position % 16
                 sections[bit] = data[position:position + length]
                 position += length
-        assert position == size and present < 1 << 10
+        assert position == size and present < 1 << 12
         flat = [value for row in pack.anchor_codes for value in row]
         assert struct.unpack("<%dh" % len(flat), sections.get(6, b"")) == tuple(flat)
         assert struct.unpack("<%dI" % len(pack.prototypes), sections.get(2, b"")) == tuple(pack.prototype_norms)
+        assert struct.unpack("<%dH" % len(pack.prototypes), sections.get(10, b"")) == tuple(pack.cells)
         for own, row in enumerate(pack.lists):
             assert own not in row and len(set(row)) == K
 
@@ -283,25 +285,22 @@ def test_response_releases_decode():
             continue
         release = encode_response(pack, bits, label, 60.0, seed)   # nearly certain: the own symbol is the nearest
         symbols, own = unpack_symbols(read_release(release)[4], pack.m, pack.G), pack.slot_of(label)
-        best = nearest_prototype(pack, quantise(bits), own)
+        best = nearest_cell(pack, quantise(bits), own)
         assert symbols[own] == best
         rows = decode_rows(pack, release)
-        if pack.prototype_codes:
+        if pack.cell_codes:
             expected = [Fraction(a + b, 2) for a, b in zip(pack.slot_codes[own],
-                                                           pack.prototype_codes[own * pack.m + best])]
+                                                           pack.cell_codes[own * pack.m + best])]
             assert rows[own * pack.k:(own + 1) * pack.k] == expected
         else:
             assert rows == []
 
 
 def test_sketches():
-    entries = ternary_entries(cases.seed_bytes("entries", 24), 30000)
-    assert len(entries) == 30000 and all(abs(entries.count(sign) - 5000) < 300 for sign in (1, -1))
     for index, bits in cases.sketch_cases(PACKS):
         pack, query = PACKS[index][1], quantise(bits)
         values = sketch(pack, query)
-        entries = ternary_entries(pack.sketch_seed, pack.L * pack.d)
-        z = [sum(entries[i * pack.d + j] * query[j] for j in range(pack.d)) for i in range(pack.L)]
+        z = [sum(pack.sketch[i][j] * query[j] for j in range(pack.d)) for i in range(pack.L)]
         assert values == quantise_exact(z) and len(values) == pack.L
         if any(values):
             assert 0 <= (1 << 30) - sketch_score(values, values) < 1 << 12
@@ -332,7 +331,7 @@ def test_budget():
 
 
 def test_vectors_are_up_to_date():
-    assert make_vectors.TARGET.read_text() == make_vectors.vectors()
+    assert all(path.read_text() == text for path, text in make_vectors.vectors().items())
 
 
 def main():

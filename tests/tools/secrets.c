@@ -83,7 +83,7 @@ static void response(bool leak)
     SECRET(client->others, sizeof *client->others * pack_view(&pack)->G);
     SECRET(&client->shift, sizeof client->shift);
     need(pml_client_load(client, features, pack_view(&pack)->d, label));
-    if (leak && client->nearest == 1)
+    if (leak && client->cell == 1)
         fputs("planted\n", stderr);
     need(pml_client_release(client, out, sizeof out, &written));
     PUBLIC(out, sizeof out);
