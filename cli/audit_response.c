@@ -126,7 +126,7 @@ static void choose(struct study *study, const struct audit_plan *plan, uint64_t 
 int audit_response(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan,
                    struct audit_verdict *verdict)
 {
-    struct study study = {.file = bench->file, .pair = pair, .symbols = bench->file->info.prototypes};
+    struct study study = {.file = bench->file, .pair = pair, .symbols = bench->file->info.cells};
     uint64_t made[AUDIT_PHASES] = {0};
     memset(verdict, 0, sizeof *verdict);
     int status = learn(bench, &study, plan, &made[AUDIT_LEARN]);

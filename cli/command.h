@@ -17,7 +17,8 @@ enum {
     EXIT_OUTPUT = 4,  /* an output cannot be written (full disk, unwritable folder, it exists) */
     EXIT_BUDGET = 5,  /* the budget is spent, damaged or another's */
     EXIT_PRIVACY = 6, /* the pack or the parameters cannot give the promise that was asked for */
-    EXIT_FAULT = 7    /* entropy, memory: the machine's fault */
+    EXIT_FAULT = 7,   /* entropy, memory: the machine's fault */
+    EXIT_NETWORK = 8  /* a server cannot be reached or refuses, or an address cannot be listened on */
 };
 
 struct command {
@@ -28,13 +29,20 @@ struct command {
 };
 
 extern const struct command command_pack, command_inspect, command_privatize, command_decode, command_audit,
-    command_sample;
+    command_sample, command_index, command_serve, command_find, command_query, command_evaluate;
 
 /* options.c: options are `--name value` or flags. */
+enum { OPTION_LIST_MAX = 16 };
+
+struct option_list { /* of an option that may be given several times */
+    const char *values[OPTION_LIST_MAX];
+    size_t count;
+};
+
 struct option_spec {
     const char *name; /* without the dashes */
-    enum { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER, OPTION_COUNT } kind;
-    void *value; /* bool *, const char **, double *, uint64_t * */
+    enum { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER, OPTION_COUNT, OPTION_LIST } kind;
+    void *value; /* bool *, const char **, double *, uint64_t *, struct option_list * */
     bool required;
     bool given; /* set when it was */
 };

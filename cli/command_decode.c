@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * decode: what a server sees in releases. In: releases and their pack. Out: symbols, values and embedding rows. */
+ * decode: what a server sees in releases. In: releases and their pack. Out: cells, values and embedding rows. */
 #include "pack_file.h"
 
 #include "../server/files.h"
@@ -81,7 +81,7 @@ static void print_release(const char *path, const struct pack_file *file, const 
         printf("  slot %" PRIu32, slot);
         print_labels(file, slot);
         if (release->view.mechanism == PML_RESPONSE)
-            printf(": symbol %" PRIu32, pml_release_symbol(&release->view, slot));
+            printf(": cell %" PRIu32, pml_release_symbol(&release->view, slot));
         else
             printf(": values");
         for (size_t i = 0; i < k && release->view.mechanism == PML_GAUSSIAN; i++)
@@ -200,7 +200,7 @@ static int run(int argc, char **argv)
 
 static const char help[] =
     "Usage: privatemail decode R.cbor [R2.cbor ...] --pack P.pmpk [--json]\n\n"
-    "Tells all that a server sees in a release: the mechanism, the pack, and for every slot the released symbol or\n"
+    "Tells all that a server sees in a release: the mechanism, the pack, and for every slot the released cell or\n"
     "values and the embedding row they stand for. Up to 1024 releases.\n\n"
     "Options:\n"
     "  --pack P.pmpk   the pack the releases were made with\n"

@@ -51,10 +51,10 @@ static bool read_receipt(const struct pack_file *file, int mechanism, double eps
 static void fill_response(const struct pack_file *file, struct table_row *row)
 {
     pml_receipt receipt;
-    if (file->info.prototypes == 0 || !read_receipt(file, PML_RESPONSE, row->epsilon, &receipt))
+    if (file->info.cells == 0 || !read_receipt(file, PML_RESPONSE, row->epsilon, &receipt))
         return;
     row->keep = receipt.keep;
-    row->curve = pml_curve(row->epsilon, 1.0 / file->info.prototypes);
+    row->curve = pml_curve(row->epsilon, 1.0 / file->info.cells);
     row->response_bytes = receipt.bytes;
 }
 
@@ -68,8 +68,8 @@ static void fill_gaussian(const struct pack_file *file, const pml_certificate *c
     row->sigma = calibration.sigma;
     row->ratio = calibration.sigma / certificate->sensitivity;
     row->mu = calibration.mu;
-    if (file->info.prototypes > 0)
-        row->ceiling = pml_gaussian_curve(calibration.mu, 1.0 / file->info.prototypes);
+    if (file->info.cells > 0)
+        row->ceiling = pml_gaussian_curve(calibration.mu, 1.0 / file->info.cells);
 #else
     (void)file, (void)certificate, (void)row;
 #endif
@@ -138,7 +138,8 @@ static void print_parameters(const struct pack_file *file)
     printf("features        %" PRIu32 "\n", info->features);
     printf("slots           %" PRIu32 " (%s), classes %" PRIu32 "\n", info->slots, slot_kind_name(info->slot_kind),
            info->classes);
-    printf("prototypes      %" PRIu32 " a slot%s\n", info->prototypes, info->prototype_codes ? ", with codes" : "");
+    printf("cells           %" PRIu32 " a slot, prototypes %" PRIu32 "%s\n", info->cells, info->prototypes,
+           info->cell_codes ? ", with codes" : "");
     printf("anchors         %" PRIu32 ", neighbours %" PRIu32 "%s\n", info->anchors, info->neighbours,
            info->lists ? ", with lists" : "");
     printf("dimensions      %" PRIu32 "\n", info->dimensions);
@@ -173,9 +174,9 @@ static void print_findings(const struct pack_file *file, const struct findings *
         print_bytes(6, row->gaussian_bytes);
         putchar('\n');
     }
-    printf("\nkeep: the true prototype is the one released. curve, ceiling: the best chance any such method has to\n"
+    printf("\nkeep: the true cell is the one released. curve, ceiling: the best chance any such method has to\n"
            "bring the right cell when the answer carries 1 of %" PRIu32 " cells a slot.\n",
-           file->info.prototypes);
+           file->info.cells);
 }
 
 /* ---- JSON ---- */
@@ -196,12 +197,13 @@ static void write_parameters(struct json *json, const struct pack_file *file)
     json_count(json, "dimensions", info->dimensions);
     json_count(json, "slots", info->slots);
     json_text(json, "slot_kind", slot_kind_name(info->slot_kind));
+    json_count(json, "cells", info->cells);
     json_count(json, "prototypes", info->prototypes);
     json_count(json, "classes", info->classes);
     json_number(json, "bandwidth", info->lambda > 0 ? sqrt(65536.0 / info->lambda) : NAN);
     json_number(json, "alpha", info->alpha / 256.0);
     json_count(json, "sketch", info->sketch);
-    json_bool(json, "prototype_codes", info->prototype_codes);
+    json_bool(json, "cell_codes", info->cell_codes);
     json_bool(json, "lists", info->lists);
 }
 

@@ -12,7 +12,7 @@
 
 struct arguments {
     const char *features, *labels, *out, *bandwidth, *codes, *slots;
-    uint64_t neighbours, dims, prototypes, slot_count, sketch, seed, threads;
+    uint64_t neighbours, dims, cells, prototypes_per_cell, slot_count, sketch, seed, threads;
     double alpha, share;
     bool response_only, force, json;
 };
@@ -29,7 +29,8 @@ static int check_counts(const struct arguments *arguments)
     const struct count_limit limits[] = {
         {"neighbours", arguments->neighbours, 1, PML_NEIGHBOURS_MAX},
         {"dims", arguments->dims, 1, PML_DIMENSIONS_MAX},
-        {"prototypes", arguments->prototypes, 2, PML_PROTOTYPES_MAX},
+        {"cells", arguments->cells, 2, PML_CELLS_MAX},
+        {"prototypes-per-cell", arguments->prototypes_per_cell, 1, 16},
         {"slot-count", arguments->slot_count, 1, PML_SLOTS_MAX},
         {"sketch", arguments->sketch, 8, PML_SKETCH_MAX},
         {"threads", arguments->threads, 1, 256},
@@ -92,16 +93,16 @@ static int read_options(const struct arguments *arguments, struct pml_build_opti
         return command_fail(&command_pack, EXIT_USAGE, "--bandwidth is of no use with --response-only. Leave it out.");
     if (!(arguments->alpha >= 0.0 && arguments->alpha <= 4.0))
         return command_fail(&command_pack, EXIT_USAGE, "--alpha must be 0 to 4.");
-    if (arguments->share != 0.0 && !(arguments->share >= 1.0 / PML_PROTOTYPES_MAX && arguments->share <= 0.5))
+    if (arguments->share != 0.0 && !(arguments->share >= 1.0 / PML_CELLS_MAX && arguments->share <= 0.5))
         return command_fail(&command_pack, EXIT_USAGE, "--share must be 1/65536 to 0.5.");
-    if (arguments->share != 0.0 && arguments->prototypes != 0)
-        return command_fail(&command_pack, EXIT_USAGE,
-                            "--share and --prototypes say the same thing. Give one of them.");
+    if (arguments->share != 0.0 && arguments->cells != 0)
+        return command_fail(&command_pack, EXIT_USAGE, "--share and --cells say the same thing. Give one of them.");
     options->neighbours = (unsigned)arguments->neighbours;
     options->alpha = arguments->alpha;
     options->dimensions = (unsigned)arguments->dims;
-    options->prototypes = (unsigned)arguments->prototypes;
+    options->cells = (unsigned)arguments->cells;
     options->share = arguments->share;
+    options->prototypes_per_cell = (unsigned)arguments->prototypes_per_cell;
     options->slot_count = (unsigned)arguments->slot_count;
     options->sketch = (unsigned)arguments->sketch;
     options->response_only = arguments->response_only;
@@ -117,7 +118,8 @@ static int parse(int argc, char **argv, struct arguments *arguments)
     struct option_spec specs[] = {
         {"neighbours", OPTION_COUNT, &arguments->neighbours, false, false},
         {"dims", OPTION_COUNT, &arguments->dims, false, false},
-        {"prototypes", OPTION_COUNT, &arguments->prototypes, false, false},
+        {"cells", OPTION_COUNT, &arguments->cells, false, false},
+        {"prototypes-per-cell", OPTION_COUNT, &arguments->prototypes_per_cell, false, false},
         {"slot-count", OPTION_COUNT, &arguments->slot_count, false, false},
         {"sketch", OPTION_COUNT, &arguments->sketch, false, false},
         {"threads", OPTION_COUNT, &arguments->threads, false, false},
@@ -135,7 +137,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         {"json", OPTION_FLAG, &arguments->json, false, false},
     };
     int code = options_parse(&command_pack, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
-    for (size_t i = 0; i < 7 && code < 0; i++) {
+    for (size_t i = 0; i < 8 && code < 0; i++) {
         bool zero = specs[i].kind == OPTION_COUNT ? *(uint64_t *)specs[i].value == 0 : *(double *)specs[i].value == 0.0;
         if (specs[i].given && zero)
             return command_fail(&command_pack, EXIT_USAGE, "--%s must not be 0. Leave it out for the default.",
@@ -152,11 +154,12 @@ static void print_report(const char *path, const struct pack_file *file, const s
     int certified = pack_file_certify(file, &certificate);
     size_t response = pack_file_memory(file, PML_RESPONSE), gaussian = pack_file_memory(file, PML_GAUSSIAN);
     printf("%s: pack %s, %zu bytes\n", path, file->id, file->size);
-    printf("%zu anchors, %zu classes, %zu slots with %zu prototypes each", report->anchors, report->classes,
-           report->slots, report->prototypes);
+    printf("%zu anchors, %zu classes, %zu slots with %zu cells each\n", report->anchors, report->classes, report->slots,
+           report->cells);
+    printf("prototypes a cell: %zu", report->prototypes / report->cells);
     if (report->repeated > 0)
         printf(" (%zu repeat others: their slots have too few rows)", report->repeated);
-    putchar('\n');
+    printf("; sketches of %zu bytes\n", report->sketch);
     if (report->bandwidth > 0.0)
         printf("bandwidth %.6g\n", report->bandwidth);
     if (certified == PML_OK)
@@ -182,8 +185,10 @@ static void write_report(const char *path, const struct pack_file *file, const s
     json_count(&json, "anchors", report->anchors);
     json_count(&json, "classes", report->classes);
     json_count(&json, "slots", report->slots);
+    json_count(&json, "cells", report->cells);
     json_count(&json, "prototypes", report->prototypes);
     json_count(&json, "repeated", report->repeated);
+    json_count(&json, "sketch", report->sketch);
     json_number(&json, "bandwidth", report->bandwidth > 0.0 ? report->bandwidth : NAN);
     json_number(&json, "sensitivity", certified == PML_OK ? certificate.sensitivity : NAN);
     json_number(&json, "response_memory", response > 0 ? (double)response : NAN);
@@ -271,14 +276,17 @@ static const char help[] =
     "  --bandwidth S      of the kernel, 0.004 to 256, or auto. Default auto\n"
     "  --alpha A          weight of the label graph, 0 to 4. Default 0\n"
     "  --dims k           coordinates of the embedding, 1 to 16. Default 2\n"
-    "  --prototypes m     cells a slot, 2 to 65536. Default 8\n"
-    "  --share f          instead of --prototypes: m = 1/f, rounded up; 1/65536 to 0.5\n"
+    "  --cells m          cells a slot, one of which a response names, 2 to 65536. Default 8\n"
+    "  --share f          instead of --cells: m = 1/f, rounded up; 1/65536 to 0.5\n"
+    "  --prototypes-per-cell N\n"
+    "                     1 to 16; above 1, m*N is at most 4096. Default 1, 4 or 16, whichever keeps most\n"
+    "                     of the neighbours of held-out rows in their cell\n"
     "  --codes C          random or class. Default random\n"
     "  --slots S          class, group or one. Default class with labels, else one\n"
     "  --slot-count G     with --slots group: 1 to 1024. Default 128, or as many as there are classes\n"
-    "  --sketch L         bytes of a sketch, 8 to 64. Default 32\n"
+    "  --sketch L         bytes of a sketch, 8 to 256. Default: features, rounded up to a multiple of 8, at most 256\n"
     "  --response-only    leave out what only the Gaussian needs\n"
-    "  --seed N           of codes and clustering. Default 0\n"
+    "  --seed N           of codes, clustering and sketches. Default 0\n"
     "  --threads N        1 to 256. Default as many as the host has; never changes the bytes\n"
     "  --force            replace the file of --out\n"
     "  --json             JSON on stdout instead of text (docs/CLI.md)\n"

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&command_pack,   &command_inspect, &command_privatize,
-                                                 &command_decode, &command_audit,   &command_sample};
+static const struct command *const commands[] = {&command_pack,  &command_inspect, &command_privatize, &command_decode,
+                                                 &command_audit, &command_sample,  &command_index,     &command_serve,
+                                                 &command_find,  &command_query,   &command_evaluate};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void print_overview(FILE *stream)

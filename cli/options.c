@@ -118,9 +118,24 @@ static int set_count(const struct command *command, const struct option_spec *sp
     return -1;
 }
 
+static int set_text(const struct command *command, const struct option_spec *spec, const char *text)
+{
+    struct option_list *list = spec->value;
+    if (*text == 0)
+        return command_fail(command, EXIT_USAGE, "--%s wants a value, not an empty one.", spec->name);
+    if (spec->kind == OPTION_TEXT)
+        *(const char **)spec->value = text;
+    else if (list->count < OPTION_LIST_MAX)
+        list->values[list->count++] = text;
+    else
+        return command_fail(command, EXIT_USAGE, "--%s is given more than %d times. Leave some out.", spec->name,
+                            OPTION_LIST_MAX);
+    return -1;
+}
+
 static int set_value(const struct command *command, struct option_spec *spec, const char *text)
 {
-    if (spec->given)
+    if (spec->given && spec->kind != OPTION_LIST)
         return command_fail(command, EXIT_USAGE, "--%s is given twice. Give it once.", spec->name);
     spec->given = true;
     switch (spec->kind) {
@@ -129,10 +144,8 @@ static int set_value(const struct command *command, struct option_spec *spec, co
     case OPTION_COUNT:
         return set_count(command, spec, text);
     case OPTION_TEXT:
-        if (*text == 0)
-            return command_fail(command, EXIT_USAGE, "--%s wants a value, not an empty one.", spec->name);
-        *(const char **)spec->value = text;
-        return -1;
+    case OPTION_LIST:
+        return set_text(command, spec, text);
     default:
         *(bool *)spec->value = true;
         return -1;

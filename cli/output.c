@@ -29,7 +29,7 @@ static char *folder_of(const char *path)
     return folder;
 }
 
-static bool same_place(const char *left, const char *right)
+bool output_is(const char *left, const char *right)
 {
     struct stat left_found, right_found;
     if (stat(left, &left_found) == 0 && stat(right, &right_found) == 0 && left_found.st_dev == right_found.st_dev &&
@@ -46,7 +46,7 @@ static bool same_place(const char *left, const char *right)
 
 int output_apart(const struct command *command, const char *path, const char *input, const char *what)
 {
-    if (!input || !same_place(path, input))
+    if (!input || !output_is(path, input))
         return -1;
     return command_fail(command, EXIT_USAGE, "--out would put %s in the place of %s. Choose another --out.", path,
                         what);
@@ -57,10 +57,10 @@ int output_check(const struct command *command, const char *path, bool force)
     struct stat found;
     bool exists = lstat(path, &found) == 0;
     if (exists && S_ISDIR(found.st_mode))
-        return command_fail(command, EXIT_OUTPUT, "%s is a folder. Name a file for --out.", path);
+        return command_fail(command, EXIT_OUTPUT, "%s is a folder. Name a file.", path);
     if (exists && !S_ISREG(found.st_mode))
         return command_fail(command, EXIT_OUTPUT,
-                            "%s is no plain file but a link, a device or a pipe. Name another file for --out.", path);
+                            "%s is no plain file but a link, a device or a pipe. Name another file.", path);
     if (exists && !force)
         return command_fail(command, EXIT_OUTPUT, "%s exists already. Name another file, or add --force to replace it.",
                             path);

@@ -5,8 +5,11 @@
 
 #include "command.h"
 
-/* −1 when `path` is not the file of an input, which `what` names in the message; else the exit code. Other spellings
- * and links count as the same file; `input` may be NULL. */
+/* Whether both name one file, also under other spellings and through links, or would if there were one. */
+bool output_is(const char *left, const char *right);
+
+/* −1 when `path` is not the file of an input, which `what` names in the message; else the exit code. `input`
+ * may be NULL. */
 int output_apart(const struct command *command, const char *path, const char *input, const char *what);
 
 /* −1 when `path` may become a file: nothing is there, or a plain file and `force`; else the exit code. */

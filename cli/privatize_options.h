@@ -3,16 +3,13 @@
 #ifndef CLI_PRIVATIZE_OPTIONS_H
 #define CLI_PRIVATIZE_OPTIONS_H
 
-#include "command.h"
-
-#include <privatemail.h>
+#include "query_options.h"
 
 struct privatize_arguments {
-    const char *pack, *pack_id, *features, *labels, *mechanism, *budget, *budget_new, *owner, *out;
-    double label, epsilon, delta;
-    uint64_t row, value_bytes, repeat;
-    uint8_t id[PML_ID_SIZE]; /* of pack_id */
-    bool has_label, has_delta, has_value_bytes, has_repeat, force, json;
+    struct query_arguments query;
+    const char *out;
+    uint64_t repeat;
+    bool has_repeat, force;
 };
 
 /* Reads and checks them all, and fills in the defaults. −1 to go on, else the exit code. */

@@ -16,8 +16,10 @@ double receipt_releases_left(const struct receipt *receipt)
     return floor((left->epsilon_cap - left->epsilon_spent) * 0x1p20 / ceil(receipt->price.epsilon * 0x1p20));
 }
 
-static void print_budget(FILE *stream, const struct receipt *receipt)
+void receipt_print_budget(FILE *stream, const struct receipt *receipt)
 {
+    if (!receipt->budget_path)
+        return;
     const pml_budget_left *left = &receipt->left;
     double more = receipt_releases_left(receipt);
     if (receipt->price.mechanism == PML_GAUSSIAN)
@@ -47,17 +49,16 @@ void receipt_print(FILE *stream, const struct receipt *receipt)
         fprintf(stream, "noise: sigma %.6g for a certified sensitivity of %.6g (mu %.6g)\n", price->sigma,
                 price->sensitivity, price->mu);
     else
-        fprintf(stream, "noise: the true prototype is kept with probability %.6g\n", price->keep);
+        fprintf(stream, "noise: the true cell is kept with probability %.6g\n", price->keep);
     if (receipt->count > 1)
         fprintf(stream, "together: %s %.6g\n", price->mechanism == PML_GAUSSIAN ? "mu" : "epsilon",
                 price->mechanism == PML_GAUSSIAN ? price->mu * sqrt((double)receipt->count)
                                                  : price->epsilon * (double)receipt->count);
-    if (receipt->budget_path)
-        print_budget(stream, receipt);
+    receipt_print_budget(stream, receipt);
     fprintf(stream, "Keep the bytes and send the same ones again when needed: that is free, a new release is not.\n");
 }
 
-static void write_budget(struct json *json, const struct receipt *receipt)
+void receipt_write_budget(struct json *json, const struct receipt *receipt)
 {
     const pml_budget_left *left = &receipt->left;
     if (!receipt->budget_path) {
@@ -94,6 +95,6 @@ void receipt_write(const struct receipt *receipt)
     for (size_t i = 0; i < receipt->count; i++)
         json_text(&json, NULL, receipt->paths[i]);
     json_close(&json, ']');
-    write_budget(&json, receipt);
+    receipt_write_budget(&json, receipt);
     json_close(&json, '}');
 }

@@ -24,4 +24,8 @@ double receipt_releases_left(const struct receipt *receipt);
 void receipt_print(FILE *stream, const struct receipt *receipt);
 void receipt_write(const struct receipt *receipt); /* JSON */
 
+/* Parts of both: nothing, or null, when it is not counted. */
+void receipt_print_budget(FILE *stream, const struct receipt *receipt);
+void receipt_write_budget(struct json *json, const struct receipt *receipt);
+
 #endif

@@ -1,126 +1,217 @@
 #!/usr/bin/env bash
-# From nothing to a picture of what a server sees: installs what is needed, builds, draws a small gallery of shapes,
-# packs its public part, privatises one query under both mechanisms, and plots 200 releases at ε = 1, 4 and 8.
+# From nothing to a page that searches pictures privately: installs what is needed, builds, prepares a gallery (70,000
+# photographs of clothing where Debian has them, else drawn shapes), packs and indexes it, serves it, searches once.
 #
-#   scripts/demo.sh           less than a minute once things are installed and built
-#   scripts/demo.sh --help    this text
+#   scripts/demo.sh              with a terminal: ends with the page open for use, until Ctrl-C
+#                                without one: takes the page's picture (build/demo/page.png, page-390.png) and ends
+#   scripts/demo.sh --sample     drawn shapes, also where there are photographs
+#   scripts/demo.sh --port N     serve at this port of 127.0.0.1 instead of a free one
+#   scripts/demo.sh --help       this text
 #
-# Everything is in build/demo, which is made anew each time; what the build printed is in build/logs/demo.log.
+# About three minutes the first time, seconds afterwards: gallery and store are kept while what they are made of stays
+# the same. Everything is in build/demo; remove it to start afresh. What the programs said is in build/logs/demo.log.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 usage() { sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' "$0"; }
+die() { echo "demo: $*" >&2; exit 1; }
 
-case ${1:-} in
-'') ;;
---help | -h) usage; exit 0 ;;
-*) usage >&2; exit 2 ;;
-esac
+kind=clothes port=0
+while [ $# -gt 0 ]; do
+    case $1 in
+    --sample) kind=shapes ;;
+    --port)
+        [[ ${2:-} =~ ^[0-9]{1,5}$ ]] || die "--port needs a number, such as 8080"
+        port=$2
+        shift
+        ;;
+    --help | -h) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+    esac
+    shift
+done
 
 folder=build/demo
 log=build/logs/demo.log
 program=build/release/cli/privatemail
-sample=$folder/shapes
-pack=$folder/shapes.pmpk
-row=4 # of the queries: a star
-epsilons=(1 4 8)
-delta=1e-5
-repeats=200
-query=(--pack "$pack" --features "$sample/queries.npy" --labels "$sample/queries_labels.npy" --row "$row")
+python=build/venv/bin/python
+page=$folder/page
+photographs=/usr/share/datasets/fashion-mnist
+epsilon=6
+export PYTHONDONTWRITEBYTECODE=1
 
 step() { printf '\n== %s\n' "$*"; }
 explain() { fold -s -w 100 <<<"$*" | sed 's/^/   > /; s/ $//'; }
 indent() { sed 's/^/   /'; }
+digest() { sha256sum | cut -c 1-32; }
 
-# quietly COMMAND...: what it says on stderr goes to the log, and to the screen only when it fails.
+# quietly COMMAND...: what it says goes to the log, and to the screen only when it fails.
 quietly() {
-    "$@" 2>>"$log" || {
+    "$@" >>"$log" 2>&1 || {
         local code=$?
         tail -n 30 "$log" >&2
-        echo "demo: '$1 $2' failed; all that was said is in $log" >&2
+        echo "demo: '$1 ${2:-}' failed; all that was said is in $log" >&2
         exit "$code"
     }
 }
 
-# ---- steps -----------------------------------------------------------------------------------------------------
+# ---- what is needed --------------------------------------------------------------------------------------------
 
 prepare() {
-    mkdir -p "$(dirname "$log")"
+    mkdir -p "$folder" "$(dirname "$log")"
     : >"$log"
-    rm -rf "$folder"
-    mkdir -p "$folder/releases"
     step "Looking for tools (the first time, they are installed)"
-    scripts/setup.sh
-    step "Building"
-    quietly cmake --preset release >>"$log"
-    quietly cmake --build --preset release --target privatemail_cli >>"$log"
+    scripts/setup.sh --page
+    step "Building the command, and the same core for the page (WebAssembly)"
+    quietly cmake --preset release
+    quietly cmake --build --preset release --target privatemail_cli
+    quietly scripts/build-wasm.sh --out "$folder/wasm"
+    tail -n 1 "$log" | indent
+    if [ "$kind" = clothes ] && [ ! -d "$photographs" ]; then
+        kind=shapes
+        explain "There are no photographs of clothing here (Debian's dataset-fashion-mnist): shapes are drawn instead."
+    fi
+    gallery=$folder/$kind
+    pack=$folder/$kind.pmpk
+    store=$folder/$kind.store
 }
 
-make_collection() {
-    step "Drawing pictures of shapes, and taking their features"
-    "$program" sample --out "$sample" | indent
-    explain "Examples of all classes: $sample/contact.png"
-    step "Packing the public part: what devices and servers both hold"
-    "$program" pack --features "$sample/public.npy" --labels "$sample/public_labels.npy" --slots class --prototypes 8 \
-        --dims 2 --codes class --out "$pack" | indent
+# ---- gallery ---------------------------------------------------------------------------------------------------
+
+# sets: how the gallery is called and cut
+describe_gallery() {
+    case $kind in
+    clothes)
+        words="photographs of clothing" cells=32 nearest=200
+        recipe=$(digest <scripts/demo_gallery.py)
+        ;;
+    shapes)
+        words="drawn pictures of shapes" cells=16 nearest=16
+        recipe=$({ "$program" sample --help; echo 12 400; } | digest)
+        ;;
+    esac
 }
 
-# A device would make one of these two, once, and keep it.
-release_once() {
-    step "One private release of the query (picture $row of $sample/images/queries), by response"
-    "$program" privatize "${query[@]}" --mechanism response --epsilon 4 --budget "$folder/person.budget" \
-        --budget-new "20,20,$delta" --out "$folder/response.cbor" | indent
-    explain "In other words: for every class the message names one of 8 typical pictures. For the query's class it is" \
-        "likely, not certain, to be the right one, for all other classes it is drawn by lot, and nothing in the" \
-        "message says which class is meant."
-
-    step "The same query by the Gaussian mechanism, paid from the same budget"
-    "$program" privatize "${query[@]}" --mechanism gaussian --epsilon 4 --delta "$delta" \
-        --budget "$folder/person.budget" --out "$folder/gaussian.cbor" | indent
-    explain "In other words: for every class the message holds a point on a map of the public pictures. The query's" \
-        "own point is its true place, blurred by noise about as wide as the whole map; the others are fixed public" \
-        "places, blurred likewise."
+make_gallery() {
+    describe_gallery
+    if [ "$(cat "$gallery/recipe" 2>/dev/null)" = "$recipe" ]; then
+        step "The gallery of $words is there already, and is kept"
+        return
+    fi
+    step "Preparing a gallery of $words, and taking the pictures' features"
+    rm -rf "$gallery" "$gallery.new"
+    if [ "$kind" = clothes ]; then
+        "$python" scripts/demo_gallery.py "$gallery.new" --source "$photographs" | indent
+    else
+        "$program" sample --out "$gallery.new" --classes 12 --per-class 400 --json >"$folder/sample.json"
+        "$python" -c 'import json, sys; json.dump(json.load(sys.stdin)["names"], sys.stdout)' \
+            <"$folder/sample.json" >"$gallery.new/names.json"
+    fi
+    echo "$recipe" >"$gallery.new/recipe"
+    mv "$gallery.new" "$gallery"
 }
 
-# release_often MECHANISM EPSILON [OPTION...]: receipts and what a server decodes, for the plot. Without a budget: none
-# would pay for this, and the program's warning that nothing is counted is known here.
-release_often() {
-    local mechanism=$1 epsilon=$2 name=$1-$2 releases=() i
-    shift 2
-    quietly "$program" privatize "${query[@]}" --mechanism "$mechanism" --epsilon "$epsilon" "$@" --repeat "$repeats" \
-        --out "$folder/releases/$name.cbor" --json >"$folder/releases/$name.json"
-    for ((i = 0; i < repeats; i++)); do
-        releases+=("$folder/releases/$name.cbor.$i")
+make_pack() {
+    step "Packing the public part: what devices and server both hold"
+    "$program" pack --features "$gallery/public.npy" --labels "$gallery/public_labels.npy" --slots class \
+        --cells "$cells" --dims 2 --codes class --out "$pack" --force | indent
+    explain "Every class is cut into $cells groups of similar pictures. A message will name one group a class."
+    id=$("$program" inspect "$pack" --json | "$python" -c 'import json, sys; print(json.load(sys.stdin)["pack"])')
+}
+
+make_store() {
+    local source
+    source="$id $recipe"
+    if [ -f "$store" ] && [ "$(cat "$store.source" 2>/dev/null)" = "$source" ]; then
+        step "The server's store is there already, and is kept"
+        return
+    fi
+    step "Indexing the gallery for the server"
+    "$program" index --pack "$pack" --features "$gallery/gallery.npy" --labels "$gallery/gallery_labels.npy" \
+        --payloads "$gallery/images/gallery" --cells-per-item 1 --store "sqlite:$store" --force | indent
+    echo "$source" >"$store.source"
+}
+
+make_page() {
+    rm -rf "$page"
+    mkdir -p "$page/wasm"
+    cp server/page/* "$page"
+    cp "$folder"/wasm/*.js "$folder/wasm/privatemail.wasm" "$page/wasm"
+    "$python" scripts/demo_page.py "$gallery" "$page" --pack "$id" --names "$gallery/names.json" --kind "$words"
+}
+
+# ---- service ---------------------------------------------------------------------------------------------------
+
+service=
+stop() {
+    [ -n "$service" ] || return 0
+    kill "$service" 2>/dev/null && wait "$service" || true
+    service=
+}
+trap stop EXIT
+
+serve() {
+    local told=$folder/serve.json waited
+    step "Serving the gallery and the page"
+    : >"$told"
+    "$program" serve --pack "$pack" --store "sqlite:$store" --nearest "$nearest" --files "$page" \
+        --listen "127.0.0.1:$port" --json >"$told" 2>>"$log" &
+    service=$!
+    for ((waited = 0; waited < 300; waited++)); do
+        url=$(sed -nE 's/.*"listen": ?"([^"]+)".*/http:\/\/\1\//p' "$told")
+        [ -z "$url" ] || break
+        kill -0 "$service" 2>/dev/null || break
+        sleep 0.1
     done
-    "$program" decode "${releases[@]}" --pack "$pack" --json >"$folder/releases/$name-seen.json"
-    echo "   $mechanism, ε = $epsilon: $repeats releases made and decoded"
+    if [ -z "$url" ]; then
+        tail -n 1 "$log" >&2
+        die "the service does not start; all that was said is in $log"
+    fi
+    echo "   $url answers for $words"
 }
 
-experiment() {
-    step "An experiment nobody should do with a real query: releasing it $repeats times, for three values of ε"
-    local epsilon
-    for epsilon in "${epsilons[@]}"; do
-        release_often gaussian "$epsilon" --delta "$delta"
-        release_often response "$epsilon"
-    done
+# ---- one search ------------------------------------------------------------------------------------------------
+
+# The release is kept: asking again about the same picture sends the same bytes, which is free.
+search_once() {
+    local kept=$folder/$id.cbor query
+    query=("$program" query --server "${url%/}" --pack "$pack" --features "$gallery/queries.npy"
+           --labels "$gallery/queries_labels.npy" --row 0 --top 8 --json)
+    step "One private search, from the command line"
+    if [ -f "$kept" ]; then
+        query+=(--resend "$kept")
+        echo "   the same picture as last time: the same bytes are sent again, which costs nothing"
+    else
+        query+=(--mechanism response --epsilon "$epsilon" --keep "$kept" --budget "$folder/person.budget")
+        [ -f "$folder/person.budget" ] || query+=(--budget-new 40)
+    fi
+    "${query[@]}" >"$folder/query.json" 2>>"$log" || { tail -n 5 "$log" >&2; die "the search failed; see $log"; }
+    "$python" scripts/demo_page.py --tell "$folder/query.json" "$page" | indent
+    explain "The server got one group of each class and was not told which class is meant; for the true class the" \
+        "group is the right one with a chance that ε = $epsilon fixes, for all others it is drawn by lot. It answered" \
+        "for every class; what was meant was picked out here."
 }
 
-draw() {
-    step "Drawing"
-    build/venv/bin/python scripts/demo_plot.py "$folder/releases" "$pack" \
-        "$sample/queries.npy" "$sample/queries_labels.npy" "$row" \
-        "$(printf '%s/images/queries/%04d.png' "$sample" "$row")" "$folder/what-the-server-sees.svg" "${epsilons[@]}"
+open_page() {
+    step "The page is at $url (Ctrl-C ends it)"
+    if command -v xdg-open >/dev/null; then xdg-open "$url" </dev/null >/dev/null 2>&1 & fi
+    trap 'echo; exit 0' INT TERM
+    wait "$service" || die "the service ended; see $log"
+}
+
+take_pictures() {
+    step "No terminal: taking the page's picture instead of leaving it open"
+    quietly "$python" scripts/demo_screenshots.py "$url" "$folder"
+    echo "   $folder/page.png and $folder/page-390.png"
 }
 
 prepare
 ready=$SECONDS
-make_collection
-release_once
-experiment
-draw
-
-step "Done: $folder/what-the-server-sees.svg"
-explain "Above, the grey points are what a server sees of one query when it is sent as a noisy point, and the red" \
-    "ring is where the query really is; below, the bars count how often each prototype was named, the true one in" \
-    "red. With ε = 1 a single message says next to nothing, with ε = 8 it says a lot."
-echo "   $SECONDS seconds in all, $((SECONDS - ready)) of them after setup and build"
+make_gallery
+make_pack
+make_store
+make_page
+serve
+search_once
+echo "   $SECONDS seconds so far, $((SECONDS - ready)) of them after setup and build"
+if [ -t 0 ] && [ -t 1 ]; then open_page; else take_pictures; fi

@@ -20,7 +20,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, os.path.join(ROOT, "tests", "golden"))
 sys.dont_write_bytecode = True    # keeps the source tree clean
 
-from reference import Pack, bits_from_floats, label_row, nearest_prototype, quantise, update  # noqa: E402
+from reference import Pack, bits_from_floats, label_row, nearest_cell, quantise, update  # noqa: E402
 
 WIDTH, HEIGHT = 1200, 920
 WINDOW = 110                      # the pictures of the embedding show -WINDOW to WINDOW thousand units
@@ -33,11 +33,10 @@ def read_pack(path):
     """A reference.Pack from a file; the reference must make the very same bytes of what was read."""
     with open(path, "rb") as file:
         data = file.read()
-    d, n, K, k, G, kind, m, C, bandwidth, alpha, L, present, _, seed = \
-        struct.unpack_from("<IIHHHHIIIHHII24s", data, 48)
-    shapes = (("V8", C, 1), ("i1", G * m, d), ("<u4", G * m, 1), ("i1", n, d), ("<u4", n, 1), ("<u4", G + 1, 1),
-              ("<i2", n, k), ("<i2", G, k), ("<i2", G * m, k), ("<u4", n, K))
-    offset, sections = 112, []
+    d, n, K, k, G, kind, m, C, bandwidth, alpha, L, present, M = struct.unpack_from("<IIHHHHIIIHHII", data, 48)
+    shapes = (("V8", C, 1), ("i1", G * M, d), ("<u4", G * M, 1), ("i1", n, d), ("<u4", n, 1), ("<u4", G + 1, 1),
+              ("<i2", n, k), ("<i2", G, k), ("<i2", G * m, k), ("<u4", n, K), ("<u2", G * M, 1), ("i1", L, d))
+    offset, sections = 88, []
     for bit, (kind_of_value, rows, columns) in enumerate(shapes):
         if not present >> bit & 1:
             sections.append([])
@@ -47,12 +46,13 @@ def read_pack(path):
         offset += values.nbytes
         sections.append([entry.tobytes() for entry in values] if bit == 0
                         else values.reshape(rows, columns).tolist())
-    classes, prototypes, _, anchors, _, starts, anchor_codes, slot_codes, prototype_codes, lists = sections
+    classes, prototypes, _, anchors, _, starts, anchor_codes, slot_codes, cell_codes, lists, cells, sketch = sections
     pack = Pack({"kind": kind, "d": d, "classes": [struct.unpack("<iHH", entry)[:2] for entry in classes],
-                 "prototypes": prototypes, "anchors": anchors, "starts": [start for start, in starts],
+                 "prototypes": prototypes, "m": m, "cells": [cell for cell, in cells],
+                 "anchors": anchors, "starts": [start for start, in starts],
                  "neighbours": K, "bandwidth": bandwidth, "alpha": alpha, "anchor_codes": anchor_codes,
-                 "slot_codes": slot_codes, "prototype_codes": prototype_codes, "sketch_length": L,
-                 "sketch_seed": seed, "with_lists": bool(lists)})
+                 "slot_codes": slot_codes, "cell_codes": cell_codes, "sketch": sketch,
+                 "with_lists": bool(lists)})
     assert pack.bytes == data, f"{path} is not what the reference makes of it"
     return pack
 
@@ -129,7 +129,7 @@ def histogram(column, epsilon, counts, true, keep):
 set title "{{/:Bold ε = {epsilon}}}   the true one is kept with probability {keep:.3g}" offset 0,-0.4
 set xrange [-0.6:{len(counts) - 0.4}]; set yrange [0:{total * 1.2}]
 set xtics 1 scale 0; set ytics 50; unset grid; set grid ytics lc rgb "#eeeeee" lt 1
-set xlabel "prototype named for the query's class" offset 0,0.6
+set xlabel "cell named for the query's class" offset 0,0.6
 set ylabel "{f'times in {total}' if column == 0 else ''}" offset 1.2,0
 plot $counts{column} using 1:2:3 with boxes fill solid 1 lc rgb variable, \\
      {total * keep} with lines lw 1.5 dt 2 lc rgb "{LINE}", \\
@@ -155,8 +155,8 @@ def scatter_legend(releases):
             (f"points pt 6 ps 1.2 lw 2.5 lc rgb '{TRUE}'", "the true place, which only the device knows"))
 
 
-HISTOGRAM_LEGEND = ((f"boxes fill solid 1 lc rgb '{TRUE}'", "the true prototype, which only the device knows"),
-                    (f"boxes fill solid 1 lc rgb '{OTHER}'", "the other prototypes"),
+HISTOGRAM_LEGEND = ((f"boxes fill solid 1 lc rgb '{TRUE}'", "the true cell, which only the device knows"),
+                    (f"boxes fill solid 1 lc rgb '{OTHER}'", "the other cells"),
                     (f"lines lw 1.5 dt 2 lc rgb '{LINE}'", "expected for the true one"))
 
 
@@ -191,11 +191,11 @@ def script(pack, public, panels):
         label(3, f"The server gets as much for each of the {pack.G} classes and is not told which one is meant; "
                  "shown is the query's own class.", 106, 76, grey) + \
         label(4, "{/:Bold Gaussian}: the device sends a noisy point", 78, 118, 'font ",12.5"') + \
-        label(5, "{/:Bold Response}: the device names one prototype, the true one or, by chance, another", 78, 608,
+        label(5, "{/:Bold Response}: the device names one cell, the true one or, by chance, another", 78, 608,
               'font ",12.5"')
-    for column, (epsilon, points, counts, true_place, true_prototype, gaussian, response) in enumerate(panels):
+    for column, (epsilon, points, counts, true_place, true_cell, gaussian, response) in enumerate(panels):
         text += scatter(column, epsilon, points, true_place, gaussian["sigma"]) + "unset label\n"
-        text += histogram(column, epsilon, counts, true_prototype, response["keep"])
+        text += histogram(column, epsilon, counts, true_cell, response["keep"])
     return text + legend(548, scatter_legend(releases)) + legend(876, HISTOGRAM_LEGEND) + "unset multiplot\n"
 
 
@@ -223,9 +223,9 @@ def main():
     query = quantise(bits_from_floats(numpy.load(features)[int(row)].tolist()))
     public = [(*place(pack, anchor, own), own) for own in range(pack.G)
               for anchor in pack.anchors[pack.starts[own]:pack.starts[own + 1]]]
-    true_place, true_prototype = place(pack, query, slot), nearest_prototype(pack, query, slot)
+    true_place, true_cell = place(pack, query, slot), nearest_cell(pack, query, slot)
     panels = [(epsilon, seen_points(folder, epsilon, slot), seen_counts(folder, epsilon, slot, pack.m), true_place,
-               true_prototype, read_json(folder, f"gaussian-{epsilon}"), read_json(folder, f"response-{epsilon}"))
+               true_cell, read_json(folder, f"gaussian-{epsilon}"), read_json(folder, f"response-{epsilon}"))
               for epsilon in sys.argv[8:]]
     draw(script(pack, public, panels), picture, result)
 

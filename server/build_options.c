@@ -2,6 +2,7 @@
  * In: options as a person gave them. Out: options the builder can work with, or what is wrong with them.
  * Never looks at a feature or a label. */
 #include "build_options.h"
+#include "cells.h"
 #include "messages.h"
 #include "parallel.h"
 #include "privatemail_public.h"
@@ -10,8 +11,10 @@
 
 #define NEIGHBOURS_DEFAULT 10u
 #define DIMENSIONS_DEFAULT 2u
-#define PROTOTYPES_DEFAULT 8u
-#define SKETCH_DEFAULT 32u
+#define CELLS_DEFAULT 8u
+#define PROTOTYPES_PER_CELL_MAX 16u
+#define SKETCH_MIN 8u
+#define SKETCH_DEFAULT_MAX 256u
 
 static int check_shape(const struct pml_features *features, struct pml_message *message)
 {
@@ -76,26 +79,43 @@ static int check_alpha(const struct pml_build_options *options, struct pml_messa
     return 0;
 }
 
-static int resolve_prototypes(struct pml_build_options *options, struct pml_message *message)
+static int resolve_cells(struct pml_build_options *options, struct pml_message *message)
 {
     if (options->share != 0.0) {
-        if (options->prototypes > 0)
-            return pml_say(message, "Both the share and the number of prototypes are given: leave one out.");
+        if (options->cells > 0)
+            return pml_say(message, "Both the share and the number of cells are given: leave one out.");
         if (!(options->share > 0.0 && options->share <= 0.5))
             return pml_say(message, "The share must be above 0 and at most 0.5: change --share.");
-        if (options->share < 1.0 / PML_PROTOTYPES_MAX)
-            return pml_say(message, "A share of %g needs more than %u prototypes: give a larger --share.",
-                           options->share, PML_PROTOTYPES_MAX);
+        if (options->share < 1.0 / PML_CELLS_MAX)
+            return pml_say(message, "A share of %g needs more than %u cells: give a larger --share.", options->share,
+                           PML_CELLS_MAX);
         /* 1/x of a share that was itself written as 1/m may miss m by a hair. */
-        options->prototypes = (unsigned)ceil(1.0 / options->share * (1.0 - 1e-12));
+        options->cells = (unsigned)ceil(1.0 / options->share * (1.0 - 1e-12));
     }
-    if (options->prototypes == 0)
-        options->prototypes = PROTOTYPES_DEFAULT;
-    if (options->prototypes < 2)
-        return pml_say(message, "One prototype a slot would tell nothing: give at least 2 --prototypes.");
-    if (options->prototypes > PML_PROTOTYPES_MAX)
-        return pml_say(message, "%u prototypes a slot are too many: at most %u are possible.", options->prototypes,
-                       PML_PROTOTYPES_MAX);
+    if (options->cells == 0)
+        options->cells = CELLS_DEFAULT;
+    if (options->cells < 2)
+        return pml_say(message, "One cell a slot would tell nothing: give at least 2 --cells.");
+    if (options->cells > PML_CELLS_MAX)
+        return pml_say(message, "%u cells a slot are too many: at most %u are possible.", options->cells,
+                       PML_CELLS_MAX);
+    if (options->prototypes_per_cell > PROTOTYPES_PER_CELL_MAX)
+        return pml_say(message, "%u prototypes a cell are too many: at most %u are possible.",
+                       options->prototypes_per_cell, PROTOTYPES_PER_CELL_MAX);
+    if (options->prototypes_per_cell > 1 && options->cells * options->prototypes_per_cell > PML_JOINED_MAX)
+        return pml_say(message,
+                       "%u prototypes for each of %u cells are more than the %u that can be joined to cells: give a "
+                       "smaller --prototypes-per-cell, or 1.",
+                       options->prototypes_per_cell, options->cells, PML_JOINED_MAX);
+    return 0;
+}
+
+static int resolve_sketch(struct pml_build_options *options, size_t columns, struct pml_message *message)
+{
+    if (options->sketch == 0)
+        options->sketch = columns < SKETCH_DEFAULT_MAX ? (unsigned)(columns + 7) / 8 * 8 : SKETCH_DEFAULT_MAX;
+    if (options->sketch < SKETCH_MIN || options->sketch > PML_SKETCH_MAX)
+        return pml_say(message, "A sketch has %u to %u bytes: change --sketch.", SKETCH_MIN, PML_SKETCH_MAX);
     return 0;
 }
 
@@ -104,17 +124,13 @@ int pml_options_resolve(struct pml_build_options *options, const struct pml_feat
 {
     if (check_shape(features, message) != 0 || check_slots(options, features, labels, message) != 0 ||
         resolve_neighbours(options, features->rows, message) != 0 || check_alpha(options, message) != 0 ||
-        resolve_prototypes(options, message) != 0)
+        resolve_cells(options, message) != 0 || resolve_sketch(options, features->columns, message) != 0)
         return -1;
     if (options->dimensions > PML_DIMENSIONS_MAX)
         return pml_say(message, "%u dimensions are too many: at most %u are possible.", options->dimensions,
                        PML_DIMENSIONS_MAX);
     if (options->dimensions == 0)
         options->dimensions = DIMENSIONS_DEFAULT;
-    if (options->sketch == 0)
-        options->sketch = SKETCH_DEFAULT;
-    if (options->sketch < 8 || options->sketch > PML_SKETCH_MAX)
-        return pml_say(message, "A sketch has 8 to %u bytes: change --sketch.", PML_SKETCH_MAX);
     if (options->codes != PML_CODES_RANDOM && options->codes != PML_CODES_CLASS)
         return pml_say(message, "Unknown kind of codes: use --codes random or class.");
     options->threads = pml_parallel_threads(options->threads);

@@ -146,21 +146,21 @@ static int16_t round_mean(int64_t sum, int64_t count)
 }
 
 int pml_codes_average(struct pml_code_book *book, size_t slot, const uint32_t *starts, const uint32_t *cells,
-                      size_t prototypes, size_t distinct)
+                      size_t cell_count, size_t used)
 {
     const unsigned k = book->dimensions;
     const size_t first = starts[slot], count = starts[slot + 1] - first;
-    int64_t *sums = calloc(distinct * k, sizeof *sums), *members = calloc(distinct, sizeof *members);
+    int64_t *sums = calloc(used * k, sizeof *sums), *members = calloc(used, sizeof *members);
     int status = sums && members ? 0 : -1;
     for (size_t j = 0; status == 0 && j < count; j++) {
         members[cells[j]]++;
         for (unsigned i = 0; i < k; i++)
             sums[cells[j] * k + i] += book->anchors[(first + j) * k + i];
     }
-    for (size_t p = 0; status == 0 && p < prototypes; p++)
+    for (size_t c = 0; status == 0 && c < cell_count; c++)
         for (unsigned i = 0; i < k; i++) {
-            size_t cell = p % distinct;
-            book->prototypes[(slot * prototypes + p) * k + i] =
+            size_t cell = c % used;
+            book->cells[(slot * cell_count + c) * k + i] =
                 members[cell] > 0 ? round_mean(sums[cell * k + i], members[cell]) : book->slots[slot * k + i];
         }
     free(sums);

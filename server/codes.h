@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Codes: where slots, anchors and prototypes stand in the embedding. */
+ * Codes: where slots, anchors and cells stand in the embedding. */
 #ifndef PML_CODES_H
 #define PML_CODES_H
 
 #include "pack_builder.h"
 
 struct pml_code_book {
-    unsigned dimensions;                   /* k */
-    int16_t *slots, *anchors, *prototypes; /* k values each; prototypes slot by slot */
+    unsigned dimensions;              /* k */
+    int16_t *slots, *anchors, *cells; /* k values each; cells slot by slot */
 };
 
 /* Slots and anchors. `starts`: anchors of slot s are starts[s] … starts[s+1]−1. Random: normal, standard deviation
@@ -16,10 +16,10 @@ struct pml_code_book {
 int pml_codes_draw(struct pml_code_book *book, enum pml_codes kind, uint64_t seed, const uint32_t *starts,
                    size_t slots);
 
-/* Prototype codes of one slot: the mean of the codes of the anchors in each cell. Prototypes from `distinct` on repeat
- * those before; a cell without anchors gets the slot's code. `cells` has one entry an anchor of the slot. −1 without
- * memory. */
+/* Cell codes of one slot: the mean of the codes of the anchors in each cell. `cells`: the cell of each anchor of the slot,
+ * below `used`; cells from there up to `cell_count` repeat the codes of those before. A cell below it without anchors
+ * gets the slot's code. −1 without memory. */
 int pml_codes_average(struct pml_code_book *book, size_t slot, const uint32_t *starts, const uint32_t *cells,
-                      size_t prototypes, size_t distinct);
+                      size_t cell_count, size_t used);
 
 #endif

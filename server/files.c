@@ -3,6 +3,7 @@
  * Never leaves a half-written file under its name, and none beside it unless it is killed outright. */
 #define _POSIX_C_SOURCE 200809L
 #include "files.h"
+#include "file_place.h"
 #include "generator.h"
 #include "leftovers.h"
 #include "messages.h"
@@ -125,39 +126,6 @@ static int write_beside(const char *path, const uint8_t *bytes, size_t size, con
     return error;
 }
 
-/* Makes the new name last; file systems that cannot flush a folder need no flush. */
-static int flush_folder(char *path)
-{
-    char *slash = strrchr(path, '/');
-    const char *folder = ".";
-    if (slash == path)
-        folder = "/";
-    else if (slash) {
-        *slash = 0;
-        folder = path;
-    }
-    int file = open(folder, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return errno == EACCES ? 0 : errno; /* a folder may be writable and not readable */
-    int error = fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
-    close(file);
-    return error;
-}
-
-/* link refuses to replace, rename does not; some file systems have no links, and there a glance before must do. */
-static int put_in_place(const char *from, const char *path, int exclusive)
-{
-    if (exclusive) {
-        if (link(from, path) == 0)
-            return unlink(from) == 0 ? 0 : errno;
-        if (errno != EPERM && errno != ENOTSUP && errno != ENOSYS && errno != EMLINK)
-            return errno;
-        if (access(path, F_OK) == 0)
-            return EEXIST;
-    }
-    return rename(from, path) == 0 ? 0 : errno;
-}
-
 int pml_file_write(const char *path, const void *bytes, size_t size, int how, struct pml_message *message)
 {
     struct stat there;
@@ -171,14 +139,8 @@ int pml_file_write(const char *path, const void *bytes, size_t size, int how, st
     int error = write_beside(path, bytes, size, replaced ? &kept : NULL, how & PML_FILE_PRIVATE ? 0600 : 0666, &beside);
     if (error != 0)
         return say_unwritten(message, path, error);
-    error = put_in_place(beside, path, exclusive);
-    if (error != 0) {
-        remove_beside(beside);
-    } else {
-        pml_leftover_set(PML_LEFTOVER_FILE, NULL);
-        error = flush_folder(beside);
-        free(beside);
-    }
+    error = pml_file_put(beside, path, exclusive);
+    remove_beside(beside); /* what is in its place is not there any more */
     if (error == EEXIST && exclusive)
         return say_exists(message, path);
     return error == 0 ? 0 : say_unwritten(message, path, error);

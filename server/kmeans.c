@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: quantised rows. Out: centres, quantised like rows, and the cell of each row.
+ * In: quantised rows. Out: centres, quantised like rows, and the cluster of each row.
  * Never uses floating point but to quantise a mean, and never an order that threads could change. */
 #include "kmeans.h"
 #include "kmeans_start.h"
@@ -14,20 +14,20 @@
 struct lloyd {
     const struct pml_rows *rows;
     struct pml_rows centres; /* as many as are distinct */
-    uint32_t *cells;
-    int64_t *scores;   /* per row ⟨row, centre⟩·inverse norm of the centre */
-    uint32_t *members; /* rows, cell by cell */
-    uint32_t *starts;  /* of the cells among them */
+    uint32_t *clusters;      /* per row */
+    int64_t *scores;         /* per row ⟨row, centre⟩·inverse norm of the centre */
+    uint32_t *members;       /* rows, cluster by cluster */
+    uint32_t *starts;        /* of the clusters among them */
     atomic_bool changed;
 };
 
 /* ---- rows to their nearest centre ---- */
 
-static void assign_row(struct lloyd *lloyd, size_t row, uint32_t cell, int64_t score)
+static void assign_row(struct lloyd *lloyd, size_t row, uint32_t cluster, int64_t score)
 {
-    if (lloyd->cells[row] != cell)
+    if (lloyd->clusters[row] != cluster)
         atomic_store(&lloyd->changed, true);
-    lloyd->cells[row] = cell;
+    lloyd->clusters[row] = cluster;
     lloyd->scores[row] = score;
 }
 
@@ -41,7 +41,7 @@ static int assign_piece(void *context, size_t piece)
     int32_t *dots = malloc(PML_TILE * PML_TILE * sizeof *dots);
     int status = own && tile && dots ? 0 : -1;
     int64_t best[PML_TILE];
-    uint32_t cell[PML_TILE];
+    uint32_t cluster[PML_TILE];
     if (status == 0)
         pml_tile_widen(rows->values + start * rows->columns, own_count, rows->columns, own);
     for (size_t first = 0; status == 0 && first < centres->count; first += PML_TILE) {
@@ -53,12 +53,12 @@ static int assign_piece(void *context, size_t piece)
                 int64_t score = dots[i * PML_TILE + j] * (int64_t)centres->inverse[first + j];
                 if (first + j == 0 || score > best[i]) {
                     best[i] = score;
-                    cell[i] = (uint32_t)(first + j);
+                    cluster[i] = (uint32_t)(first + j);
                 }
             }
     }
     for (size_t i = 0; status == 0 && i < own_count; i++)
-        assign_row(lloyd, start + i, cell[i], best[i]);
+        assign_row(lloyd, start + i, cluster[i], best[i]);
     free(own);
     free(tile);
     free(dots);
@@ -71,28 +71,38 @@ static int assign(struct lloyd *lloyd, unsigned threads)
     return pml_parallel(threads, (lloyd->rows->count + PML_TILE - 1) / PML_TILE, assign_piece, lloyd, NULL);
 }
 
-/* ---- cells to their mean ---- */
+int pml_kmeans_assign(const struct pml_rows *rows, const struct pml_rows *centres, unsigned threads, uint32_t *clusters)
+{
+    struct lloyd lloyd = {.rows = rows, .centres = *centres, .clusters = clusters};
+    memset(clusters, 0xFF, rows->count * sizeof *clusters);
+    lloyd.scores = malloc(rows->count * sizeof *lloyd.scores);
+    int status = lloyd.scores ? assign(&lloyd, threads) : -1;
+    free(lloyd.scores);
+    return status;
+}
+
+/* ---- clusters to their mean ---- */
 
 static void count_members(struct lloyd *lloyd)
 {
     memset(lloyd->starts, 0, (lloyd->centres.count + 1) * sizeof *lloyd->starts);
     for (size_t i = 0; i < lloyd->rows->count; i++)
-        lloyd->starts[lloyd->cells[i] + 1]++;
+        lloyd->starts[lloyd->clusters[i] + 1]++;
 }
 
 /* The row that fits its centre worst, of those that are not the centre and not alone; rows->count when there is none.
- * Expects counts in starts[cell + 1]. */
+ * Expects counts in starts[cluster + 1]. */
 static size_t farthest_row(const struct lloyd *lloyd)
 {
     const struct pml_rows *rows = lloyd->rows;
     size_t farthest = rows->count;
     int64_t smallest = 0;
     for (size_t i = 0; i < rows->count; i++) {
-        uint32_t cell = lloyd->cells[i];
+        uint32_t cluster = lloyd->clusters[i];
         int64_t cosine = lloyd->scores[i] * rows->inverse[i];
-        if (lloyd->starts[cell + 1] < 2 || (farthest < rows->count && cosine >= smallest))
+        if (lloyd->starts[cluster + 1] < 2 || (farthest < rows->count && cosine >= smallest))
             continue;
-        if (memcmp(rows->values + i * rows->columns, lloyd->centres.values + cell * rows->columns, rows->columns) !=
+        if (memcmp(rows->values + i * rows->columns, lloyd->centres.values + cluster * rows->columns, rows->columns) !=
             0) {
             farthest = i;
             smallest = cosine;
@@ -101,46 +111,46 @@ static size_t farthest_row(const struct lloyd *lloyd)
     return farthest;
 }
 
-/* Gives each empty cell one row; leaves in starts where each cell begins. Answers whether a row moved. */
-static bool fill_empty_cells(struct lloyd *lloyd)
+/* Gives each empty cluster one row; leaves in starts where each cluster begins. Answers whether a row moved. */
+static bool fill_empty_clusters(struct lloyd *lloyd)
 {
     bool moved = false;
     count_members(lloyd);
-    for (size_t cell = 0; cell < lloyd->centres.count; cell++) {
-        if (lloyd->starts[cell + 1] != 0)
+    for (size_t cluster = 0; cluster < lloyd->centres.count; cluster++) {
+        if (lloyd->starts[cluster + 1] != 0)
             continue;
         size_t row = farthest_row(lloyd);
         if (row == lloyd->rows->count)
             break;
-        lloyd->starts[lloyd->cells[row] + 1]--;
-        lloyd->starts[cell + 1] = 1;
-        lloyd->cells[row] = (uint32_t)cell;
+        lloyd->starts[lloyd->clusters[row] + 1]--;
+        lloyd->starts[cluster + 1] = 1;
+        lloyd->clusters[row] = (uint32_t)cluster;
         moved = true;
     }
-    for (size_t cell = 0; cell < lloyd->centres.count; cell++)
-        lloyd->starts[cell + 1] += lloyd->starts[cell];
+    for (size_t cluster = 0; cluster < lloyd->centres.count; cluster++)
+        lloyd->starts[cluster + 1] += lloyd->starts[cluster];
     return moved;
 }
 
 static void list_members(struct lloyd *lloyd)
 {
     for (size_t i = lloyd->rows->count; i-- > 0;)
-        lloyd->members[--lloyd->starts[lloyd->cells[i] + 1]] = (uint32_t)i;
-    /* Each entry has moved down to the start of its cell: one place too high for it. */
+        lloyd->members[--lloyd->starts[lloyd->clusters[i] + 1]] = (uint32_t)i;
+    /* Each entry has moved down to the start of its cluster: one place too high for it. */
     memmove(lloyd->starts, lloyd->starts + 1, lloyd->centres.count * sizeof *lloyd->starts);
     lloyd->starts[lloyd->centres.count] = (uint32_t)lloyd->rows->count;
 }
 
-static int move_centre(void *context, size_t cell)
+static int move_centre(void *context, size_t cluster)
 {
     struct lloyd *lloyd = context;
-    size_t first = lloyd->starts[cell], count = lloyd->starts[cell + 1] - first;
-    int8_t *centre = lloyd->centres.values + cell * lloyd->centres.columns;
+    size_t first = lloyd->starts[cluster], count = lloyd->starts[cluster + 1] - first;
+    int8_t *centre = lloyd->centres.values + cluster * lloyd->centres.columns;
     if (count == 0)
         return 0;
     int status = pml_rows_mean(lloyd->rows, lloyd->members + first, count, centre);
     if (status == 0)
-        pml_rows_measure(&lloyd->centres, cell);
+        pml_rows_measure(&lloyd->centres, cluster);
     return status < 0 ? -1 : 0; /* a mean of zero has no direction: the centre stays */
 }
 
@@ -151,7 +161,7 @@ static int iterate(struct lloyd *lloyd, unsigned threads, const struct pml_progr
     for (int iteration = 0; iteration < ITERATIONS; iteration++) {
         if (assign(lloyd, threads) != 0)
             return -1;
-        bool moved = fill_empty_cells(lloyd);
+        bool moved = fill_empty_clusters(lloyd);
         if (!moved && !atomic_load(&lloyd->changed))
             return 0;
         list_members(lloyd);
@@ -166,7 +176,7 @@ int pml_kmeans(const struct pml_rows *rows, size_t clusters, uint64_t seed, unsi
                const struct pml_progress *progress, struct pml_kmeans *result)
 {
     const size_t columns = rows->columns;
-    struct lloyd lloyd = {.rows = rows, .cells = result->cells};
+    struct lloyd lloyd = {.rows = rows, .clusters = result->clusters};
     lloyd.scores = malloc(rows->count * sizeof *lloyd.scores);
     lloyd.members = malloc(rows->count * sizeof *lloyd.members);
     lloyd.starts = malloc((clusters + 1) * sizeof *lloyd.starts);
@@ -176,7 +186,7 @@ int pml_kmeans(const struct pml_rows *rows, size_t clusters, uint64_t seed, unsi
     if (status == 0)
         status = pml_kmeans_start(rows, clusters, seed, threads, progress, &lloyd.centres);
     if (status == 0) {
-        memset(lloyd.cells, 0xFF, rows->count * sizeof *lloyd.cells);
+        memset(lloyd.clusters, 0xFF, rows->count * sizeof *lloyd.clusters);
         status = iterate(&lloyd, threads, progress);
     }
     if (status == 0) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Spherical k-means: cells of rows by cosine (SPEC 5.3, 5.4). */
+ * Spherical k-means: clusters of rows by cosine (SPEC 5.3). */
 #ifndef PML_KMEANS_H
 #define PML_KMEANS_H
 
 #include "rows.h"
 
 struct pml_kmeans {
-    int8_t *centres; /* clusters × columns, the caller's */
-    uint32_t *cells; /* per row its nearest centre (SPEC 5.4), the caller's */
-    size_t distinct; /* when there are fewer distinct rows than clusters: centres from here on repeat those before */
+    int8_t *centres;    /* clusters × columns, the caller's */
+    uint32_t *clusters; /* per row its first-ranked centre (SPEC 5.3), the caller's */
+    size_t distinct;    /* when there are fewer distinct rows than clusters: centres from here on repeat those before */
 };
 
 /* k-means++ from the seed, then Lloyd's iterations until nothing changes, at most 25. All in integers, so the result
@@ -16,5 +16,9 @@ struct pml_kmeans {
  * centre. rows->count ≥ 1, clusters ≥ 1. −1 without memory. */
 int pml_kmeans(const struct pml_rows *rows, size_t clusters, uint64_t seed, unsigned threads,
                const struct pml_progress *progress, struct pml_kmeans *result);
+
+/* The first-ranked of the centres (SPEC 5.3) for each row, as k-means ends with. −1 without memory. */
+int pml_kmeans_assign(const struct pml_rows *rows, const struct pml_rows *centres, unsigned threads,
+                      uint32_t *clusters);
 
 #endif

@@ -3,16 +3,17 @@
  * Never computes by itself: each stage is a file of its own. */
 #include "pack_builder.h"
 #include "build_options.h"
+#include "cells.h"
+#include "cells_choice.h"
 #include "generator.h"
-#include "kmeans.h"
 #include "knn.h"
 #include "messages.h"
 #include "pack_bytes.h"
 #include "privatemail_public.h"
+#include "projection.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #ifndef PML_WITH_GAUSSIAN
 #define PML_WITH_GAUSSIAN 1
@@ -26,9 +27,12 @@ struct build {
     struct pml_rows rows; /* as they came, then ordered by slot */
     struct pml_slot_map map;
     struct pml_code_book codes;
+    size_t prototype_count; /* of a slot */
     int8_t *prototypes;
-    uint32_t *cells;  /* of each anchor, within its slot */
-    size_t *distinct; /* prototypes of each slot that do not repeat */
+    uint32_t *prototype_cells; /* the cell of each, within its slot */
+    uint32_t *cells;           /* of each anchor, likewise */
+    size_t *distinct;          /* prototypes of each slot that do not repeat */
+    int8_t *projection;
     uint32_t *lists;
     double bandwidth;
 };
@@ -59,15 +63,8 @@ static int quantise(struct build *build, const struct pml_features *features)
 static int order_rows(struct build *build)
 {
     struct pml_rows ordered;
-    const size_t columns = build->rows.columns;
-    if (pml_rows_allocate(&ordered, build->rows.count, columns) != 0)
+    if (pml_rows_gather(&build->rows, build->map.order, build->rows.count, &ordered) != 0)
         return pml_say_memory(build->message);
-    for (size_t i = 0; i < ordered.count; i++) {
-        size_t from = build->map.order[i];
-        memcpy(ordered.values + i * columns, build->rows.values + from * columns, columns);
-        ordered.inverse[i] = build->rows.inverse[from];
-        ordered.squared[i] = build->rows.squared[from];
-    }
     pml_rows_free(&build->rows);
     build->rows = ordered;
     return 0;
@@ -81,11 +78,13 @@ static int make_slots(struct build *build)
                                  options->seed, options->threads, build->message);
     if (status != 0)
         return status;
-    if ((uint64_t)build->map.slots * options->prototypes > PML_ANCHORS_MAX)
+    const unsigned factor = options->prototypes_per_cell > 0 ? options->prototypes_per_cell : 1; /* the least */
+    if ((uint64_t)build->map.slots * options->cells * factor > PML_PROTOTYPES_MAX)
         return pml_say(
             build->message,
-            "%zu slots of %u prototypes are more than the %u a pack holds: give fewer --prototypes or slots.",
-            build->map.slots, options->prototypes, PML_ANCHORS_MAX);
+            "%zu slots of %u cells with %u prototypes each are more than the %u prototypes a pack holds: give "
+            "fewer --cells, slots or --prototypes-per-cell.",
+            build->map.slots, options->cells, factor, PML_PROTOTYPES_MAX);
     return order_rows(build);
 }
 
@@ -124,34 +123,86 @@ static int draw_codes(struct build *build)
     return 0;
 }
 
-/* ---- prototypes ---- */
+/* ---- cells and sketches ---- */
 
-static int make_prototypes_of(void *context, size_t slot)
+static int count_prototypes(struct build *build)
 {
-    struct build *build = context;
-    const size_t m = build->options.prototypes, first = build->map.starts[slot];
-    struct pml_rows rows = pml_rows_slice(&build->rows, first, build->map.starts[slot + 1] - first);
-    struct pml_kmeans result = {.centres = build->prototypes + slot * m * rows.columns, .cells = build->cells + first};
-    struct pml_generator generator = pml_generator_start(build->options.seed, PML_STREAM_CELLS + slot);
-    /* Slots run side by side; a single one is shared out inside. */
-    const int alone = build->map.slots == 1;
-    if (pml_kmeans(&rows, m, pml_generator_next(&generator), alone ? build->options.threads : 1,
-                   alone ? &build->progress : NULL, &result) != 0)
-        return -1;
-    build->distinct[slot] = result.distinct;
-    return pml_codes_average(&build->codes, slot, build->map.starts, result.cells, m, result.distinct);
+    const struct pml_build_options *options = &build->options;
+    unsigned factor = options->prototypes_per_cell;
+    if (factor == 0) {
+        begin_stage(build, "prototypes a cell");
+        const struct pml_cell_choice choice = {
+            .rows = &build->rows,
+            .starts = build->map.starts,
+            .slots = build->map.slots,
+            .cells = options->cells,
+            .seed = options->seed,
+            .threads = options->threads,
+            .progress = &build->progress,
+        };
+        if (pml_cells_choose(&choice, &factor) != 0)
+            return pml_say_memory(build->message);
+    }
+    build->prototype_count = (size_t)options->cells * factor;
+    return 0;
 }
 
-static int make_prototypes(struct build *build)
+static int make_cells_of(void *context, size_t slot)
 {
-    const size_t slots = build->map.slots, rows = slots * build->options.prototypes;
-    begin_stage(build, "prototypes");
-    build->prototypes = malloc(rows * build->rows.columns);
-    build->codes.prototypes = malloc(rows * build->options.dimensions * sizeof *build->codes.prototypes);
+    struct build *build = context;
+    const struct pml_build_options *options = &build->options;
+    const size_t first = build->map.starts[slot], before = slot * build->prototype_count;
+    const struct pml_rows rows = pml_rows_slice(&build->rows, first, build->map.starts[slot + 1] - first);
+    struct pml_generator generator = pml_generator_start(options->seed, PML_STREAM_CELLS + slot);
+    const int alone = build->map.slots == 1,
+              listed = alone && build->lists && options->neighbours >= PML_CELL_NEIGHBOURS;
+    const struct pml_cell_plan plan = {
+        .cells = options->cells,
+        .prototypes = build->prototype_count,
+        .seed = pml_generator_next(&generator),
+        /* Slots run side by side; a single one is shared out inside. */
+        .threads = alone ? options->threads : 1,
+        .progress = alone ? &build->progress : NULL,
+        .lists = listed ? build->lists : NULL,
+        .list_length = options->neighbours,
+    };
+    struct pml_cells result = {
+        .prototypes = build->prototypes + before * rows.columns,
+        .of_prototypes = build->prototype_cells + before,
+        .of_rows = build->cells + first,
+    };
+    if (pml_cells_build(&rows, &plan, &result) != 0)
+        return -1;
+    build->distinct[slot] = result.distinct;
+    return pml_codes_average(&build->codes, slot, build->map.starts, result.of_rows, plan.cells,
+                             result.distinct < plan.cells ? result.distinct : plan.cells);
+}
+
+static int make_cells(struct build *build)
+{
+    int status = count_prototypes(build);
+    if (status != 0)
+        return status;
+    const size_t slots = build->map.slots, prototypes = slots * build->prototype_count;
+    begin_stage(build, "cells");
+    build->prototypes = malloc(prototypes * build->rows.columns);
+    build->prototype_cells = malloc(prototypes * sizeof *build->prototype_cells);
+    build->codes.cells = malloc(slots * build->options.cells * build->options.dimensions * sizeof *build->codes.cells);
     build->cells = malloc(build->rows.count * sizeof *build->cells);
     build->distinct = malloc(slots * sizeof *build->distinct);
-    if (!build->prototypes || !build->codes.prototypes || !build->cells || !build->distinct ||
-        pml_parallel(build->options.threads, slots, make_prototypes_of, build, &build->progress) != 0)
+    if (!build->prototypes || !build->prototype_cells || !build->codes.cells || !build->cells || !build->distinct ||
+        pml_parallel(build->options.threads, slots, make_cells_of, build, &build->progress) != 0)
+        return pml_say_memory(build->message);
+    return 0;
+}
+
+static int make_projection(struct build *build)
+{
+    const struct pml_build_options *options = &build->options;
+    begin_stage(build, "sketches");
+    build->projection = malloc(options->sketch * build->rows.columns);
+    if (!build->projection || pml_projection_make(&build->rows, options->sketch, options->seed, options->threads,
+                                                  &build->progress, build->projection) != 0)
         return pml_say_memory(build->message);
     return 0;
 }
@@ -204,13 +255,15 @@ static int write_pack(struct build *build, uint8_t **bytes, size_t *size)
         .anchors = &build->rows,
         .codes = &build->codes,
         .prototypes = build->prototypes,
+        .prototype_cells = build->prototype_cells,
         .lists = build->lists,
-        .prototype_count = options->prototypes,
+        .projection = build->projection,
+        .cells = options->cells,
+        .prototype_count = (uint32_t)build->prototype_count,
         .neighbours = options->neighbours,
         .lambda = lambda_of(build->bandwidth),
         .alpha = (uint32_t)floor(256.0 * options->alpha + 0.5),
         .sketch = options->sketch,
-        .seed = options->seed,
         .response_only = options->response_only,
     };
     if (pml_pack_bytes(&parts, bytes, size) != 0)
@@ -232,12 +285,14 @@ static void fill_report(const struct build *build, struct pml_build_report *repo
         .anchors = build->options.response_only ? 0 : build->rows.count,
         .classes = build->map.classes,
         .slots = build->map.slots,
-        .prototypes = build->options.prototypes,
+        .cells = build->options.cells,
+        .prototypes = build->prototype_count,
+        .sketch = build->options.sketch,
         .bandwidth = build->options.response_only ? 0.0 : sqrt(65536.0 / lambda_of(build->bandwidth)),
         .bandwidth_raised = !build->options.response_only && 65536.0 / UINT32_MAX > build->bandwidth * build->bandwidth,
     };
     for (size_t s = 0; s < build->map.slots; s++)
-        report->repeated += build->options.prototypes - build->distinct[s];
+        report->repeated += build->prototype_count - build->distinct[s];
 }
 
 static void free_build(struct build *build)
@@ -246,8 +301,10 @@ static void free_build(struct build *build)
     pml_slots_free(&build->map);
     free(build->codes.slots);
     free(build->codes.anchors);
-    free(build->codes.prototypes);
+    free(build->codes.cells);
     free(build->prototypes);
+    free(build->prototype_cells);
+    free(build->projection);
     free(build->cells);
     free(build->distinct);
     free(build->lists);
@@ -273,7 +330,9 @@ int pml_pack_build(const struct pml_features *features, const struct pml_labels 
     if (status == 0)
         status = draw_codes(&build);
     if (status == 0)
-        status = make_prototypes(&build);
+        status = make_cells(&build);
+    if (status == 0)
+        status = make_projection(&build);
     if (status == 0)
         status = write_pack(&build, pack, size);
     if (status == 0 && report)

@@ -13,12 +13,14 @@ struct pml_build_options {
     double bandwidth;    /* σ of the kernel; 0: auto, the median distance to the K-th neighbour */
     double alpha;        /* weight of the label graph, 0 … 4; must be 0 with one slot */
     unsigned dimensions; /* k; 0: 2 */
-    unsigned prototypes; /* m a slot; 0: from share, or 8 */
+    unsigned cells;      /* m a slot; 0: from share, or 8 */
     double share;        /* > 0: m = ⌈1/share⌉ */
+    /* 1 … 16; 0: auto, 1, 4 or 16, whichever does best on held-out rows (cells_choice.h) */
+    unsigned prototypes_per_cell;
     enum pml_codes codes;
     int slots;           /* PML_SLOTS_ONE, _CLASS, _GROUP */
     unsigned slot_count; /* group: G; 0: 128 or the number of classes */
-    unsigned sketch;     /* L; 0: 32; at most 64 */
+    unsigned sketch;     /* L, 8 … 256; 0: d rounded up to a multiple of 8, at most 256 */
     int response_only;   /* leave anchors, anchor codes and lists out */
     uint64_t seed;
     unsigned threads; /* 0: as many as the host has */
@@ -28,9 +30,12 @@ struct pml_build_options {
 };
 
 struct pml_build_report {
-    size_t anchors, classes, slots, prototypes, repeated; /* repeated: prototypes that repeat because a slot is small */
-    double bandwidth;                                     /* as the pack holds it; 0 in a response-only one */
-    int bandwidth_raised;                                 /* the one found or given was smaller than a pack can hold */
+    size_t anchors, classes, slots;
+    size_t cells, prototypes; /* a slot */
+    size_t repeated;          /* prototypes that repeat others because their slot is small */
+    size_t sketch;            /* bytes */
+    double bandwidth;         /* as the pack holds it; 0 in a response-only one */
+    int bandwidth_raised;     /* the one found or given was smaller than a pack can hold */
 };
 
 /* labels may be NULL with PML_SLOTS_ONE. The pack's bytes are the caller's to free. 0, or not with a message. The result

@@ -2,7 +2,6 @@
  * In: the parts of a pack. Out: its bytes, sealed.
  * Never judges them: pml_pack_open does. */
 #include "pack_bytes.h"
-#include "generator.h"
 #include "privatemail_public.h"
 
 #include <stdlib.h>
@@ -17,12 +16,14 @@ enum {
     ANCHOR_STARTS,
     ANCHOR_CODES,
     SLOT_CODES,
-    PROTOTYPE_CODES,
+    CELL_CODES,
     LISTS,
+    PROTOTYPE_CELLS,
+    PROJECTION,
     SECTIONS
 };
 
-#define HEADER 112u
+#define HEADER 88u
 
 struct layout {
     uint32_t present;
@@ -34,11 +35,21 @@ static struct layout lay_out(const struct pml_pack_parts *parts)
     const size_t slots = parts->map->slots, rows = slots * parts->prototype_count, n = parts->anchors->count;
     const size_t d = parts->anchors->columns, k = parts->codes->dimensions;
     const size_t sizes[SECTIONS] = {
-        8 * parts->map->classes, rows * d,  4 * rows,      n * d,        4 * n,
-        4 * (slots + 1),         2 * n * k, 2 * slots * k, 2 * rows * k, 4 * n * parts->neighbours,
+        [CLASSES] = 8 * parts->map->classes,
+        [PROTOTYPES] = rows * d,
+        [PROTOTYPE_NORMS] = 4 * rows,
+        [ANCHORS] = n * d,
+        [ANCHOR_NORMS] = 4 * n,
+        [ANCHOR_STARTS] = 4 * (slots + 1),
+        [ANCHOR_CODES] = 2 * n * k,
+        [SLOT_CODES] = 2 * slots * k,
+        [CELL_CODES] = 2 * slots * parts->cells * k,
+        [LISTS] = 4 * n * parts->neighbours,
+        [PROTOTYPE_CELLS] = 2 * rows,
+        [PROJECTION] = parts->sketch * d,
     };
-    struct layout layout = {
-        1u << PROTOTYPES | 1u << PROTOTYPE_NORMS | 1u << SLOT_CODES | 1u << PROTOTYPE_CODES, {0}, 0};
+    struct layout layout = {.present = 1u << PROTOTYPES | 1u << PROTOTYPE_NORMS | 1u << SLOT_CODES | 1u << CELL_CODES |
+                                       1u << PROTOTYPE_CELLS | 1u << PROJECTION};
     if (parts->map->classes > 0)
         layout.present |= 1u << CLASSES;
     if (!parts->response_only) {
@@ -88,16 +99,13 @@ static void put_header(uint8_t *at, const struct pml_pack_parts *parts, const st
     at = put(at, parts->codes->dimensions, 2);
     at = put(at, parts->map->slots, 2);
     at = put(at, (unsigned)parts->slot_kind, 2);
-    at = put(at, parts->prototype_count, 4);
+    at = put(at, parts->cells, 4);
     at = put(at, parts->map->classes, 4);
     at = put(at, full ? parts->lambda : 0, 4);
     at = put(at, full ? parts->alpha : 0, 2);
     at = put(at, parts->sketch, 2);
     at = put(at, layout->present, 4);
-    at = put(at, 0, 4);
-    struct pml_generator generator = pml_generator_start(parts->seed, PML_STREAM_SKETCH);
-    for (int i = 0; i < 3; i++)
-        at = put(at, pml_generator_next(&generator), 8);
+    put(at, parts->prototype_count, 4);
 }
 
 static void put_slots(uint8_t *bytes, const struct pml_pack_parts *parts, const struct layout *layout)
@@ -112,7 +120,11 @@ static void put_slots(uint8_t *bytes, const struct pml_pack_parts *parts, const 
     for (size_t i = 0; i < rows; i++)
         at = put(at, pml_inverse_norm(parts->prototypes + i * d, d), 4);
     put_codes(bytes + layout->offset[SLOT_CODES], parts->codes->slots, map->slots * k);
-    put_codes(bytes + layout->offset[PROTOTYPE_CODES], parts->codes->prototypes, rows * k);
+    put_codes(bytes + layout->offset[CELL_CODES], parts->codes->cells, map->slots * parts->cells * k);
+    at = bytes + layout->offset[PROTOTYPE_CELLS];
+    for (size_t i = 0; i < rows; i++)
+        at = put(at, parts->prototype_cells[i], 2);
+    memcpy(bytes + layout->offset[PROJECTION], parts->projection, parts->sketch * d);
 }
 
 static void put_anchors(uint8_t *bytes, const struct pml_pack_parts *parts, const struct layout *layout)

@@ -13,10 +13,11 @@ struct pml_pack_parts {
     const struct pml_slot_map *map;
     const struct pml_rows *anchors; /* in the map's order */
     const struct pml_code_book *codes;
-    const int8_t *prototypes; /* G·m rows */
-    const uint32_t *lists;    /* n·K */
-    uint32_t prototype_count, neighbours, lambda, alpha, sketch;
-    uint64_t seed;
+    const int8_t *prototypes;        /* G·M rows */
+    const uint32_t *prototype_cells; /* G·M */
+    const uint32_t *lists;           /* n·K */
+    const int8_t *projection;        /* L rows */
+    uint32_t cells, prototype_count, neighbours, lambda, alpha, sketch;
     int response_only; /* leave out anchors, their codes and lists */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: public features. Out: their int8 rows with norms, means of rows.
+ * In: public features. Out: their int8 rows with norms, copies and means of rows.
  * Never compares rows with one another. */
 #include "rows.h"
+#include "generator.h"
 #include "privatemail_public.h"
 
 #include <stdlib.h>
@@ -48,6 +49,30 @@ struct pml_rows pml_rows_slice(const struct pml_rows *rows, size_t first, size_t
         .count = count,
         .columns = rows->columns,
     };
+}
+
+int pml_rows_gather(const struct pml_rows *rows, const uint32_t *indices, size_t count, struct pml_rows *out)
+{
+    const size_t columns = rows->columns;
+    if (pml_rows_allocate(out, count, columns) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(out->values + i * columns, rows->values + indices[i] * columns, columns);
+        out->inverse[i] = rows->inverse[indices[i]];
+        out->squared[i] = rows->squared[indices[i]];
+    }
+    return 0;
+}
+
+size_t pml_rows_sample(size_t count, size_t most, uint64_t seed, uint32_t *indices)
+{
+    struct pml_generator generator = {seed};
+    const size_t wanted = count < most ? count : most;
+    for (size_t i = 0; i < wanted; i++) {
+        size_t first = i * count / wanted, end = (i + 1) * count / wanted;
+        indices[i] = (uint32_t)(first + pml_generator_below(&generator, end - first));
+    }
+    return wanted;
 }
 
 struct quantising {

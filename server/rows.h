@@ -25,6 +25,13 @@ void pml_rows_measure(struct pml_rows *rows, size_t index);
 /* Rows first … first+count−1 of `rows`; owns nothing. */
 struct pml_rows pml_rows_slice(const struct pml_rows *rows, size_t first, size_t count);
 
+/* A copy of rows[indices[0 … count−1]], to be freed. −1 without memory. */
+int pml_rows_gather(const struct pml_rows *rows, const uint32_t *indices, size_t count, struct pml_rows *out);
+
+/* Which of `count` rows to look at where `most` are enough: all, or one drawn from each of `most` equal stretches, so that
+ * no order of the rows can hide some. Writes their indices, ascending, and answers how many. */
+size_t pml_rows_sample(size_t count, size_t most, uint64_t seed, uint32_t *indices);
+
 /* Quantises count × columns floats. Answers −1 without memory, else 0 and in `bad` the first row that is not finite or
  * all zero, or `count` when there is none. */
 int pml_rows_quantise(struct pml_rows *rows, const float *values, unsigned threads, const struct pml_progress *progress,

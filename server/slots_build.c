@@ -124,7 +124,7 @@ static int group_classes(struct pml_slot_map *map, const struct pml_rows *rows, 
                          unsigned threads)
 {
     struct pml_rows means = {0};
-    struct pml_kmeans result = {.cells = map->class_slots};
+    struct pml_kmeans result = {.clusters = map->class_slots};
     result.centres = malloc(map->slots * rows->columns);
     uint32_t *scratch = malloc(map->slots * sizeof *scratch);
     int status = result.centres && scratch ? pml_rows_allocate(&means, map->classes, rows->columns) : -1;

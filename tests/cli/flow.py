@@ -36,7 +36,8 @@ def test_pack(tester, schemas):
     tester.check(not schema_faults(schemas["pack"], built), "pack: %s" % schema_faults(schemas["pack"], built))
     data = tester.read("p.pmpk")
     tester.check(built["pack"] == data[8:24].hex() and built["bytes"] == len(data), "pack: id and size are the file's")
-    tester.check((built["anchors"], built["classes"], built["slots"], built["prototypes"]) == (200, 5, 5, 8),
+    tester.check([built[key] for key in ("anchors", "classes", "slots", "cells", "prototypes", "sketch")]
+                 == [200, 5, 5, 8, 8, 16],
                  "pack: counts %s" % built)
     for threads in (1, 2):
         tester.succeeds("pack again", *base, "--threads", threads, "--out", "again.pmpk", "--force")
@@ -48,7 +49,8 @@ def test_pack(tester, schemas):
     variants = {
         "one": ["--slots", "one", "--share", "0.3", "--dims", "3"],
         "group": ["--slots", "group", "--slot-count", "2", "--codes", "class", "--bandwidth", "1.5", "--alpha", "0.5"],
-        "only": ["--response-only", "--sketch", "16", "--prototypes", "4", "--neighbours", "5", "--bandwidth", "auto"],
+        "only": ["--response-only", "--sketch", "16", "--cells", "4", "--prototypes-per-cell", "3",
+                 "--neighbours", "5", "--bandwidth", "auto"],
     }
     for name, options in variants.items():
         made = tester.json(name, *base, *options, "--out", name + ".pmpk")
@@ -62,9 +64,11 @@ def test_pack(tester, schemas):
         made = tester.json(name, *base, *variants.get(name, []), "--out", name + ".pmpk", "--force")
         tester.check(made["bandwidth"] == tester.json("inspect", "inspect", name + ".pmpk")["bandwidth"],
                      "pack and inspect tell the same bandwidth")
-    tester.check(tester.json("one", "inspect", "one.pmpk")["prototypes"] == 4, "--share 0.3 gives 4 prototypes")
+    tester.check(tester.json("one", "inspect", "one.pmpk")["cells"] == 4, "--share 0.3 gives 4 cells")
+    only = tester.json("only", "inspect", "only.pmpk")
+    tester.check((only["cells"], only["prototypes"], only["sketch"]) == (4, 12, 16), "3 prototypes for each of 4 cells")
     tester.check(tester.json("group", "inspect", "group.pmpk")["slots"] == 2, "--slot-count 2 gives 2 slots")
-    big = tester.json("few rows", *base, "--prototypes", "64", "--out", "few.pmpk")
+    big = tester.json("few rows", *base, "--cells", "64", "--out", "few.pmpk")
     tester.check(big["repeated"] > 0 and big["prototypes"] == 64, "fewer rows than m: prototypes repeat")
 
 
@@ -79,7 +83,7 @@ def test_inspect(tester, schemas):
     tester.check(not faults, "inspect: %s" % faults)
     tester.check([row["epsilon"] for row in shown["table"]] == [0.1, 1, 2, 4, 8], "inspect: the table's epsilons")
     for row in shown["table"]:
-        growth, m = math.exp(row["epsilon"]), shown["prototypes"]
+        growth, m = math.exp(row["epsilon"]), shown["cells"]
         keep = growth / (growth + m - 1)
         tester.check(abs(row["keep"] - keep) < 1e-9 and abs(row["curve"] - keep) < 1e-9, "inspect: keep and curve")
         tester.check(row["keep"] <= keep and abs(row["ratio"] - row["sigma"] / shown["sensitivity"]) < 1e-9,
@@ -127,13 +131,13 @@ def test_releases(tester, schemas):
     receipt = tester.json("many", *base, "--epsilon", "2", "--out", "r.cbor", "--force")
     names = ["r.cbor.%d" % i for i in range(count)]
     decoded = tester.json("decode", "decode", *names, "--pack", "b.pmpk")
-    own = reference.nearest_prototype(pack, reference.quantise(bits), slot)
+    own = reference.nearest_cell(pack, reference.quantise(bits), slot)
     kept = sum(item["slots"][slot]["symbol"] == own for item in decoded)
     spread = 6 * math.sqrt(count * receipt["keep"] * (1 - receipt["keep"]))
     tester.check(abs(kept - count * receipt["keep"]) < spread, "response: kept %d of %d, keep %g" %
                  (kept, count, receipt["keep"]))
     text = tester.succeeds("text", "decode", names[0], "--pack", "b.pmpk").stdout.decode()
-    tester.check("response" in text and "symbol" in text, "decode: text")
+    tester.check("response" in text and ": cell " in text, "decode: text")
 
 
 def test_end_to_end(tester, schemas):

@@ -25,10 +25,10 @@ def make_packs(tester):
     tester.save("labels.npy", labels.astype("i4"))
     base = ["pack", "--features", "public.npy", "--labels", "labels.npy"]
     packs = {
-        "one": ["--slots", "one", "--neighbours", 1, "--prototypes", 4],
-        "class": ["--neighbours", 2, "--prototypes", 10],
-        "alpha": ["--neighbours", 3, "--prototypes", 5, "--alpha", 1, "--bandwidth", 1, "--dims", 3],
-        "only": ["--response-only", "--prototypes", 6],
+        "one": ["--slots", "one", "--neighbours", 1, "--cells", 4],
+        "class": ["--neighbours", 2, "--cells", 10],
+        "alpha": ["--neighbours", 3, "--cells", 5, "--alpha", 1, "--bandwidth", 1, "--dims", 3],
+        "only": ["--response-only", "--cells", 6],
     }
     for name, options in packs.items():
         tester.succeeds("pack " + name, *base, *options, "--out", name + ".pmpk")

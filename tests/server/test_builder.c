@@ -54,14 +54,17 @@ static void test_defaults(void)
     TEST_ASSERT_EQUAL_UINT32(10, built.info.neighbours);
     TEST_ASSERT_EQUAL_UINT32(2, built.info.dimensions);
     TEST_ASSERT_EQUAL_UINT32(6, built.info.slots);
-    TEST_ASSERT_EQUAL_UINT32(8, built.info.prototypes);
-    TEST_ASSERT_EQUAL_UINT32(32, built.info.sketch);
+    TEST_ASSERT_EQUAL_UINT32(8, built.info.cells);
+    TEST_ASSERT_EQUAL_UINT32(8, built.info.prototypes); /* ten rows a slot are too few for more */
+    TEST_ASSERT_EQUAL_UINT32(16, built.info.sketch);
     TEST_ASSERT_EQUAL_UINT32(0, built.info.alpha);
-    TEST_ASSERT_TRUE(built.info.lists && built.info.prototype_codes);
+    TEST_ASSERT_TRUE(built.info.lists && built.info.cell_codes);
     TEST_ASSERT_EQUAL_UINT64(60, built.report.anchors);
     TEST_ASSERT_EQUAL_UINT64(6, built.report.classes);
     TEST_ASSERT_EQUAL_UINT64(6, built.report.slots);
+    TEST_ASSERT_EQUAL_UINT64(8, built.report.cells);
     TEST_ASSERT_EQUAL_UINT64(8, built.report.prototypes);
+    TEST_ASSERT_EQUAL_UINT64(16, built.report.sketch);
     TEST_ASSERT_EQUAL_UINT64(0, built.report.repeated);
     free(built.bytes);
     free_input(&input);
@@ -75,26 +78,29 @@ static void test_options_reach_the_pack(void)
                                                .bandwidth = 2.0,
                                                .alpha = 0.5,
                                                .dimensions = 3,
-                                               .sketch = 64,
+                                               .sketch = 256,
                                                .share = 0.3,
+                                               .prototypes_per_cell = 3,
                                                .codes = PML_CODES_CLASS};
     struct built built = build(&input);
     TEST_ASSERT_EQUAL_UINT32(4, built.info.neighbours);
     TEST_ASSERT_EQUAL_UINT32(16384, built.info.lambda);
     TEST_ASSERT_EQUAL_UINT32(128, built.info.alpha);
     TEST_ASSERT_EQUAL_UINT32(3, built.info.dimensions);
-    TEST_ASSERT_EQUAL_UINT32(64, built.info.sketch);
-    TEST_ASSERT_EQUAL_UINT32(4, built.info.prototypes);
+    TEST_ASSERT_EQUAL_UINT32(256, built.info.sketch);
+    TEST_ASSERT_EQUAL_UINT32(4, built.info.cells);
+    TEST_ASSERT_EQUAL_UINT32(12, built.info.prototypes);
     TEST_ASSERT_TRUE(built.report.bandwidth == 2.0);
     free(built.bytes);
     static const struct {
         double share;
-        unsigned prototypes;
+        unsigned cells;
     } shares[] = {{0.5, 2}, {0.34, 3}, {1.0 / 3, 3}, {0.2, 5}, {0.1, 10}, {1.0 / 49, 49}, {0.01, 100}};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         input.options.share = shares[i].share;
         built = build(&input);
-        TEST_ASSERT_EQUAL_UINT32(shares[i].prototypes, built.info.prototypes);
+        TEST_ASSERT_EQUAL_UINT32(shares[i].cells, built.info.cells);
+        TEST_ASSERT_EQUAL_UINT32(3 * shares[i].cells, built.info.prototypes);
         free(built.bytes);
     }
     free_input(&input);
@@ -283,7 +289,7 @@ static void test_a_response_only_pack_has_no_anchors(void)
     input.options.response_only = 1;
     struct built built = build(&input);
     TEST_ASSERT_EQUAL_UINT32(0, built.info.anchors | built.info.neighbours | built.info.lambda);
-    TEST_ASSERT_TRUE(built.info.prototype_codes && !built.info.lists);
+    TEST_ASSERT_TRUE(built.info.cell_codes && !built.info.lists);
     for (size_t s = 0; s < 8; s++)
         TEST_ASSERT_EQUAL_MEMORY(pml_pack_prototype(&full.pack, s, 0), pml_pack_prototype(&built.pack, s, 0), 80);
 #if PML_WITH_RESPONSE

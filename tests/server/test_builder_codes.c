@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Prototypes and codes of packs that are built. */
+ * Cells, prototypes and codes of packs that are built. */
 #define _POSIX_C_SOURCE 200809L
 #include "builder_support.h"
 
@@ -23,29 +23,31 @@ static void test_small_slots_repeat_prototypes(void)
             int16_t code[2], original[2];
             TEST_ASSERT_EQUAL_MEMORY(pml_pack_prototype(&built.pack, s, p - 5), pml_pack_prototype(&built.pack, s, p),
                                      8);
-            TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_code(&built.pack, s, p, code));
-            TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_code(&built.pack, s, p - 5, original));
+            TEST_ASSERT_EQUAL(PML_OK, pml_pack_cell_code(&built.pack, s, p, code));
+            TEST_ASSERT_EQUAL(PML_OK, pml_pack_cell_code(&built.pack, s, p - 5, original));
             TEST_ASSERT_EQUAL_INT16_ARRAY(original, code, 2);
         }
     free(built.bytes);
     free_input(&input);
 }
 
-/* A prototype's code is the rounded mean of the codes of the anchors whose nearest prototype it is. */
-static void test_prototype_codes_are_means_of_their_cells(void)
+/* The rounded mean of the codes of the anchors that belong to the cell. */
+static void check_cell_codes(unsigned prototypes_per_cell)
 {
     struct input input = make_input(200, 8, 3);
+    input.options.prototypes_per_cell = prototypes_per_cell;
     struct built built = build(&input);
+    TEST_ASSERT_EQUAL_UINT32(8 * prototypes_per_cell, built.info.prototypes);
     for (uint32_t s = 0; s < 3; s++)
         for (uint32_t p = 0; p < 8; p++) {
             double sums[2] = {0, 0}, count = 0;
             int16_t code[2];
             for (size_t i = 0; i < 200; i++) {
-                uint32_t slot, nearest;
+                uint32_t slot, cell;
                 TEST_ASSERT_EQUAL(PML_OK, pml_pack_anchor_slot(&built.pack, i, &slot));
-                TEST_ASSERT_EQUAL(
-                    PML_OK, pml_nearest_prototype(&built.pack, NULL, pml_pack_anchor(&built.pack, i), s, &nearest));
-                if (slot != s || nearest != p)
+                TEST_ASSERT_EQUAL(PML_OK,
+                                  pml_nearest_cell(&built.pack, NULL, pml_pack_anchor(&built.pack, i), s, &cell));
+                if (slot != s || cell != p)
                     continue;
                 TEST_ASSERT_EQUAL(PML_OK, pml_pack_anchor_code(&built.pack, i, code));
                 sums[0] += code[0];
@@ -53,12 +55,18 @@ static void test_prototype_codes_are_means_of_their_cells(void)
                 count++;
             }
             TEST_ASSERT_TRUE(count > 0);
-            TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_code(&built.pack, s, p, code));
+            TEST_ASSERT_EQUAL(PML_OK, pml_pack_cell_code(&built.pack, s, p, code));
             TEST_ASSERT_EQUAL_INT16((int16_t)floor(sums[0] / count + 0.5), code[0]);
             TEST_ASSERT_EQUAL_INT16((int16_t)floor(sums[1] / count + 0.5), code[1]);
         }
     free(built.bytes);
     free_input(&input);
+}
+
+static void test_cell_codes_are_means(void)
+{
+    check_cell_codes(1);
+    check_cell_codes(5);
 }
 
 /* The nearest two slots are well apart, and anchors near their slot. */
@@ -103,7 +111,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_small_slots_repeat_prototypes);
-    RUN_TEST(test_prototype_codes_are_means_of_their_cells);
+    RUN_TEST(test_cell_codes_are_means);
     RUN_TEST(test_class_codes_lie_around_places_apart);
     return UNITY_END();
 }

@@ -50,15 +50,17 @@ static void test_options_out_of_range_are_refused(void)
         {{.slots = PML_SLOTS_GROUP, .slot_count = 1, .alpha = 1}, "no label graph"},
         {{.slots = PML_SLOTS_CLASS, .response_only = 1, .alpha = 1}, "no label graph"},
         {{.slots = PML_SLOTS_CLASS, .dimensions = 17}, "at most 16"},
-        {{.slots = PML_SLOTS_CLASS, .prototypes = 1}, "at least 2 --prototypes"},
-        {{.slots = PML_SLOTS_CLASS, .prototypes = 65537}, "at most 65536"},
-        {{.slots = PML_SLOTS_CLASS, .prototypes = 8, .share = 0.1}, "leave one out"},
+        {{.slots = PML_SLOTS_CLASS, .cells = 1}, "at least 2 --cells"},
+        {{.slots = PML_SLOTS_CLASS, .cells = 65537}, "at most 65536"},
+        {{.slots = PML_SLOTS_CLASS, .prototypes_per_cell = 17}, "at most 16"},
+        {{.slots = PML_SLOTS_CLASS, .cells = 1025, .prototypes_per_cell = 4}, "smaller --prototypes-per-cell, or 1"},
+        {{.slots = PML_SLOTS_CLASS, .cells = 8, .share = 0.1}, "leave one out"},
         {{.slots = PML_SLOTS_CLASS, .share = 0.51}, "at most 0.5"},
         {{.slots = PML_SLOTS_CLASS, .share = -0.1}, "at most 0.5"},
         {{.slots = PML_SLOTS_CLASS, .share = NAN}, "at most 0.5"},
         {{.slots = PML_SLOTS_CLASS, .share = 1e-6}, "larger --share"},
-        {{.slots = PML_SLOTS_CLASS, .sketch = 7}, "8 to 64"},
-        {{.slots = PML_SLOTS_CLASS, .sketch = 65}, "8 to 64"},
+        {{.slots = PML_SLOTS_CLASS, .sketch = 7}, "8 to 256"},
+        {{.slots = PML_SLOTS_CLASS, .sketch = 257}, "8 to 256"},
         {{.slots = PML_SLOTS_CLASS, .slot_count = 3}, "--slots group"},
         {{.slots = PML_SLOTS_GROUP, .slot_count = 1025}, "at most 1024"},
         {{.slots = PML_SLOTS_GROUP, .slot_count = 6}, "only 5 classes"},
@@ -130,9 +132,13 @@ static void test_too_many_classes_are_refused(void)
     refuse(&input, "use --slots group");
     input.options.slots = PML_SLOTS_GROUP;
     input.options.slot_count = 1024;
-    input.options.prototypes = 1025;
-    refuse(&input, "fewer --prototypes or slots");
-    input.options.prototypes = 2;
+    input.options.cells = 1025;
+    refuse(&input, "fewer --cells, slots or --prototypes-per-cell");
+    input.options.cells = 65;
+    input.options.prototypes_per_cell = 16;
+    refuse(&input, "fewer --cells, slots or --prototypes-per-cell");
+    input.options.prototypes_per_cell = 0;
+    input.options.cells = 2;
     struct built built = build(&input);
     TEST_ASSERT_EQUAL_UINT32(1024, built.info.slots);
     free(built.bytes);
@@ -165,6 +171,7 @@ static void test_the_reported_bandwidth_is_the_pack_s(void)
 {
     enum { ROWS = 20, COLUMNS = 2000 };
     struct input input = make_input(ROWS, COLUMNS, 2);
+    input.options.sketch = 8; /* of 2000 features, 256 take their time under an emulator */
     for (size_t i = 0; i < ROWS * COLUMNS; i++)
         input.features.values[i] = i / COLUMNS == i % COLUMNS ? 127.0f : 126.0f;
     struct built built = build(&input);
@@ -223,8 +230,8 @@ static void test_progress_goes_through_all_stages(void)
     input.options.progress = hear;
     input.options.progress_context = &heard;
     struct built built = build(&input);
-    TEST_ASSERT_EQUAL_UINT(6, heard.stages);
-    TEST_ASSERT_TRUE(heard.done == 1.0 && heard.calls > 6);
+    TEST_ASSERT_EQUAL_UINT(8, heard.stages);
+    TEST_ASSERT_TRUE(heard.done == 1.0 && heard.calls > 8);
     free(built.bytes);
     free_input(&input);
 }

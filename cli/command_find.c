@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * find: what a server answers to a release, without a network. In: a release, its pack, a store. Out: the answer, and
+ * the candidates of every slot. */
+#include "output.h"
+#include "pack_file.h"
+
+#include "../server/files.h"
+#include "../server/service.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RELEASE_SIZE_MAX = 1 << 20, TOP_MAX = 1 << 20 };
+
+struct arguments {
+    const char *release, *pack, *store, *out;
+    uint64_t top, nearest;
+    bool force, json;
+};
+
+/* Where the candidates of a slot stand in the answer. */
+struct listing {
+    uint32_t count;
+    size_t offset;
+};
+
+struct job {
+    const struct arguments *arguments;
+    struct pack_file file;
+    struct pml_store *store;
+    struct pml_service *service;
+    uint8_t *release;
+    size_t size;
+    pml_release_view view;
+    double *places; /* NULL for response */
+    struct pml_bytes answer;
+    struct listing *listings;
+    uint64_t carried;
+};
+
+/* ---- finding ---- */
+
+static int open_all(struct job *job)
+{
+    const struct arguments *arguments = job->arguments;
+    struct pml_message message = {""};
+    struct pml_progress progress = {progress_show, NULL, "frames"};
+    struct pml_service_options options = {.nearest = (uint32_t)arguments->nearest, .progress = &progress};
+    int code = pack_file_open(&command_find, arguments->pack, &job->file);
+    if (code >= 0)
+        return code;
+    int failed = pml_file_read(arguments->release, RELEASE_SIZE_MAX, &job->release, &job->size, &message);
+    if (failed)
+        return command_input(&command_find, failed, &message);
+    int status = pml_release_parse(&job->file.pack, job->release, job->size, &job->view);
+    if (status != PML_OK)
+        return command_status(&command_find, arguments->release, status);
+    failed = pml_store_open(&job->store, arguments->store, &message);
+    if (failed)
+        return command_input(&command_find, failed, &message);
+    failed = pml_service_open(&job->service, &job->file.pack, job->store, &options, &message);
+    progress_end();
+    if (failed)
+        return command_fail(&command_find, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s",
+                            arguments->store, message.text);
+    return -1;
+}
+
+static int take_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
+{
+    struct job *job = context;
+    if (pml_answer_write_slot(&job->answer, slot, candidates->count) != 0)
+        return PML_STORE_NO_MEMORY;
+    job->listings[slot] = (struct listing){candidates->count, job->answer.size};
+    job->carried += candidates->count;
+    return pml_bytes_append(&job->answer, candidates->bytes.bytes, candidates->bytes.size) == 0 ? PML_OK
+                                                                                                : PML_STORE_NO_MEMORY;
+}
+
+static int find(struct job *job)
+{
+    const pml_pack_info *info = &job->file.info;
+    bool gaussian = job->view.mechanism == PML_GAUSSIAN;
+    int status = PML_OK;
+    job->listings = calloc(info->slots, sizeof *job->listings);
+    if (gaussian)
+        job->places = malloc((size_t)info->slots * info->dimensions * sizeof *job->places);
+    if (!job->listings || (gaussian && !job->places) ||
+        pml_answer_write_header(&job->answer, info->id, info->slots, info->sketch,
+                                pml_store_describe(job->store)->items) != 0)
+        status = PML_STORE_NO_MEMORY;
+    if (status == PML_OK && gaussian)
+        status = pml_service_place(job->service, job->release, job->size, job->places);
+    if (status == PML_OK)
+        status = pml_service_visit(job->service, job->release, job->size, take_slot, job);
+    if (status == PML_STORE_NO_MEMORY)
+        return command_no_memory(&command_find);
+    if (status == PML_STORE_FAILED)
+        return command_fail(&command_find, EXIT_INPUT,
+                            "%s does not answer. Check the disk, or make it anew with privatemail index.",
+                            job->arguments->store);
+    if (status == PML_ERROR_SECTION)
+        return command_fail(
+            &command_find, EXIT_INPUT,
+            "%s has nothing for %s releases. Index the gallery with a pack that serves them, or use the "
+            "other mechanism.",
+            job->arguments->store, mechanism_name(job->view.mechanism));
+    return status == PML_OK ? -1 : command_status(&command_find, job->arguments->release, status);
+}
+
+/* ---- telling ---- */
+
+static double share(const struct job *job)
+{
+    return (double)job->carried / (double)pml_store_describe(job->store)->items;
+}
+
+/* Calls `tell` for the first --top candidates of a slot. */
+static void each_candidate(const struct job *job, uint32_t slot,
+                           void (*tell)(void *context, const struct pml_candidate *candidate), void *context)
+{
+    size_t offset = job->listings[slot].offset;
+    struct pml_candidate candidate;
+    for (uint32_t i = 0; i < job->listings[slot].count && i < job->arguments->top; i++) {
+        if (pml_candidate_read(job->answer.bytes, job->answer.size, &offset, &candidate) != 0)
+            return;
+        tell(context, &candidate);
+    }
+}
+
+static void print_candidate(void *context, const struct pml_candidate *candidate)
+{
+    (void)context;
+    printf(" %" PRIu64 " (%" PRId32 ")", candidate->item, candidate->label);
+}
+
+static void print(const struct job *job)
+{
+    size_t k = job->file.info.dimensions;
+    printf("%s release of pack %s: the answer carries %" PRIu64 " of %" PRIu64 " items (%.3g %%), %zu bytes\n",
+           mechanism_name(job->view.mechanism), job->file.id, job->carried, pml_store_describe(job->store)->items,
+           100.0 * share(job), job->answer.size);
+    for (uint32_t slot = 0; slot < job->file.info.slots; slot++) {
+        printf("  slot %" PRIu32, slot);
+        if (job->places) {
+            printf(", place");
+            for (size_t i = 0; i < k; i++)
+                printf(" %.6g", job->places[slot * k + i]);
+        } else {
+            printf(", cell %" PRIu32, pml_release_symbol(&job->view, slot));
+        }
+        printf(": %" PRIu32 " candidates", job->listings[slot].count);
+        each_candidate(job, slot, print_candidate, NULL);
+        printf("%s\n", job->listings[slot].count > job->arguments->top ? " ..." : "");
+    }
+}
+
+static void write_candidate(void *context, const struct pml_candidate *candidate)
+{
+    struct json *json = context;
+    json_open(json, NULL, '{');
+    json_count(json, "item", candidate->item);
+    json_integer(json, "class", candidate->label);
+    json_close(json, '}');
+}
+
+static void write_slot(struct json *json, const struct job *job, uint32_t slot)
+{
+    size_t k = job->file.info.dimensions;
+    json_open(json, NULL, '{');
+    json_count(json, "slot", slot);
+    if (job->places) {
+        json_open(json, "place", '[');
+        for (size_t i = 0; i < k; i++)
+            json_number(json, NULL, job->places[slot * k + i]);
+        json_close(json, ']');
+    } else {
+        json_count(json, "cell", pml_release_symbol(&job->view, slot));
+    }
+    json_count(json, "count", job->listings[slot].count);
+    json_open(json, "candidates", '[');
+    each_candidate(job, slot, write_candidate, json);
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
+static void write(const struct job *job)
+{
+    struct json json = {0};
+    json_open(&json, NULL, '{');
+    json_text(&json, "pack", job->file.id);
+    json_text(&json, "mechanism", mechanism_name(job->view.mechanism));
+    json_count(&json, "gallery", pml_store_describe(job->store)->items);
+    json_count(&json, "carried", job->carried);
+    json_number(&json, "share", share(job));
+    json_count(&json, "bytes", job->answer.size);
+    json_open(&json, "slots", '[');
+    for (uint32_t slot = 0; slot < job->file.info.slots; slot++)
+        write_slot(&json, job, slot);
+    json_close(&json, ']');
+    json_close(&json, '}');
+}
+
+/* ---- command ---- */
+
+static int check(const struct arguments *arguments)
+{
+    if (arguments->top > TOP_MAX || arguments->nearest < 1 || arguments->nearest > PML_CANDIDATES_MAX)
+        return command_fail(&command_find, EXIT_USAGE, "--top must be 0 to %d, --nearest 1 to %u.", TOP_MAX,
+                            (unsigned)PML_CANDIDATES_MAX);
+    if (!arguments->out)
+        return -1;
+    int code = output_apart(&command_find, arguments->out, arguments->release, "the release");
+    if (code < 0)
+        code = output_apart(&command_find, arguments->out, arguments->pack, "the pack");
+    const char *place = strchr(arguments->store, ':');
+    if (code < 0 && place)
+        code = output_apart(&command_find, arguments->out, place + 1, "the store");
+    return code < 0 ? output_check(&command_find, arguments->out, arguments->force) : code;
+}
+
+static void close_job(struct job *job)
+{
+    pml_bytes_free(&job->answer);
+    free(job->listings);
+    free(job->places);
+    free(job->release);
+    pml_service_close(job->service);
+    pml_store_close(job->store);
+    pack_file_close(&job->file);
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = {.top = 8, .nearest = PML_NEAREST_DEFAULT};
+    struct option_spec specs[] = {
+        {"release", OPTION_TEXT, &arguments.release, true, false},
+        {"pack", OPTION_TEXT, &arguments.pack, true, false},
+        {"store", OPTION_TEXT, &arguments.store, true, false},
+        {"top", OPTION_COUNT, &arguments.top, false, false},
+        {"nearest", OPTION_COUNT, &arguments.nearest, false, false},
+        {"out", OPTION_TEXT, &arguments.out, false, false},
+        {"force", OPTION_FLAG, &arguments.force, false, false},
+        {"json", OPTION_FLAG, &arguments.json, false, false},
+    };
+    int code = options_parse(&command_find, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
+    if (code < 0)
+        code = check(&arguments);
+    if (code >= 0)
+        return code;
+    struct job job = {.arguments = &arguments};
+    code = open_all(&job);
+    if (code < 0)
+        code = find(&job);
+    if (code < 0 && arguments.out)
+        code = output_write(&command_find, arguments.out, arguments.force, job.answer.bytes, job.answer.size);
+    if (code < 0)
+        (arguments.json ? write : print)(&job);
+    close_job(&job);
+    return code < 0 ? EXIT_OK : code;
+}
+
+static const char help[] =
+    "Usage: privatemail find --release R.cbor --pack P.pmpk --store sqlite:FILE [OPTIONS]\n\n"
+    "Answers a release as privatemail serve would, without a network, and tells the candidates of every slot.\n\n"
+    "Options:\n"
+    "  --release R.cbor    the release\n"
+    "  --pack P.pmpk       the pack it was made with\n"
+    "  --store sqlite:FILE the gallery, as indexed with this pack (privatemail index)\n"
+    "  --top N             candidates of a slot to show, 0 to 1048576. Default 8\n"
+    "  --nearest M         gaussian: candidates of a slot in the answer, 1 to 1048576. Default 32\n"
+    "  --out ANSWER.cbor   also writes the answer (docs/SPEC.md, section 3)\n"
+    "  --force             replace the file of --out\n"
+    "  --json              JSON on stdout instead of text (docs/CLI.md)\n"
+    "  --help              this text\n\n"
+    "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit, 4 an output cannot be written,\n"
+    "7 no memory.\n\n"
+    "Example: privatemail find --release query.cbor --pack collection.pmpk --store sqlite:collection.db\n";
+
+const struct command command_find = {"find", "answer a release from a store, without a network", help, run};

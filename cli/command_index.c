@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * index: makes a store of a gallery. In: a pack, .npy files, payloads. Out: the store, and how its cells are filled. */
+#define _POSIX_C_SOURCE 200809L
+#include "index_inputs.h"
+
+#include "../server/index_build.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct arguments {
+    const char *pack, *store;
+    struct index_paths paths;
+    uint64_t cells, iterations, threads;
+    double share;
+    bool force, json;
+};
+
+struct report {
+    size_t cells, empty;
+    double smallest, median, largest; /* NaN: there are no cells */
+    uint64_t resumed_at;
+    double seconds;
+};
+
+/* ---- options ---- */
+
+static int parse(int argc, char **argv, struct arguments *arguments)
+{
+    struct option_spec specs[] = {
+        {"pack", OPTION_TEXT, &arguments->pack, true, false},
+        {"features", OPTION_TEXT, &arguments->paths.features, true, false},
+        {"labels", OPTION_TEXT, &arguments->paths.labels, false, false},
+        {"ids", OPTION_TEXT, &arguments->paths.ids, false, false},
+        {"payloads", OPTION_TEXT, &arguments->paths.payloads, false, false},
+        {"store", OPTION_TEXT, &arguments->store, true, false},
+        {"cells-per-item", OPTION_COUNT, &arguments->cells, false, false},
+        {"share", OPTION_NUMBER, &arguments->share, false, false},
+        {"iterations", OPTION_COUNT, &arguments->iterations, false, false},
+        {"threads", OPTION_COUNT, &arguments->threads, false, false},
+        {"force", OPTION_FLAG, &arguments->force, false, false},
+        {"json", OPTION_FLAG, &arguments->json, false, false},
+    };
+    int code = options_parse(&command_index, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
+    if (code >= 0)
+        return code;
+    if (arguments->cells < 1 || arguments->cells > 2)
+        return command_fail(&command_index, EXIT_USAGE, "--cells-per-item must be 1 or 2.");
+    if (specs[7].given && specs[6].given)
+        return command_fail(&command_index, EXIT_USAGE,
+                            "--share and --cells-per-item are two ways to fill the lists. Choose one of them.");
+    if (specs[7].given && !(arguments->share >= 1.0 / PML_SHARE_UNIT && arguments->share <= 0.5))
+        return command_fail(&command_index, EXIT_USAGE, "--share must be 1e-6 to 0.5.");
+    if (arguments->iterations > PML_ITERATIONS_MAX)
+        return command_fail(&command_index, EXIT_USAGE, "--iterations must be 0 to %u.", PML_ITERATIONS_MAX);
+    if (arguments->threads > 256 || (specs[9].given && arguments->threads == 0))
+        return command_fail(&command_index, EXIT_USAGE, "--threads must be 1 to 256.");
+    struct pml_message message = {""};
+    if (pml_store_check(arguments->store, &message) != 0)
+        return command_fail(&command_index, EXIT_USAGE, "--store: %s", message.text);
+    return -1;
+}
+
+static int check_pack(const struct arguments *arguments, const pml_pack_info *info)
+{
+    if (info->sketch == 0)
+        return command_fail(&command_index, EXIT_INPUT,
+                            "%s has no sketches, so devices could not rank an answer. Use a pack that has.",
+                            arguments->pack);
+    if (info->slot_kind != PML_SLOTS_ONE && !arguments->paths.labels)
+        return command_fail(&command_index, EXIT_USAGE,
+                            "--labels is missing: the pack has %lu slots. Give the class of every row.",
+                            (unsigned long)info->slots);
+    return -1;
+}
+
+/* ---- report ---- */
+
+static int by_size(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Reads the finished store. */
+static int measure(const struct arguments *arguments, const pml_pack_info *pack, struct report *report)
+{
+    struct pml_message message = {""};
+    struct pml_store *store;
+    int failed = pml_store_open(&store, arguments->store, &message);
+    if (failed)
+        return command_fail(&command_index, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_OUTPUT, "%s", message.text);
+    const size_t count = report->cells = (size_t)pack->slots * pack->cells;
+    uint64_t *sizes = calloc(count > 0 ? count : 1, sizeof *sizes);
+    int code = sizes ? -1 : command_no_memory(&command_index);
+    for (size_t i = 0; i < count && code < 0; i++) {
+        if (pml_store_cell_size(store, (uint32_t)(i / pack->cells), (uint32_t)(i % pack->cells), &sizes[i]))
+            code =
+                command_fail(&command_index, EXIT_OUTPUT, "%s cannot be read back. Check the disk.", arguments->store);
+    }
+    report->smallest = report->median = report->largest = NAN;
+    if (code < 0 && count > 0) {
+        qsort(sizes, count, sizeof *sizes, by_size);
+        while (report->empty < count && sizes[report->empty] == 0)
+            report->empty++;
+        report->smallest = (double)sizes[0];
+        report->median = (double)(sizes[(count - 1) / 2] + sizes[count / 2]) / 2.0;
+        report->largest = (double)sizes[count - 1];
+    }
+    free(sizes);
+    pml_store_close(store);
+    return code;
+}
+
+static double share_of(const struct pml_store_info *info)
+{
+    return (double)info->share / PML_SHARE_UNIT;
+}
+
+static void print_report(const struct arguments *arguments, const struct pack_file *pack,
+                         const struct pml_store_info *info, const struct index_payloads *payloads,
+                         const struct report *report)
+{
+    printf("%s: %llu items for pack %s\n", arguments->store, (unsigned long long)info->items, pack->id);
+    if (report->cells > 0)
+        printf("response: %zu cells of %g to %g items, median %g, %zu empty; ", report->cells, report->smallest,
+               report->largest, report->median, report->empty);
+    if (info->share > 0)
+        printf("each lists the share %g of its slot\n", share_of(info));
+    else if (report->cells > 0)
+        printf("%s an item\n", info->cells_per_item == 1 ? "one" : "two");
+    if (info->dimensions > 0)
+        printf("gaussian: places of %lu numbers, %lu iterations\n", (unsigned long)info->dimensions,
+               (unsigned long)info->iterations);
+    if (payloads->folder)
+        printf("payloads: %zu items have one, %llu bytes together\n", payloads->found,
+               (unsigned long long)payloads->bytes);
+    printf("%.3g seconds\n", report->seconds);
+}
+
+static void write_report(const struct arguments *arguments, const struct pack_file *pack,
+                         const struct pml_store_info *info, const struct index_payloads *payloads,
+                         const struct report *report)
+{
+    static const char *const lists[] = {
+        [PML_LISTS_NONE] = "none", [PML_LISTS_OWN] = "own", [PML_LISTS_SHARE] = "share"};
+    struct json json = {0};
+    json_open(&json, NULL, '{');
+    json_text(&json, "store", arguments->store);
+    json_text(&json, "pack", pack->id);
+    json_count(&json, "items", info->items);
+    json_count(&json, "cells", report->cells);
+    json_text(&json, "lists", lists[pml_store_lists(info)]);
+    json_count(&json, "cells_per_item", info->cells_per_item);
+    json_number(&json, "share", info->share > 0 ? share_of(info) : NAN);
+    json_number(&json, "smallest_cell", report->smallest);
+    json_number(&json, "median_cell", report->median);
+    json_number(&json, "largest_cell", report->largest);
+    json_count(&json, "empty_cells", report->empty);
+    json_count(&json, "payloads", payloads->found);
+    json_count(&json, "payload_bytes", payloads->bytes);
+    json_count(&json, "dimensions", info->dimensions);
+    json_count(&json, "iterations", info->iterations);
+    json_count(&json, "resumed_at", report->resumed_at);
+    json_number(&json, "seconds", report->seconds);
+    json_close(&json, '}');
+}
+
+/* ---- command ---- */
+
+static int output_failed(int failed, const struct pml_message *message)
+{
+    return command_fail(&command_index, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_OUTPUT, "%s", message->text);
+}
+
+/* A payload that cannot be read any more is the input's fault, everything else the store's. */
+struct payload_source {
+    struct index_payloads *payloads;
+    bool failed;
+};
+
+static int load_payload(void *context, size_t row, const uint8_t **bytes, size_t *size, struct pml_message *message)
+{
+    struct payload_source *source = context;
+    int status = index_payloads_load(source->payloads, row, bytes, size, message);
+    source->failed = status == -1;
+    return status;
+}
+
+static int make_lists(const struct arguments *arguments, const struct pack_file *pack,
+                      const struct pml_store_info *info, const struct index_inputs *inputs,
+                      struct pml_cell_lists *lists)
+{
+    const unsigned threads = pml_parallel_threads((unsigned)arguments->threads);
+    const struct pml_progress neighbours = {progress_show, NULL, "neighbours"}, cells = {progress_show, NULL, "lists"};
+    const struct pml_lists_source source = {.features = inputs->features.values,
+                                            .rows = inputs->features.rows,
+                                            .columns = inputs->features.columns,
+                                            .slots = inputs->slots,
+                                            .slot_count = pack->info.slots,
+                                            .items = inputs->items,
+                                            .threads = threads,
+                                            .progress = &neighbours};
+    struct pml_lists_gallery *gallery;
+    size_t bad;
+    if (pml_lists_gallery_make(&gallery, &source, &bad) != 0) /* bad rows were refused when they were read */
+        return command_no_memory(&command_index);
+    int failed = pml_lists_make(lists, gallery, &pack->pack, info->share, threads, &cells);
+    pml_lists_gallery_free(gallery);
+    return failed ? command_no_memory(&command_index) : -1;
+}
+
+/* All items from number `done` on. */
+static int fill(struct pml_store_writer *writer, const struct arguments *arguments, const struct pack_file *pack,
+                const struct pml_store_info *info, struct index_inputs *inputs, uint64_t done)
+{
+    struct pml_message message = {""};
+    struct pml_cell_lists lists = {0};
+    struct pml_frames *frames = NULL;
+    struct payload_source source = {&inputs->payloads, false};
+    struct pml_progress progress = {progress_show, NULL, "anchors"};
+    const unsigned threads = pml_parallel_threads((unsigned)arguments->threads);
+    const struct pml_gallery gallery = {
+        &inputs->features, inputs->items, inputs->labels.values, inputs->slots, load_payload, &source, &lists};
+    int failed = 0,
+        code = info->share > 0 && done < info->items ? make_lists(arguments, pack, info, inputs, &lists) : -1;
+    if (code >= 0)
+        return code;
+    if (info->dimensions > 0 && done < info->items)
+        failed = pml_frames_make(&frames, &pack->pack, info->iterations, threads, &progress, &message);
+    progress.stage = "items";
+    if (!failed)
+        failed = pml_index_fill(writer, info, &pack->pack, frames, &gallery, done, threads, &progress, &message);
+    pml_frames_free(frames);
+    pml_lists_free(&lists);
+    progress_end();
+    if (failed && source.failed)
+        return command_input(&command_index, failed, &message);
+    return failed ? output_failed(failed, &message) : -1;
+}
+
+static int build(const struct arguments *arguments, const struct pack_file *pack, const struct pml_store_info *info,
+                 struct index_inputs *inputs, uint64_t *done)
+{
+    struct pml_message message = {""};
+    struct pml_store_writer *writer;
+    uint8_t source[32];
+    int code = index_inputs_digest(&command_index, inputs, info, source);
+    progress_end();
+    if (code >= 0)
+        return code;
+    int failed = pml_store_begin(&writer, arguments->store, info, source, arguments->force, done, &message);
+    if (failed)
+        return output_failed(failed, &message);
+    if (message.text[0] != 0)
+        fprintf(stderr, "privatemail index: %s\n", message.text);
+    if (*done > 0)
+        fprintf(stderr, "privatemail index: %llu of %llu items are there from before; going on behind them.\n",
+                (unsigned long long)*done, (unsigned long long)info->items);
+    code = fill(writer, arguments, pack, info, inputs, *done);
+    if (code >= 0) {
+        pml_store_abandon(writer);
+        return code;
+    }
+    failed = pml_store_finish(writer, &message);
+    return failed ? output_failed(failed, &message) : -1;
+}
+
+static int index_with(const struct arguments *arguments, const struct pack_file *pack, struct index_inputs *inputs)
+{
+    struct report report = {0};
+    struct timespec start, end;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    int code = check_pack(arguments, &pack->info);
+    if (code < 0)
+        code = index_inputs_read(&command_index, &arguments->paths, pack, inputs);
+    if (code >= 0)
+        return code;
+    const struct pml_index_choice choice = {.cells_per_item = (uint32_t)arguments->cells,
+                                            .share = (uint32_t)(arguments->share * PML_SHARE_UNIT + 0.5),
+                                            .iterations = (uint32_t)arguments->iterations};
+    const struct pml_store_info info = pml_index_describe(&pack->info, inputs->features.rows, &choice);
+    code = build(arguments, pack, &info, inputs, &report.resumed_at);
+    if (code < 0)
+        code = measure(arguments, &pack->info, &report);
+    if (code >= 0)
+        return code;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    report.seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+    if (inputs->payloads.unused > 0)
+        fprintf(stderr, "privatemail index: %zu files of %s belong to no item. Name a payload by its item's number.\n",
+                inputs->payloads.unused, inputs->payloads.folder);
+    (arguments->json ? write_report : print_report)(arguments, pack, &info, &inputs->payloads, &report);
+    return EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = {.cells = 1, .iterations = PML_ITERATIONS_DEFAULT};
+    struct index_inputs inputs = {0};
+    struct pack_file pack;
+    int code = parse(argc, argv, &arguments);
+    if (code < 0)
+        code = pack_file_open(&command_index, arguments.pack, &pack);
+    if (code >= 0)
+        return code;
+    code = index_with(&arguments, &pack, &inputs);
+    index_inputs_free(&inputs);
+    pack_file_close(&pack);
+    return code;
+}
+
+static const char help[] =
+    "Usage: privatemail index --pack P --features S.npy [--labels L.npy] --store sqlite:FILE [OPTIONS]\n\n"
+    "Makes the store that privatemail serve and find search, from a gallery. Works in FILE.building; when it is "
+    "stopped,\n"
+    "even by a power cut, the same command goes on where it was, and the store becomes the same.\n\n"
+    "Options:\n"
+    "  --pack P             the pack that devices use\n"
+    "  --features S.npy     float32, little-endian, C order, as many features a row as the pack has\n"
+    "  --labels L.npy       the class of each row; may be left out when the pack has one slot (then all are 0)\n"
+    "  --ids I.txt          the number of each row, 0 to 2^63-1, one a line, all different. Default 0, 1, 2, ...\n"
+    "  --payloads DIR       what devices get with a candidate: 17.jpg or 0017.jpg belongs to item 17; at most 65535\n"
+    "                       bytes each. Items without a file have an empty payload\n"
+    "  --cells-per-item N   1 or 2: list an item in its own cell, or in the second nearest too. Default 1\n"
+    "  --share F            instead: every cell lists the share F, 1e-6 to 0.5, of its slot's items, those most "
+    "likely\n"
+    "                       among the nearest of a query in it. Answers then carry the share F, whatever the cells\n"
+    "  --iterations T       0 to 64, of the embedding. Default 5\n"
+    "  --store sqlite:FILE  the store to write\n"
+    "  --force              replace the store that is there\n"
+    "  --threads N          1 to 256. Default as many as the host has; never changes the store\n"
+    "  --json               JSON on stdout instead of text (docs/CLI.md)\n"
+    "  --help               this text\n\n"
+    "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit, 4 the store cannot be written,\n"
+    "7 no memory.\n\n"
+    "Example: privatemail index --pack shapes.pmpk --features shapes/gallery.npy --labels shapes/gallery_labels.npy "
+    "\\\n"
+    "         --store sqlite:shapes.store\n";
+
+const struct command command_index = {"index", "make a searchable store of a gallery", help, run};

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * serve: answers releases over HTTP until it is told to stop. In: packs and the stores indexed with them. Out: a
+ * service, a log line a request. */
+#define _XOPEN_SOURCE 700
+#include "pack_file.h"
+
+#include "../server/http.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { THREADS_MAX = 256, CONNECTIONS_MAX = 100000, TIMEOUT_MAX = 3600, DESCRIPTORS_SPARE = 256 /* files, stores */ };
+
+struct arguments {
+    struct option_list packs, stores;
+    const char *listen, *files, *allow_origin, *log;
+    uint64_t threads, connections, timeout, grace, nearest;
+    bool log_address, json;
+};
+
+struct job {
+    const struct arguments *arguments;
+    struct pack_file files[OPTION_LIST_MAX];
+    struct pml_store *stores[OPTION_LIST_MAX]; /* the i-th was indexed with the i-th pack */
+    struct pml_service *services[OPTION_LIST_MAX];
+    struct pml_http_pack packs[OPTION_LIST_MAX];
+    char address[PML_HTTP_ADDRESS_MAX];
+    struct pml_http *http;
+};
+
+/* ---- packs and stores ---- */
+
+static int open_packs(struct job *job)
+{
+    const struct option_list *paths = &job->arguments->packs;
+    for (size_t i = 0; i < paths->count; i++) {
+        int code = pack_file_open(&command_serve, paths->values[i], &job->files[i]);
+        if (code >= 0)
+            return code;
+        for (size_t j = 0; j < i; j++) {
+            if (memcmp(job->files[i].info.id, job->files[j].info.id, PML_ID_SIZE) == 0)
+                return command_fail(&command_serve, EXIT_USAGE, "%s is the same pack as %s. Leave one of them out.",
+                                    paths->values[i], paths->values[j]);
+        }
+    }
+    return -1;
+}
+
+/* Each store tells which pack it was indexed with. */
+static int open_stores(struct job *job)
+{
+    const struct option_list *packs = &job->arguments->packs, *uris = &job->arguments->stores;
+    for (size_t i = 0; i < uris->count; i++) {
+        struct pml_message message = {""};
+        struct pml_store *store = NULL;
+        int failed = pml_store_open(&store, uris->values[i], &message);
+        if (failed)
+            return command_input(&command_serve, failed, &message);
+        const uint8_t *id = pml_store_describe(store)->pack;
+        size_t place = 0;
+        while (place < packs->count && memcmp(job->files[place].info.id, id, PML_ID_SIZE) != 0)
+            place++;
+        if (place == packs->count || job->stores[place]) {
+            pml_store_close(store);
+            return command_fail(
+                &command_serve, EXIT_INPUT,
+                place == packs->count
+                    ? "%s was indexed with none of the packs. Give its pack with --pack, or leave it out."
+                    : "%s is the second store of its pack. Leave one of them out.",
+                uris->values[i]);
+        }
+        job->stores[place] = store;
+    }
+    return -1;
+}
+
+static int open_services(struct job *job)
+{
+    struct pml_progress progress = {progress_show, NULL, "frames"};
+    struct pml_service_options options = {.nearest = (uint32_t)job->arguments->nearest, .progress = &progress};
+    for (size_t i = 0; i < job->arguments->packs.count; i++) {
+        struct pml_message message = {""};
+        const char *path = job->arguments->packs.values[i];
+        if (!job->stores[i])
+            return command_fail(&command_serve, EXIT_USAGE,
+                                "%s has no store. Make one with privatemail index and give it with --store.", path);
+        int failed = pml_service_open(&job->services[i], &job->files[i].pack, job->stores[i], &options, &message);
+        progress_end();
+        if (failed)
+            return command_fail(&command_serve, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s", path,
+                                message.text);
+        job->packs[i] = (struct pml_http_pack){job->files[i].bytes, job->files[i].size, job->services[i]};
+    }
+    return -1;
+}
+
+/* ---- log ---- */
+
+static void log_line(void *context, const struct pml_http_entry *entry)
+{
+    const struct arguments *arguments = context;
+    char when[32], line[256];
+    time_t now = time(NULL);
+    struct tm parts;
+    gmtime_r(&now, &parts);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    snprintf(line, sizeof line, "%s %s %s %u %llu %.1f%s%s\n", when, entry->method, entry->route, entry->status,
+             (unsigned long long)entry->bytes, 1000.0 * entry->seconds, arguments->log_address ? " " : "",
+             arguments->log_address ? entry->address : "");
+    fputs(line, stderr); /* at once: lines of several threads do not mix */
+}
+
+/* ---- service ---- */
+
+/* Connections are descriptors; the system's first limit is often 1024. */
+static void raise_limit(const struct arguments *arguments)
+{
+    struct rlimit limit;
+    rlim_t wanted = pml_http_descriptors((unsigned)arguments->connections, (unsigned)arguments->threads);
+    wanted += DESCRIPTORS_SPARE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int start(struct job *job)
+{
+    const struct arguments *arguments = job->arguments;
+    struct pml_message message = {""};
+    struct pml_http_options options = {.packs = job->packs,
+                                       .pack_count = arguments->packs.count,
+                                       .threads = (unsigned)arguments->threads,
+                                       .connections = (unsigned)arguments->connections,
+                                       .timeout = (unsigned)arguments->timeout,
+                                       .files = arguments->files,
+                                       .origin = arguments->allow_origin,
+                                       .log = strcmp(arguments->log, "off") == 0 ? NULL : log_line,
+                                       .log_context = (void *)(uintptr_t)arguments};
+    options.listener = pml_http_listen(arguments->listen, job->address, &message);
+    if (options.listener < 0)
+        return command_fail(&command_serve, options.listener == PML_HTTP_BAD_ADDRESS ? EXIT_USAGE : EXIT_NETWORK,
+                            "--listen: %s", message.text);
+    int failed = pml_http_start(&job->http, &options, &message);
+    if (failed)
+        return command_fail(&command_serve, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s", message.text);
+    return -1;
+}
+
+static int tell_start(const struct job *job)
+{
+    size_t count = job->arguments->packs.count;
+    if (job->arguments->json) {
+        struct json json = {0};
+        json_open(&json, NULL, '{');
+        json_text(&json, "listen", job->address);
+        json_open(&json, "packs", '[');
+        for (size_t i = 0; i < count; i++) {
+            json_open(&json, NULL, '{');
+            json_text(&json, "pack", job->files[i].id);
+            json_count(&json, "gallery", pml_store_describe(job->stores[i])->items);
+            json_close(&json, '}');
+        }
+        json_close(&json, ']');
+        json_close(&json, '}');
+    } else {
+        printf("privatemail serve: http://%s/ answers for %zu pack%s, the newest %s\n", job->address, count,
+               count == 1 ? "" : "s", job->files[0].id);
+    }
+    if (fflush(stdout) == 0)
+        return -1;
+    return command_fail(&command_serve, EXIT_OUTPUT, "stdout cannot be written. Send it elsewhere.");
+}
+
+static void drain(struct pml_http *http, const sigset_t *signals, uint64_t seconds)
+{
+    const struct timespec moment = {.tv_nsec = 50000000};
+    pml_http_drain(http);
+    for (uint64_t i = 0; i < 20 * seconds && pml_http_running(http) > 0; i++) {
+        if (sigtimedwait(signals, NULL, &moment) > 0)
+            return; /* told twice */
+    }
+}
+
+static int serve(struct job *job)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before there are threads that could get them instead */
+    signal(SIGPIPE, SIG_IGN);
+    int code = start(job);
+    if (code >= 0)
+        return code;
+    code = tell_start(job);
+    if (code < 0) {
+        while (sigwaitinfo(&signals, NULL) < 0 && errno == EINTR) {
+        }
+        drain(job->http, &signals, job->arguments->grace);
+    }
+    pml_http_stop(job->http);
+    return code < 0 ? EXIT_OK : code;
+}
+
+/* ---- command ---- */
+
+static int check(const struct arguments *arguments)
+{
+    const struct {
+        const char *name;
+        uint64_t value, least, most;
+    } limits[] = {
+        {"threads", arguments->threads, 1, THREADS_MAX},
+        {"connections", arguments->connections, arguments->threads, CONNECTIONS_MAX},
+        {"timeout", arguments->timeout, 1, TIMEOUT_MAX},
+        {"grace", arguments->grace, 0, TIMEOUT_MAX},
+        {"nearest", arguments->nearest, 1, PML_CANDIDATES_MAX},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        if (limits[i].value < limits[i].least || limits[i].value > limits[i].most)
+            return command_fail(&command_serve, EXIT_USAGE, "--%s must be %llu to %llu.", limits[i].name,
+                                (unsigned long long)limits[i].least, (unsigned long long)limits[i].most);
+    }
+    if (strcmp(arguments->log, "text") != 0 && strcmp(arguments->log, "off") != 0)
+        return command_fail(&command_serve, EXIT_USAGE, "--log must be text or off, not '%s'.", arguments->log);
+    return -1;
+}
+
+static void close_job(struct job *job)
+{
+    for (size_t i = 0; i < OPTION_LIST_MAX; i++) {
+        pml_service_close(job->services[i]);
+        if (job->stores[i])
+            pml_store_close(job->stores[i]);
+        pack_file_close(&job->files[i]);
+    }
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = {.listen = "127.0.0.1:8080",
+                                  .log = "text",
+                                  .threads = pml_parallel_threads(0),
+                                  .connections = 1000,
+                                  .timeout = 30,
+                                  .grace = 10,
+                                  .nearest = PML_NEAREST_DEFAULT};
+    struct option_spec specs[] = {
+        {"pack", OPTION_LIST, &arguments.packs, true, false},
+        {"store", OPTION_LIST, &arguments.stores, true, false},
+        {"listen", OPTION_TEXT, &arguments.listen, false, false},
+        {"threads", OPTION_COUNT, &arguments.threads, false, false},
+        {"connections", OPTION_COUNT, &arguments.connections, false, false},
+        {"timeout", OPTION_COUNT, &arguments.timeout, false, false},
+        {"grace", OPTION_COUNT, &arguments.grace, false, false},
+        {"nearest", OPTION_COUNT, &arguments.nearest, false, false},
+        {"files", OPTION_TEXT, &arguments.files, false, false},
+        {"allow-origin", OPTION_TEXT, &arguments.allow_origin, false, false},
+        {"log", OPTION_TEXT, &arguments.log, false, false},
+        {"log-address", OPTION_FLAG, &arguments.log_address, false, false},
+        {"json", OPTION_FLAG, &arguments.json, false, false},
+    };
+    int code = options_parse(&command_serve, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
+    if (code < 0)
+        code = check(&arguments);
+    if (code >= 0)
+        return code;
+    raise_limit(&arguments);
+    struct job job = {.arguments = &arguments};
+    int (*const steps[])(struct job *) = {open_packs, open_stores, open_services, serve};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && code < 0; i++)
+        code = steps[i](&job);
+    close_job(&job);
+    return code;
+}
+
+static const char help[] =
+    "Usage: privatemail serve --pack P.pmpk --store sqlite:FILE [OPTIONS]\n\n"
+    "Answers releases over HTTP (docs/SERVER.md) until SIGTERM or SIGINT. Plain HTTP: put a reverse proxy with TLS in\n"
+    "front of it.\n\n"
+    "Options:\n"
+    "  --pack P.pmpk       a pack to serve; several times for several, the newest first, up to 16\n"
+    "  --store sqlite:FILE the gallery, as indexed with a pack (privatemail index); one for each pack, in any order\n"
+    "  --listen HOST:PORT  where to listen; [::1]:8080 for IPv6; port 0 takes a free one. Default 127.0.0.1:8080\n"
+    "  --threads N         that answer, 1 to 256. Default: as many as the machine has\n"
+    "  --connections N     at a time, up to 100000; queries on more get status 503. Default 1000\n"
+    "  --timeout S         seconds a request may take to arrive, an answer to move on, a connection to idle, 1 to "
+    "3600.\n"
+    "                      Default 30\n"
+    "  --grace S           seconds that running requests get after SIGTERM; a second one ends at once. Default 10\n"
+    "  --nearest M         gaussian: candidates of a slot in an answer, 1 to 1048576. Default 32\n"
+    "  --files DIR         also serves the files of this folder, for a page. Default: none\n"
+    "  --allow-origin O    lets web pages of origin O (such as https://app.example, or *) ask. Default: none\n"
+    "  --log text|off      one line a request on stderr: time, method, route, status, bytes, milliseconds. Default "
+    "text\n"
+    "  --log-address       with the client's address\n"
+    "  --json              the line that tells where it listens as JSON (docs/CLI.md)\n"
+    "  --help              this text\n\n"
+    "Exit codes: 0 stopped as told, 2 wrong options, 3 an input cannot be read or does not fit, 4 stdout cannot be\n"
+    "written, 7 no memory, 8 it cannot listen there.\n\n"
+    "Example: privatemail serve --pack collection.pmpk --store sqlite:collection.db --listen 127.0.0.1:8080\n";
+
+const struct command command_serve = {"serve", "answer releases over HTTP", help, run};

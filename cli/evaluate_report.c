@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: figures. Out: a table for people, JSON for programs. */
+#include "evaluate_report.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const struct {
+    const char *name;
+    enum evaluate_figure figure;
+} figures[] = {
+    {"instance_recall", EVALUATE_INSTANCE}, {"carried_recall", EVALUATE_REACHED}, {"baseline", EVALUATE_BASELINE},
+    {"class_recall", EVALUATE_CLASS},       {"precision", EVALUATE_PRECISION},    {"in_class_gain", EVALUATE_GAIN},
+};
+
+static bool has_cells(const struct evaluate_report *report)
+{
+    return report->options->mechanism == PML_RESPONSE;
+}
+
+static const char *lists_word(const struct evaluate_report *report)
+{
+    return !has_cells(report) ? "none" : report->options->cells_per_item > 0 ? "own" : "share";
+}
+
+static double curve(const struct evaluate_row *row)
+{
+    return pml_curve(row->epsilon, row->result.mean[EVALUATE_CARRIED]);
+}
+
+void evaluate_report_print(const struct evaluate_report *report)
+{
+    const struct evaluate_data *data = report->data;
+    printf("%s, %u slots, lists: %s; %zu public rows, %zu items, %zu queries with %llu releases each\n\n",
+           mechanism_name(report->options->mechanism), report->slots, lists_word(report), data->public.features.rows,
+           data->gallery.features.rows, data->queries.features.rows, (unsigned long long)report->options->releases);
+    printf("epsilon   share carried  cells   found +-se     in answer  curve  random   class  precision  gain    bytes "
+           "down\n");
+    for (size_t i = 0; i < report->row_count; i++) {
+        const struct evaluate_row *row = &report->rows[i];
+        const double *mean = row->result.mean;
+        printf("%7g %7g %7.4f ", row->epsilon, row->share, mean[EVALUATE_CARRIED]);
+        has_cells(report) ? printf("%6u", row->cells) : printf("%6s", "-");
+        printf("   %.3f %.3f   %.3f      %.3f  %.3f ", mean[EVALUATE_INSTANCE], row->result.error[EVALUATE_INSTANCE],
+               mean[EVALUATE_REACHED], curve(row), mean[EVALUATE_BASELINE]);
+        isnan(mean[EVALUATE_CLASS])
+            ? printf("%7s  %9s  %6s", "-", "-", "-")
+            : printf("%7.3f  %9.3f  %+.3f", mean[EVALUATE_CLASS], mean[EVALUATE_PRECISION], mean[EVALUATE_GAIN]);
+        printf(" %11.0f\n", mean[EVALUATE_DOWN]);
+    }
+    printf(
+        "\nfound: share of the %zu nearest among the first %d; in answer: before they are ranked; curve: the most any\n"
+        "epsilon-private method can have in answers of this share if all items are equally often wanted; random: "
+        "found\n"
+        "in a random download of it\n"
+        "%.3g seconds\n",
+        data->top, EVALUATE_TOP, report->seconds);
+}
+
+static void write_row(struct json *json, const struct evaluate_report *report, const struct evaluate_row *row)
+{
+    char name[32];
+    json_open(json, NULL, '{');
+    json_number(json, "epsilon", row->epsilon);
+    json_number(json, "share", row->share);
+    json_number(json, "carried", row->result.mean[EVALUATE_CARRIED]);
+    json_number(json, "cells", has_cells(report) ? (double)row->cells : NAN);
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        json_number(json, figures[i].name, row->result.mean[figures[i].figure]);
+        snprintf(name, sizeof name, "%s_se", figures[i].name);
+        json_number(json, name, row->result.error[figures[i].figure]);
+    }
+    json_number(json, "curve", curve(row));
+    json_count(json, "bytes_up", row->result.bytes_up);
+    json_number(json, "bytes_down", row->result.mean[EVALUATE_DOWN]);
+    json_count(json, "queries", report->data->queries.features.rows);
+    json_count(json, "releases", report->options->releases);
+    json_close(json, '}');
+}
+
+void evaluate_report_write(const struct evaluate_report *report)
+{
+    static const char *const kinds[] = {
+        [PML_SLOTS_ONE] = "one", [PML_SLOTS_CLASS] = "class", [PML_SLOTS_GROUP] = "group"};
+    const struct evaluate_options *options = report->options;
+    struct json json = {0};
+    json_open(&json, NULL, '{');
+    json_text(&json, "mechanism", mechanism_name(options->mechanism));
+    json_number(&json, "delta", options->delta);
+    json_text(&json, "slot_kind", kinds[options->slots]);
+    json_count(&json, "slots", report->slots);
+    json_text(&json, "class_from", options->predicted ? "predicted" : "true");
+    json_text(&json, "scope", options->scope == PML_ALL_SLOTS ? "all" : "own");
+    json_text(&json, "lists", lists_word(report));
+    json_count(&json, "sketch", report->sketch);
+    json_count(&json, "seed", options->seed);
+    json_count(&json, "public", report->data->public.features.rows);
+    json_count(&json, "gallery", report->data->gallery.features.rows);
+    json_count(&json, "features", report->data->gallery.features.columns);
+    json_open(&json, "skipped", '[');
+    for (size_t i = 0; i < report->skipped.count; i++)
+        json_number(&json, NULL, report->skipped.values[i]);
+    json_close(&json, ']');
+    json_open(&json, "rows", '[');
+    for (size_t i = 0; i < report->row_count; i++)
+        write_row(&json, report, &report->rows[i]);
+    json_close(&json, ']');
+    json_number(&json, "seconds", report->seconds);
+    json_close(&json, '}');
+}

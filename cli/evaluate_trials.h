@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The device's side of an evaluation: every query becomes releases by the calls an app makes, the service answers, the
+ * client ranks, and what it found is compared with the truth. */
+#ifndef CLI_EVALUATE_TRIALS_H
+#define CLI_EVALUATE_TRIALS_H
+
+#include "evaluate_bench.h"
+
+/* Figures of one release. NaN where there are no classes. */
+enum evaluate_figure {
+    EVALUATE_INSTANCE,  /* share of the true nearest that were found */
+    EVALUATE_REACHED,   /* share of them that the ranked part of the answer carried */
+    EVALUATE_BASELINE,  /* as INSTANCE, when a random part of the gallery of the answer's size is ranked */
+    EVALUATE_CLASS,     /* 1 when one of those found has the query's class, else 0 */
+    EVALUATE_PRECISION, /* share of those found that have it; 0 when nothing was found */
+    EVALUATE_GAIN,      /* CLASS minus the baseline's */
+    EVALUATE_CARRIED,   /* share of the gallery in the answer */
+    EVALUATE_DOWN,      /* bytes of the answer */
+    EVALUATE_FIGURES
+};
+
+struct evaluate_result {
+    double mean[EVALUATE_FIGURES];
+    double error[EVALUATE_FIGURES]; /* standard error over queries, the releases of each averaged; NaN for one query */
+    size_t bytes_up;
+};
+
+/* All queries at this ε. Calls `progress` (may be NULL) with the share of queries done. −1 to go on, else the exit code
+ * with a message. */
+int evaluate_trials_run(const struct evaluate_bench *bench, double epsilon, const struct pml_progress *progress,
+                        struct evaluate_result *result);
+
+#endif

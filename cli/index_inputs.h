@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What `privatemail index` reads: a gallery, checked against the pack before any work is done. */
+#ifndef CLI_INDEX_INPUTS_H
+#define CLI_INDEX_INPUTS_H
+
+#include "index_payloads.h"
+#include "pack_file.h"
+
+#include "../server/store.h"
+
+struct index_paths {
+    const char *features, *labels, *ids, *payloads; /* all but the first may be NULL */
+};
+
+struct index_inputs {
+    struct pml_features features;
+    struct pml_labels labels; /* none: values is NULL */
+    uint64_t *items;          /* number of each row */
+    uint32_t *slots;          /* slot of each row */
+    struct index_payloads payloads;
+};
+
+/* −1 to go on, else the exit code with a message printed. Free in any case. */
+int index_inputs_read(const struct command *command, const struct index_paths *paths, const struct pack_file *pack,
+                      struct index_inputs *inputs);
+void index_inputs_free(struct index_inputs *inputs);
+
+/* 32 bytes that change when an input, the pack or an option does which the store depends on: digests (SPEC 8) of pack
+ * and options, of features, of labels and numbers, of payloads. −1, or the exit code: payloads are read for it. */
+int index_inputs_digest(const struct command *command, struct index_inputs *inputs, const struct pml_store_info *info,
+                        uint8_t source[32]);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A folder of payloads. In: names of files, numbers of items. Out: which file belongs to which row; its bytes. */
+#define _XOPEN_SOURCE 700
+#include "index_payloads.h"
+
+#include "../server/files.h"
+#include "../server/messages.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <privatemail.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+bool index_number_read(const char *text, const char *end, uint64_t *number)
+{
+    uint64_t value = 0;
+    if (text == end)
+        return false;
+    for (; text < end; text++) {
+        unsigned digit = (unsigned)(unsigned char)*text - '0';
+        if (digit > 9 || value > ((uint64_t)INT64_MAX - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    *number = value;
+    return true;
+}
+
+static const struct index_number *find_number(const struct index_number *numbers, size_t count, uint64_t item)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (numbers[middle].item < item)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && numbers[low].item == item ? &numbers[low] : NULL;
+}
+
+/* The path of a file in the folder, to be freed; NULL without memory. */
+static char *path_of(const struct index_payloads *payloads, const char *name)
+{
+    size_t room = strlen(payloads->folder) + strlen(name) + 2;
+    char *path = malloc(room);
+    if (path)
+        snprintf(path, room, "%s/%s", payloads->folder, name);
+    return path;
+}
+
+/* A file that belongs to a row. */
+static int keep(const struct command *command, struct index_payloads *payloads, size_t row, const char *name,
+                uint64_t item, uint64_t size)
+{
+    if (size > PML_PAYLOAD_MAX)
+        return command_fail(command, EXIT_INPUT, "%s/%s has %llu bytes, a payload at most %u. Make it smaller.",
+                            payloads->folder, name, (unsigned long long)size, PML_PAYLOAD_MAX);
+    if (payloads->names[row])
+        return command_fail(command, EXIT_INPUT, "%s has both %s and %s for item %llu. Remove one of them.",
+                            payloads->folder, payloads->names[row], name, (unsigned long long)item);
+    payloads->names[row] = strdup(name);
+    if (!payloads->names[row])
+        return command_no_memory(command);
+    payloads->found++;
+    payloads->bytes += size;
+    return -1;
+}
+
+static int look_at(const struct command *command, struct index_payloads *payloads, const char *name,
+                   const struct index_number *numbers)
+{
+    struct stat found;
+    uint64_t item;
+    if (name[0] == '.')
+        return -1;
+    const struct index_number *number = NULL;
+    if (index_number_read(name, name + strcspn(name, "."), &item))
+        number = find_number(numbers, payloads->rows, item);
+    char *path = path_of(payloads, name);
+    if (!path)
+        return command_no_memory(command);
+    bool plain = stat(path, &found) == 0 && S_ISREG(found.st_mode);
+    free(path);
+    if (number && plain)
+        return keep(command, payloads, number->row, name, item, (uint64_t)found.st_size);
+    payloads->unused++;
+    return -1;
+}
+
+int index_payloads_find(const struct command *command, const char *folder, const struct index_number *numbers,
+                        size_t rows, struct index_payloads *payloads)
+{
+    *payloads = (struct index_payloads){.folder = folder, .rows = rows};
+    payloads->names = calloc(rows, sizeof *payloads->names);
+    if (!payloads->names)
+        return command_no_memory(command);
+    DIR *opened = opendir(folder);
+    if (!opened)
+        return command_fail(command, EXIT_INPUT, "%s: cannot be opened (%s). Give the path of a folder for --payloads.",
+                            folder, strerror(errno));
+    int code = -1;
+    for (struct dirent *entry; code < 0 && (errno = 0, entry = readdir(opened));)
+        code = look_at(command, payloads, entry->d_name, numbers);
+    if (code < 0 && errno != 0)
+        code = command_fail(command, EXIT_INPUT, "%s: cannot be read (%s). Check the disk.", folder, strerror(errno));
+    closedir(opened);
+    return code;
+}
+
+void index_payloads_free(struct index_payloads *payloads)
+{
+    for (size_t i = 0; payloads->names && i < payloads->rows; i++)
+        free(payloads->names[i]);
+    free(payloads->names);
+    free(payloads->loaded);
+    *payloads = (struct index_payloads){0};
+}
+
+int index_payloads_load(void *context, size_t row, const uint8_t **bytes, size_t *size, struct pml_message *message)
+{
+    struct index_payloads *payloads = context;
+    *bytes = NULL;
+    *size = 0;
+    if (!payloads->names || !payloads->names[row])
+        return 0;
+    char *path = path_of(payloads, payloads->names[row]);
+    if (!path)
+        return pml_say_memory(message);
+    free(payloads->loaded);
+    int status = pml_file_read(path, PML_PAYLOAD_MAX, &payloads->loaded, size, message);
+    free(path);
+    *bytes = payloads->loaded;
+    return status;
+}

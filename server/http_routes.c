@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Routes. In: a request that has arrived completely. Out: its reply. */
+#define _POSIX_C_SOURCE 200809L
+#include "http_routes.h"
+
+#include "http_fields.h"
+#include "http_files.h"
+#include "http_json.h"
+#include "http_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static const char pack_path[] = "/v1/pack/";
+
+static const char *field(struct MHD_Connection *from, const char *name)
+{
+    return MHD_lookup_connection_value(from, MHD_HEADER_KIND, name);
+}
+
+enum pml_http_route pml_http_route(const struct pml_http *http, const char *path)
+{
+    static const enum pml_http_route plain[] = {PML_ROUTE_QUERY, PML_ROUTE_HEALTH, PML_ROUTE_METRICS};
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+        if (strcmp(path, pml_http_route_name(plain[i])) == 0)
+            return plain[i];
+    }
+    if (strncmp(path, pack_path, sizeof pack_path - 1) == 0)
+        return PML_ROUTE_PACK;
+    return http->files >= 0 && path[0] == '/' ? PML_ROUTE_FILES : PML_ROUTE_NONE;
+}
+
+static struct pml_http_reply not_found(void)
+{
+    return pml_http_reply_error(MHD_HTTP_NOT_FOUND, "not_found", "There is nothing of this name.");
+}
+
+static struct pml_http_reply no_store(struct pml_http_reply reply)
+{
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    return reply;
+}
+
+static struct pml_http_reply come_later(const char *name, const char *sentence)
+{
+    struct pml_http_reply reply = pml_http_reply_error(MHD_HTTP_SERVICE_UNAVAILABLE, name, sentence);
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    return reply;
+}
+
+/* ---- /v1/query ---- */
+
+static enum MHD_Result take_accept(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind;
+    if (strcasecmp(name, MHD_HTTP_HEADER_ACCEPT) == 0 && value)
+        pml_http_accept(context, value);
+    return MHD_YES;
+}
+
+/* The service of a pack, NULL when it is not served. */
+static const struct pml_service *find_service(const struct pml_http *http, const uint8_t id[PML_ID_SIZE])
+{
+    for (size_t i = 0; i < http->options.pack_count; i++) {
+        const struct pml_service *service = http->options.packs[i].service;
+        if (memcmp(pml_service_pack(service)->id, id, PML_ID_SIZE) == 0)
+            return service;
+    }
+    return NULL;
+}
+
+static struct pml_http_reply other_pack(const struct pml_http *http)
+{
+    struct pml_bytes text = {0};
+    int failed =
+        pml_http_print(&text, "{\"error\":\"pack\",\"message\":\"This server does not serve the release's pack. "
+                              "Fetch a current one from /v1/pack/ID.\",\"current\":[");
+    for (size_t i = 0; i < http->options.pack_count && !failed; i++) {
+        char id[2 * PML_ID_SIZE + 1];
+        pml_http_id_text(pml_service_pack(http->options.packs[i].service)->id, id);
+        failed = pml_http_print(&text, "%s\"%s\"", i > 0 ? "," : "", id);
+    }
+    if (failed || pml_http_print(&text, "]}\n") != 0) {
+        pml_bytes_free(&text);
+        return (struct pml_http_reply){0};
+    }
+    return no_store(pml_http_reply_bytes(MHD_HTTP_CONFLICT, "application/json", &text));
+}
+
+static struct pml_http_reply query_error(struct pml_http *http, int status)
+{
+    switch (status) {
+    case PML_ERROR_RELEASE:
+        return pml_http_reply_error(MHD_HTTP_BAD_REQUEST, "release", "The body is not a release of its pack.");
+    case PML_ERROR_SECTION:
+        return pml_http_reply_error(MHD_HTTP_BAD_REQUEST, "release",
+                                    "This server does not serve the release's mechanism. Use the other one.");
+    default:
+        http->metrics.store_failures++;
+        return come_later("store", "The gallery does not answer. Send the same bytes again later.");
+    }
+}
+
+static struct pml_http_reply query(struct pml_http *http, struct MHD_Connection *from,
+                                   const struct pml_http_request *request)
+{
+    const struct pml_bytes *body = &request->body;
+    const char *encoding = field(from, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    uint8_t id[PML_ID_SIZE];
+    if (request->late)
+        return come_later("busy", "This server is closing. Send the same bytes again.");
+    if (pml_http_connections_count(&http->connections, NULL) > http->options.connections)
+        return come_later("busy", "This server has too many connections. Send the same bytes again later.");
+    if (!pml_http_is_type(field(from, MHD_HTTP_HEADER_CONTENT_TYPE), "application/cbor") ||
+        (encoding && strcasecmp(encoding, "identity") != 0))
+        return pml_http_reply_error(MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "type",
+                                    "The body must be application/cbor, not compressed.");
+    if (pml_release_id(body->bytes, body->size, id) != PML_OK)
+        return query_error(http, PML_ERROR_RELEASE);
+    const struct pml_service *service = find_service(http, id);
+    if (!service)
+        return other_pack(http);
+    struct pml_http_accept accept = {0};
+    struct pml_bytes answer = {0};
+    MHD_get_connection_values(from, MHD_HEADER_KIND, take_accept, &accept);
+    bool json = pml_http_accept_json(&accept);
+    int status = (json ? pml_http_answer_json : pml_service_answer)(service, body->bytes, body->size, &answer);
+    if (status != PML_OK)
+        return query_error(http, status);
+    return no_store(pml_http_reply_bytes(MHD_HTTP_OK, json ? "application/json" : "application/cbor-seq", &answer));
+}
+
+/* ---- /v1/pack/ID ---- */
+
+static struct pml_http_reply part_of_pack(const struct pml_http_pack *pack, struct MHD_Connection *from,
+                                          const char *tag)
+{
+    static const char type[] = "application/octet-stream";
+    const char *range = field(from, MHD_HTTP_HEADER_RANGE), *only = field(from, MHD_HTTP_HEADER_IF_RANGE);
+    uint64_t first = 0, last = 0;
+    char place[80];
+    switch (only && strcmp(only, tag) != 0 ? PML_HTTP_WHOLE : pml_http_range(range, pack->size, &first, &last)) {
+    case PML_HTTP_PART: {
+        struct pml_http_reply reply =
+            pml_http_reply_kept(MHD_HTTP_PARTIAL_CONTENT, type, pack->bytes + first, (size_t)(last - first + 1));
+        snprintf(place, sizeof place, "bytes %" PRIu64 "-%" PRIu64 "/%zu", first, last, pack->size);
+        pml_http_reply_field(&reply, MHD_HTTP_HEADER_CONTENT_RANGE, place);
+        return reply;
+    }
+    case PML_HTTP_BEYOND: {
+        struct pml_http_reply reply =
+            pml_http_reply_error(MHD_HTTP_RANGE_NOT_SATISFIABLE, "range", "The pack is not as long as that.");
+        snprintf(place, sizeof place, "bytes */%zu", pack->size);
+        pml_http_reply_field(&reply, MHD_HTTP_HEADER_CONTENT_RANGE, place);
+        return reply;
+    }
+    default:
+        return pml_http_reply_kept(MHD_HTTP_OK, type, pack->bytes, pack->size);
+    }
+}
+
+static struct pml_http_reply pack(const struct pml_http *http, struct MHD_Connection *from, const char *path)
+{
+    for (size_t i = 0; i < http->options.pack_count; i++) {
+        char id[2 * PML_ID_SIZE + 1], tag[2 * PML_ID_SIZE + 3];
+        pml_http_id_text(pml_service_pack(http->options.packs[i].service)->id, id);
+        if (strcasecmp(path + sizeof pack_path - 1, id) != 0)
+            continue;
+        snprintf(tag, sizeof tag, "\"%s\"", id);
+        struct pml_http_reply reply;
+        if (pml_http_has_tag(field(from, MHD_HTTP_HEADER_IF_NONE_MATCH), tag))
+            reply = pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0);
+        else
+            reply = part_of_pack(&http->options.packs[i], from, tag);
+        pml_http_reply_field(&reply, MHD_HTTP_HEADER_ETAG, tag);
+        pml_http_reply_field(&reply, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
+        if (reply.status != MHD_HTTP_RANGE_NOT_SATISFIABLE)
+            pml_http_reply_field(&reply, MHD_HTTP_HEADER_CACHE_CONTROL, "public, max-age=31536000, immutable");
+        return reply;
+    }
+    return not_found();
+}
+
+/* ---- /healthz, /metrics ---- */
+
+static struct pml_http_reply health(const struct pml_http *http)
+{
+    static const char stopping[] = "{\"status\":\"stopping\"}\n", store[] = "{\"status\":\"store\"}\n",
+                      fine[] = "{\"status\":\"ok\"}\n", type[] = "application/json";
+    if (atomic_load(&http->draining))
+        return pml_http_reply_kept(MHD_HTTP_SERVICE_UNAVAILABLE, type, stopping, sizeof stopping - 1);
+    for (size_t i = 0; i < http->options.pack_count; i++) {
+        if (pml_service_ping(http->options.packs[i].service) != 0)
+            return pml_http_reply_kept(MHD_HTTP_SERVICE_UNAVAILABLE, type, store, sizeof store - 1);
+    }
+    return pml_http_reply_kept(MHD_HTTP_OK, type, fine, sizeof fine - 1);
+}
+
+static struct pml_http_reply metrics(struct pml_http *http)
+{
+    struct pml_bytes text = {0};
+    struct pml_http_gauges gauges = {.packs = http->options.pack_count};
+    gauges.connections = pml_http_connections_count(&http->connections, &gauges.running);
+    if (pml_http_metrics_write(&http->metrics, &gauges, &text) != 0) {
+        pml_bytes_free(&text);
+        return (struct pml_http_reply){0};
+    }
+    return pml_http_reply_bytes(MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", &text);
+}
+
+/* ---- all ---- */
+
+static struct pml_http_reply wrong_method(const char *allow)
+{
+    struct pml_http_reply reply =
+        pml_http_reply_error(MHD_HTTP_METHOD_NOT_ALLOWED, "method", "Use a method that Allow names.");
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_ALLOW, allow);
+    return reply;
+}
+
+/* What a browser asks before a page of another origin may ask. */
+static struct pml_http_reply preflight(void)
+{
+    struct pml_http_reply reply = pml_http_reply_kept(MHD_HTTP_NO_CONTENT, NULL, "", 0);
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST");
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS, "Accept, Content-Type, Range");
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_ACCESS_CONTROL_MAX_AGE, "3600");
+    return reply;
+}
+
+struct pml_http_reply pml_http_answer(struct pml_http *http, struct MHD_Connection *from,
+                                      const struct pml_http_request *request, const char *path)
+{
+    bool reads = strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
+    if (request->route == PML_ROUTE_NONE)
+        return not_found();
+    if (http->options.origin && strcmp(request->method, "OPTIONS") == 0)
+        return preflight();
+    if (request->route == PML_ROUTE_QUERY) {
+        if (strcmp(request->method, "POST") != 0)
+            return wrong_method("POST");
+        struct pml_http_reply reply = query(http, from, request);
+        pml_http_reply_field(&reply, MHD_HTTP_HEADER_VARY, "Accept");
+        return reply;
+    }
+    if (!reads)
+        return wrong_method("GET, HEAD");
+    switch (request->route) {
+    case PML_ROUTE_PACK:
+        return pack(http, from, path);
+    case PML_ROUTE_HEALTH:
+        return no_store(health(http));
+    case PML_ROUTE_METRICS:
+        return no_store(metrics(http));
+    default:
+        return pml_http_file(http->files, path, field(from, MHD_HTTP_HEADER_IF_NONE_MATCH));
+    }
+}

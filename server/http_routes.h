@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is answered where (SPEC 7). */
+#ifndef PML_HTTP_ROUTES_H
+#define PML_HTTP_ROUTES_H
+
+#include "http.h"
+#include "http_metrics.h"
+#include "http_reply.h"
+
+struct pml_http {
+    struct pml_http_options options;
+    struct pml_http_connections connections;
+    struct pml_http_metrics metrics;
+    struct MHD_Daemon *daemon;
+    int files; /* the folder, −1: none */
+    atomic_bool draining;
+};
+
+enum pml_http_route pml_http_route(const struct pml_http *http, const char *path);
+
+/* The answer to a request that has arrived completely. */
+struct pml_http_reply pml_http_answer(struct pml_http *http, struct MHD_Connection *from,
+                                      const struct pml_http_request *request, const char *path);
+
+#endif

@@ -1,0 +1,148 @@
+"""What the tests of the service share: a gallery, a running server, requests over real sockets."""
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+import flow
+from harness import ROOT
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "server"))
+import reference_server  # noqa: E402
+
+NETWORK = 8
+CBOR = {"Content-Type": "application/cbor"}
+QUERY = ["--features", "query.npy", "--labels", "query_labels.npy"]
+
+
+def make_galleries(tester):
+    """Two packs of one collection, each with a store; payloads for some items; releases of both mechanisms."""
+    flow.make_collection(tester)
+    os.mkdir(tester.path("payloads"))
+    for i in range(0, 200, 2):
+        tester.write("payloads/%d.bin" % i, b"payload of %d" % i * (i % 7))
+    for name, seed in (("p", 3), ("old", 4)):
+        tester.succeeds("pack", "pack", "--features", "public.npy", "--labels", "labels.npy", "--seed", seed,
+                        "--out", name + ".pmpk")
+        tester.succeeds("index", "index", "--pack", name + ".pmpk", "--features", "public.npy", "--labels",
+                        "labels.npy", "--payloads", "payloads", "--store", "sqlite:%s.store" % name)
+        for mechanism in ("response", "gaussian"):
+            tester.succeeds("release", "privatize", "--pack", name + ".pmpk", *QUERY, "--epsilon", "8",
+                            "--mechanism", mechanism, "--out", "%s-%s.cbor" % (name, mechanism))
+
+
+def pack_id(tester, name="p"):
+    return tester.read(name + ".pmpk")[8:24].hex()
+
+
+def reference_gallery(tester, name="p"):
+    payloads = [b"payload of %d" % i * (i % 7) if i % 2 == 0 else b"" for i in range(200)]
+    return reference_server.Gallery(tester.read(name + ".pmpk"), np.load(tester.path("public.npy")),
+                                    np.load(tester.path("labels.npy")), payloads=payloads)
+
+
+class Server:
+    """privatemail serve on a free port; its log is in `log`."""
+
+    def __init__(self, tester, *options, names=("p",)):
+        arguments = [tester.program, "serve", "--listen", "127.0.0.1:0", "--json"]
+        for name in names:
+            arguments += ["--pack", name + ".pmpk", "--store", "sqlite:%s.store" % name]
+        # Not in the tester's folder, which must stay as it is while a command fails.
+        self.tester, self.log_file = tester, tempfile.NamedTemporaryFile()
+        self.process = subprocess.Popen(arguments + [str(option) for option in options], cwd=tester.folder,
+                                        stdout=subprocess.PIPE, stderr=self.log_file)
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit("the server did not start: " + self.log())
+        self.told = json.loads(line)
+        self.address = self.told["listen"]
+        self.host, port = self.address.rsplit(":", 1)
+        self.port, self.url = int(port), "http://" + self.address
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.stop()
+        self.process.stdout.close()
+        self.log_file.close()
+
+    def log(self):
+        with open(self.log_file.name, encoding="utf-8") as stream:
+            return stream.read()
+
+    def wait_for_log(self, part, seconds=10):
+        end = time.time() + seconds
+        while part not in self.log() and time.time() < end:
+            time.sleep(0.02)
+        return part in self.log()
+
+    def stop(self, seconds=20):
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(timeout=seconds)
+        self.tester.check(code == 0, "the server stops with exit code %d: %s" % (code, self.log()[-2000:]))
+
+    def request(self, method, path, body=None, headers=None, **options):
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
+        try:
+            return ask(connection, method, path, body, headers or {}, **options)
+        finally:
+            connection.close()
+
+    def post(self, body, **headers):
+        return self.request("POST", "/v1/query", body, dict(CBOR, **headers))
+
+    def connect(self):
+        return socket.create_connection((self.host, self.port), timeout=30)
+
+    def metric(self, name):
+        text = self.request("GET", "/metrics").body.decode()
+        return sum(float(line.rsplit(" ", 1)[1]) for line in text.split("\n") if line.startswith("privatemail_" + name))
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    def error(self):
+        """The name of an error, whose document must be as SPEC 7 says; None when it is not."""
+        with contextlib.suppress(ValueError):
+            document = json.loads(self.body)
+            if self.headers["Content-Type"] == "application/json" and document["message"].endswith("."):
+                return document["error"]
+        return None
+
+
+def ask(connection, method, path, body=None, headers=None, **options):
+    connection.request(method, path, body, headers or {}, **options)
+    response = connection.getresponse()
+    return Answer(response.status, response.headers, response.read())
+
+
+def raw_post(body, extra=""):
+    return ("POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/cbor\r\nContent-Length: %d\r\n%s\r\n"
+            % (len(body), extra)).encode() + body
+
+
+def read_all(connection, seconds=30):
+    """What comes until the other side closes; None when it does not."""
+    connection.settimeout(seconds)
+    data = b""
+    try:
+        while part := connection.recv(65536):
+            data += part
+    except ConnectionResetError:
+        pass
+    except socket.timeout:
+        return None
+    return data

@@ -1,0 +1,278 @@
+"""Tests of `privatemail evaluate`: python3 tests/cli/test_evaluate.py path/to/privatemail
+
+Needs numpy and cbor2. Ends with 'N passed, N failed'; exits non-zero when something failed."""
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True  # the tree of sources stays as it is
+
+import cbor2  # noqa: E402
+import numpy as np  # noqa: E402
+
+from harness import INPUT, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
+from index_content import read_store  # noqa: E402
+
+TOP = 8
+PARTS = ("public", "gallery", "queries")
+FILES = [word for part in PARTS for word in ("--" + part, part + ".npy")]
+LABELS = [word for part in PARTS for word in ("--%s-labels" % part, part + "_labels.npy")]
+ONE = [*FILES, *LABELS, "--slots", "one"]
+
+
+# The same in Python: from the stores that index makes ---------------------------------------------------------------
+
+class Truth:
+    def __init__(self, tester):
+        self.features = {part: np.load(tester.path(part + ".npy")).astype(float) for part in PARTS}
+        self.labels = {part: np.load(tester.path(part + "_labels.npy")) for part in PARTS}
+        unit = {part: rows / np.linalg.norm(rows, axis=1, keepdims=True) for part, rows in self.features.items()}
+        self.nearest = np.argsort(-(unit["queries"] @ unit["gallery"].T), axis=1, kind="stable")[:, :TOP]
+        to_public = np.argsort(-(unit["queries"] @ unit["public"].T), axis=1, kind="stable")[:, :TOP]
+        self.guesses = []
+        for row in self.labels["public"][to_public].tolist():
+            self.guesses.append(max(row, key=lambda label: (row.count(label), -row.index(label))))
+
+    def index(self, tester, cells, share):
+        """Own cells and sketches of the queries, lists and sketches of the gallery, for one slot."""
+        tester.succeeds("pack", "pack", "--features", "public.npy", "--slots", "one", "--cells", cells,
+                        "--response-only", "--out", "p.pmpk", "--force")
+        tester.succeeds("index", "index", "--pack", "p.pmpk", "--features", "gallery.npy", "--share", share,
+                        "--store", "sqlite:gallery.store", "--force")
+        tester.succeeds("index", "index", "--pack", "p.pmpk", "--features", "queries.npy",
+                        "--store", "sqlite:queries.store", "--force")
+        _, items, listed, _ = read_store(tester.path("gallery.store"))
+        _, queries, own, _ = read_store(tester.path("queries.store"))
+        self.lists = [[item for _, cell, item in listed if cell == which] for which in range(cells)]
+        self.own = {item: cell for _, cell, item in own}
+        sketches = [np.array([np.frombuffer(cbor2.loads(row[4])[2], "i1") for row in rows]).astype(object)
+                    for rows in (items, queries)]
+        norms = [np.array([math.isqrt((1 << 60) // int((row * row).sum())) for row in rows], object)
+                 for rows in sketches]
+        self.scores = (sketches[1] @ sketches[0].T * norms[0] * norms[1][:, None]) >> 30
+
+    def ranked(self, query, items):
+        return sorted(items, key=lambda item: (-self.scores[query, item], item))
+
+    def baseline(self, query, carried):
+        """Expected recall of the best TOP of `carried` random items."""
+        count = self.scores.shape[1]
+        order, expected = self.ranked(query, range(count)), 0.0
+        all_sets = math.comb(count, carried)
+        for item in self.nearest[query]:
+            before = order.index(item)
+            better = sum(math.comb(before, k) * math.comb(count - 1 - before, carried - 1 - k)
+                         for k in range(min(TOP, before + 1)))
+            expected += better / all_sets
+        return expected / len(self.nearest[query])
+
+
+def curve(epsilon, share):
+    return share * math.exp(epsilon) / (1 + share * math.expm1(epsilon))
+
+
+# Tests --------------------------------------------------------------------------------------------------------------
+
+def make_data(tester):
+    tester.succeeds("sample", "sample", "--out", "shapes", "--no-images", "--per-class", "110", "--classes", "10")
+    for part in PARTS:
+        for name in (part + ".npy", part + "_labels.npy"):
+            os.rename(tester.path("shapes/" + name), tester.path(name))
+    for name in ("features", "labels"):  # two queries a class are few: some of the gallery become queries
+        end = ".npy" if name == "features" else "_labels.npy"
+        gallery, queries = np.load(tester.path("gallery" + end)), np.load(tester.path("queries" + end))
+        tester.save("queries" + end, np.concatenate([queries, gallery[-40:]]))
+        tester.save("gallery" + end, gallery[:-40])
+
+
+def check_schema(tester, what, report):
+    faults = schema_faults(read_schemas()["evaluate"], report)
+    tester.check(not faults, "%s: %s" % (what, faults))
+    for row in report["rows"]:
+        tester.check(math.isclose(row["curve"], curve(row["epsilon"], row["carried"]), rel_tol=1e-9),
+                     "%s: curve of %s" % (what, row))
+        tester.check(row["instance_recall"] <= row["carried_recall"] + 1e-12 and 0 <= row["instance_recall_se"] < 0.2,
+                     "%s: nothing is found that was not carried: %s" % (what, row))
+
+
+def test_sample_gallery(tester):
+    """Without files, without options about them."""
+    report = tester.json("sample", "evaluate", "--epsilon", "2,8", "--share", "0.01,0.05,0.1", "--releases", "1")
+    check_schema(tester, "sample", report)
+    tester.check(report["skipped"] == [0.01] and (report["gallery"], report["slots"]) == (2400, 20), "sample: data")
+    tester.check([(row["epsilon"], row["share"]) for row in report["rows"]] ==
+                 [(e, s) for e in (2, 8) for s in (0.05, 0.1)], "sample: rows")
+    for row in report["rows"]:
+        tester.check(math.isclose(row["carried"], round(row["share"] * 120) / 120), "sample: carried %g" % row["carried"])
+    for low, high in zip(report["rows"][:2], report["rows"][2:]):
+        tester.check(high["carried_recall"] > low["carried_recall"] + 3 * low["carried_recall_se"], "more for more ε")
+
+
+def test_figures(tester, truth):
+    """At ε = 16 noise is as good as gone, so every figure but the baseline is known."""
+    share, cells, queries = 0.07, 29, len(truth.features["queries"])
+    truth.index(tester, cells, share)
+    report = tester.json("figures", "evaluate", *ONE, "--epsilon", "16", "--share", share, "--releases", "3",
+                         "--threads", "2")
+    check_schema(tester, "figures", report)
+    row, count = report["rows"][0], len(truth.features["gallery"])
+    carried = math.floor(share * count + 0.5)
+    tester.check(row["cells"] == cells and math.isclose(row["carried"], carried / count), "cells %s" % row)
+    tester.check(all(len(items) == carried for items in truth.lists), "every list is of that size")
+    reached, found, classes, precise = [], [], [], []
+    for query in range(queries):
+        items = truth.lists[truth.own[query]]
+        best = truth.ranked(query, items)[:TOP]
+        right = [truth.labels["gallery"][item] == truth.labels["queries"][query] for item in best]
+        reached.append(np.isin(truth.nearest[query], items).mean())
+        found.append(np.isin(truth.nearest[query], best).mean())
+        classes.append(any(right))
+        precise.append(np.mean(right))
+    for name, values in (("carried_recall", reached), ("instance_recall", found), ("class_recall", classes),
+                         ("precision", precise)):
+        error = np.std(values, ddof=1) / math.sqrt(queries)
+        tester.check(abs(row[name] - np.mean(values)) < 0.002 and abs(row[name + "_se"] - error) < 0.002,
+                     "%s: %g, not %g" % (name, row[name], np.mean(values)))
+    expected = np.mean([truth.baseline(query, carried) for query in range(queries)])
+    tester.check(abs(row["baseline"] - expected) < 4 * row["baseline_se"] + 1e-9 and row["baseline_se"] > 0,
+                 "baseline: %g +- %g, not %g" % (row["baseline"], row["baseline_se"], expected))
+    up = tester.json("inspect", "inspect", "p.pmpk")["table"][0]["response_bytes"]
+    tester.check(row["bytes_up"] == up and row["queries"] == queries and row["releases"] == 3, "bytes: %s" % row)
+    size = len(cbor2.dumps(bytes(report["sketch"]))) * carried
+    tester.check(size < row["bytes_down"] < size + 10 * carried + 100, "bytes down: %g" % row["bytes_down"])
+
+
+def test_noise(tester, truth):
+    """Recall at a small ε: the right list with probability p, another one otherwise."""
+    share, epsilon, cells = 0.1, 2.0, 5  # 0.1·e² is below 0.8
+    truth.index(tester, cells, share)
+    keep = math.exp(epsilon) / (math.exp(epsilon) + cells - 1)
+    expected = []
+    for query, nearest in enumerate(truth.nearest):
+        reached = [np.isin(nearest, items).mean() for items in truth.lists]
+        own = reached[truth.own[query]]
+        expected.append(keep * own + (1 - keep) * (sum(reached) - own) / (cells - 1))
+    row = tester.json("noise", "evaluate", *ONE, "--epsilon", epsilon, "--share", share, "--releases", "40")["rows"][0]
+    tester.check(row["cells"] == cells, "cells %s" % row["cells"])
+    tester.check(abs(row["carried_recall"] - np.mean(expected)) < 0.03,
+                 "ε = 2: %g, not %g" % (row["carried_recall"], np.mean(expected)))
+
+
+def test_kinds(tester, truth):
+    """Everything that can be chosen."""
+    few = ["--epsilon", "16", "--share", "0.1", "--releases", "1"]
+    for what, words in (("own", ["--cells-per-item", "1"]), ("two", ["--cells-per-item", "2"])):
+        report = tester.json(what, "evaluate", *ONE, *few, *words)
+        check_schema(tester, what, report)
+        row = report["rows"][0]
+        tester.check(row["cells"] == 10 * (1 + (what == "two")) and 0.05 < row["carried"] < 0.2 and
+                     report["lists"] == "own", "%s: %s" % (what, row))
+    report = tester.json("cells", "evaluate", *ONE, *few, "--cells", "3", "--sketch", "64", "--seed", "7")
+    tester.check(report["rows"][0]["cells"] == 3 and (report["sketch"], report["seed"]) == (64, 7), "cells, sketch, seed")
+    unlabelled = tester.json("no labels", "evaluate", *FILES, *few)
+    check_schema(tester, "no labels", unlabelled)
+    tester.check(unlabelled["slot_kind"] == "one" and
+                 all(unlabelled["rows"][0][name] is None for name in ("class_recall", "precision", "in_class_gain")),
+                 "no labels: no classes")
+    gaussian = tester.json("gaussian", "evaluate", *ONE, *few, "--mechanism", "gaussian", "--delta", "1e-6")
+    check_schema(tester, "gaussian", gaussian)
+    count = len(truth.features["gallery"])
+    tester.check(gaussian["rows"][0]["cells"] is None and gaussian["delta"] == 1e-6 and
+                 math.isclose(gaussian["rows"][0]["carried"], math.floor(0.1 * count + 0.5) / count), "gaussian: %s" % gaussian)
+
+
+def test_classes(tester, truth):
+    """Slots by class: a true class finds its class always, a guess as often as it is right."""
+    few = [*FILES, *LABELS, "--epsilon", "16", "--share", "0.25", "--releases", "1"]
+    known = tester.json("true", "evaluate", *few)
+    guessed = tester.json("predicted", "evaluate", *few, "--class-from", "predicted")
+    everything = tester.json("all", "evaluate", *few, "--scope", "all")
+    grouped = tester.json("group", "evaluate", *few, "--slots", "group")
+    for what, report in (("true", known), ("predicted", guessed), ("all", everything), ("group", grouped)):
+        check_schema(tester, what, report)
+    right = np.mean(np.array(truth.guesses) == truth.labels["queries"])
+    tester.check(known["rows"][0]["class_recall"] == 1 == known["rows"][0]["precision"], "the class is known")
+    tester.check(0.5 < right < 1 and math.isclose(guessed["rows"][0]["class_recall"], right) and
+                 guessed["class_from"] == "predicted", "the class is guessed: %s, %g" % (guessed["rows"][0], right))
+    tester.check(everything["rows"][0]["carried_recall"] >= known["rows"][0]["carried_recall"] and
+                 everything["scope"] == "all" and known["scope"] == "own", "all slots hold more")
+
+
+def test_text(tester):
+    text = tester.succeeds("help", "evaluate", "--help").stdout.decode()
+    tester.check(all(word in text for word in ("Usage:", "--json", "Exit codes:", "Example:")), "evaluate help")
+    tester.check(b"\n  evaluate " in tester.succeeds("overview", "--help").stdout, "evaluate is in the overview")
+    done = tester.succeeds("table", "evaluate", *FILES, "--epsilon", "4", "--share", "0.001,0.1", "--releases", "1")
+    tester.check(b"0.001" in done.stderr and b"skipped" in done.stderr, "a note: %r" % done.stderr)
+    lines = done.stdout.decode().split("\n")
+    tester.check(lines[2].split()[0] == "epsilon" and lines[3].split()[:2] == ["4", "0.1"], "table: %s" % lines)
+
+
+def test_nothing_is_left(tester):
+    """Neither in the temporary folder nor in the current one, also when it is interrupted."""
+    os.mkdir(tester.path("temporary"))
+    environment = {**os.environ, "TMPDIR": tester.path("temporary")}
+    before = tester.snapshot()
+    for number in (None, signal.SIGINT, signal.SIGTERM):
+        process = subprocess.Popen([tester.program, "evaluate", "--share", "0.1", "--epsilon", "1" if not number else
+                                    "1,2,4,8", "--releases", "1" if not number else "1000"], cwd=tester.folder,
+                                   env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if number:
+            time.sleep(1.5)
+            process.send_signal(number)
+        code = process.wait(timeout=60)
+        tester.check(code == (-number if number else 0) and tester.snapshot() == before and
+                     not os.listdir(tester.path("temporary")), "signal %s: exit code %d" % (number, code))
+
+
+def test_bad_options(tester, truth):
+    def fails(what, code, needles, *words):
+        tester.fails(what, code, needles, "evaluate", *words)
+
+    for name, values in (("epsilon", ("0", "17", "1,,2", "1,x", "nan", ",", ",".join(["1"] * 17))),
+                         ("share", ("0", "0.6", "-1", "0.1;0.2")), ("cells", ("1", "65537", "many")),
+                         ("cells-per-item", ("0", "3")), ("releases", ("0", "1001")), ("sketch", ("7", "100000")),
+                         ("threads", ("0", "257")), ("mechanism", ("both",)), ("slots", ("two",)),
+                         ("class-from", ("guess",)), ("scope", ("some",)), ("delta", ("0.1",))):
+        for value in values:
+            fails("%s %s" % (name, value), USAGE, ["--" + name], "--%s=%s" % (name, value))
+    fails("delta", USAGE, ["--delta"], "--mechanism", "gaussian", "--delta", "1")
+    fails("cells of the Gaussian", USAGE, ["--cells"], "--mechanism", "gaussian", "--cells", "4")
+    fails("cells twice", USAGE, ["--cells-per-item"], "--cells", "4", "--cells-per-item", "1")
+    fails("predicted for one slot", USAGE, ["--class-from"], "--slots", "one", "--class-from", "predicted")
+    fails("one of three", USAGE, ["--gallery"], "--public", "public.npy")
+    fails("labels alone", USAGE, ["--queries-labels"], *FILES[:4], "--queries-labels", "queries_labels.npy")
+    fails("labels of some", USAGE, ["--gallery-labels"], *FILES, "--queries-labels", "queries_labels.npy")
+    fails("classes without labels", USAGE, ["--public-labels"], *FILES, "--slots", "class")
+    fails("all too small", USAGE, ["--share"], *FILES, "--share", "0.001")
+    fails("no file", INPUT, ["absent"], *FILES[:5], "absent")
+    tester.save("narrow.npy", truth.features["queries"][:, :-1].astype("f4"))
+    fails("narrow", INPUT, ["narrow.npy", "159", "160"], *FILES[:5], "narrow.npy")
+    tester.save("short.npy", truth.labels["queries"][:-1])
+    fails("short", INPUT, ["short.npy"], *FILES, *LABELS[:5], "short.npy")
+    tester.save("strange.npy", truth.labels["queries"] + 500)
+    fails("unknown class", INPUT, ["row 0", "queries"], *FILES, *LABELS[:5], "strange.npy")
+
+
+def main():
+    if len(sys.argv) != 2:
+        print("usage: test_evaluate.py path/to/privatemail", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        tester = Tester(sys.argv[1], folder)
+        make_data(tester)
+        truth = Truth(tester)
+        for test in (test_figures, test_noise, test_kinds, test_classes, test_bad_options):
+            test(tester, truth)
+        for test in (test_sample_gallery, test_text, test_nothing_is_left):
+            test(tester)
+    print("%d passed, %d failed" % (tester.passed, tester.failed))
+    return 1 if tester.failed or not tester.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

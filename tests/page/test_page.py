@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Uses the demo's page in a headless Chromium as a person would, and looks at all that leaves it.
+
+    test_page.py PROGRAM WASM [SCREENSHOTS]
+
+PROGRAM: privatemail; WASM: the folder that scripts/build-wasm.sh made; SCREENSHOTS: a folder for pictures of the page.
+"""
+import base64
+import json
+import os
+import re
+import sys
+import tempfile
+
+import numpy
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(os.path.dirname(HERE)), "scripts")]
+
+from browser import Browser  # noqa: E402
+from page_service import Service  # noqa: E402
+
+SLOTS = 12
+CONTRAST = (("ink", "ground"), ("ink", "card"), ("soft", "ground"), ("soft", "card"), ("device", "card"),
+            ("server", "card"), ("device", "device-wash"), ("server", "server-wash"), ("pale", "server-wash"),
+            ("alert", "alert-wash"), ("card", "device"), ("card", "server"), ("card", "alert"))
+LUMINANCE = """(name) => {
+    const parts = getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim().slice(1).match(/../g);
+    const [r, g, b] = parts.map((part) => parseInt(part, 16) / 255)
+        .map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}"""
+NAMELESS = """[...document.querySelectorAll('img:not([alt]), input, button, [role=meter]')].filter((element) =>
+    element.tagName === 'IMG' || !(element.labels?.[0]?.textContent.trim() || element.textContent.trim() ||
+        element.labels?.[0]?.querySelector('img[alt]')?.alt || element.getAttribute('aria-labelledby'))).length"""
+
+
+class Tester:
+    def __init__(self, service, browser, screenshots):
+        self.service, self.browser, self.screenshots = service, browser, screenshots
+        self.passed = self.failed = 0
+        with open(os.path.join(service.page, "device.json"), encoding="utf-8") as file:
+            self.device = json.load(file)
+
+    def check(self, true, what):
+        self.passed += bool(true)
+        self.failed += not true
+        print(("ok      " if true else "FAILED  ") + what, flush=True)
+
+    def open(self, **options):
+        self.page = self.browser.open(f"http://{self.service.address}/", **options)
+
+    # ---- what a person does ----
+
+    def settle(self, state="done"):
+        self.page.wait_for("['done', 'trouble'].includes(document.body?.dataset.state)")
+        if self.page.evaluate("document.body.dataset.state") != state:
+            self.check(False, f"the page is {state}; it says: {self.text('alert-text')}")
+
+    def choose(self, picture=None, mechanism=None, epsilons=(), state="done"):
+        if picture is not None:
+            self.page.evaluate(f"document.querySelectorAll('#strip input')[{picture}].click()")
+        if mechanism:
+            self.page.evaluate(f"document.querySelector('[value={mechanism}]').click()")
+        for epsilon in epsilons:
+            self.page.evaluate(f"""(() => {{
+                const slider = document.getElementById('epsilon');
+                slider.value = {epsilon};
+                slider.dispatchEvent(new Event('input', {{ bubbles: true }}));
+            }})()""")
+        self.settle(state)
+
+    def click(self, name):
+        self.page.evaluate(f"document.getElementById('{name}').click()")
+
+    # ---- what a person sees ----
+
+    def text(self, name):
+        return self.page.evaluate(f"document.getElementById('{name}').textContent")
+
+    def shown_bytes(self):
+        return bytes.fromhex(self.text("hex"))
+
+    def spent(self):
+        """Σε of response, percent of the Gaussian cap."""
+        return (float(re.match(r"ε ([\d.]+) of 40", self.text("spent-response"))[1]),
+                int(re.match(r"(\d+) %", self.text("spent-gaussian"))[1]))
+
+    def results(self):
+        alts = self.page.evaluate("[...document.querySelectorAll('#result img')].map((picture) => picture.alt)")
+        return [int(re.search(r"item (\d+)", alt)[1]) for alt in alts]
+
+    def sent(self):
+        """Bodies of all queries posted so far."""
+        return [body for method, url, body in self.page.requests() if method == "POST"]
+
+    # ---- what must hold after a search ----
+
+    def check_search(self, picture, mechanism, what):
+        release, query = self.sent()[-1], self.device["queries"][picture]
+        seen = self.service.decode(release)
+        found = self.service.resend(release, query["row"])
+        self.check(release == self.shown_bytes(), f"{what}: the bytes shown are the bytes sent")
+        self.check(seen["mechanism"] == mechanism and seen["pack"] == self.service.id and len(seen["slots"]) == SLOTS,
+                   f"{what}: they are a {mechanism} release of the pack")
+        self.check(self.results() == [result["id"] for result in found["results"]],
+                   f"{what}: the page finds what the command finds with the same bytes")
+        rows = self.page.evaluate("""[...document.querySelectorAll('.slots li')].map((row) =>
+            row.querySelectorAll('img').length +
+            Number(row.querySelector('small').textContent.match(/\\d+/)?.[0] ?? 0))""")
+        self.check(len(rows) == SLOTS and sum(rows) == found["carried"], f"{what}: candidates of every slot are shown")
+        best = set(self.nearest(query["row"]))
+        self.check(self.text("figure-found") == f"{len(best & set(self.results()))} of 8",
+                   f"{what}: the count of true neighbours is right")
+
+    def nearest(self, row):
+        queries, gallery = (numpy.load(self.service.path(f"shapes/{name}.npy")).astype(float)
+                            for name in ("queries", "gallery"))
+        scores = gallery @ queries[row] / numpy.linalg.norm(gallery, axis=1)
+        return numpy.argsort(-scores, kind="stable")[:8].tolist()
+
+
+def check_first_search(t):
+    t.open()
+    t.settle()
+    t.check(len(t.sent()) == 1, "opening the page makes one query")
+    t.check_search(0, "response", "response")
+    t.check(t.spent() == (4, 0), "it cost ε = 4")
+    t.check(t.page.evaluate("document.querySelectorAll('.named li').length") == SLOTS,
+            "a group is shown for every class")
+    t.check(t.page.evaluate("document.querySelectorAll('.slots .own').length") == 1,
+            "one row is marked as the device's own")
+
+
+def check_choices(t):
+    first = t.shown_bytes()
+    loaded = len(t.page.requests())
+    t.choose(picture=5)
+    t.check_search(5, "response", "another picture")
+    t.check(t.spent() == (8, 0), "another picture is paid for")
+    t.choose(picture=0)
+    t.check(t.sent()[-1] == first and t.shown_bytes() == first, "the same picture again sends the same bytes")
+    t.check(t.spent() == (8, 0) and "free" in t.text("paid"), "which is free, and the page says so")
+    count = len(t.sent())
+    t.choose(epsilons=(4.5, 5, 5.5, 6))
+    t.check(len(t.sent()) == count + 1, "moving the slider over four values makes one query")
+    t.check(t.sent()[-1] not in t.sent()[:-1] and t.spent() == (14, 0), "another ε makes a new release, which costs it")
+    t.check_search(0, "response", "another ε")
+    t.choose(mechanism="gaussian")
+    t.check_search(0, "gaussian", "Gaussian")
+    t.check(t.spent()[0] == 14 and t.spent()[1] > 0, "a Gaussian release is paid from the Gaussian cap")
+    t.check(t.page.evaluate("document.querySelectorAll('.map .released').length") == SLOTS,
+            "the map has a point a class")
+    later = [url for _, url, _ in t.page.requests()[loaded:] if not url.startswith(("blob:", "data:"))]
+    t.check(set(later) == {f"http://{t.service.address}/v1/query"}, "after loading, nothing is asked but queries")
+
+
+def check_what_leaves(t):
+    requests = [entry for entry in t.page.requests() if not entry[1].startswith(("blob:", "data:"))]
+    origin = f"http://{t.service.address}/"
+    t.check(all(url.startswith(origin) and "?" not in url for _, url, _ in requests),
+            "all requests go to the one server")
+    t.check(all(body == b"" for method, _, body in requests if method != "POST"), "only queries have a body")
+    sizes = {len(t.service.decode(body)["slots"]) for body in t.sent()}
+    t.check(sizes == {SLOTS}, "every body is a release and nothing else")
+    features = {base64.b64decode(query["features"])[at:at + 8]
+                for query in t.device["queries"] for at in range(0, 640, 8)}
+    t.check(not any(part in body for part in features for body in t.sent()), "no body holds features")
+    paths = [url for method, url, _ in requests if method == "GET"]
+    t.check(len(paths) == len(set(paths)), "nothing is loaded twice: choices load nothing")
+    t.check(t.page.console_errors() == [], f"the console is clean {t.page.console_errors()}")
+
+
+def check_looks(t):
+    for mechanism in ("gaussian", "response"):
+        t.choose(mechanism=mechanism)
+        for width in (1280, 820, 390, 320):
+            t.page.resize(width, 844)
+            wide = t.page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
+            t.check(wide <= 0, f"{mechanism}: {width} pixels hold the page")
+            if t.screenshots and width in (1280, 390):
+                t.page.screenshot(os.path.join(t.screenshots, f"{mechanism}-{width}.png"))
+    t.page.resize(1280, 900)
+    t.check(t.page.evaluate(NAMELESS) == 0, "pictures and controls have names")
+    for scheme in ("light", "dark"):
+        t.page.show_as(scheme)
+        pairs = t.page.evaluate(f"{json.dumps(CONTRAST)}.map((pair) => pair.map({LUMINANCE}).sort((a, b) => a - b))")
+        ratios = [(high + 0.05) / (low + 0.05) for low, high in pairs]
+        t.check(min(ratios) >= 4.5, f"{scheme}: contrast is at least 4.5 (least {min(ratios):.1f})")
+
+
+def check_keyboard(t):
+    t.page.evaluate("document.querySelectorAll('#strip input')[0].focus()")
+    for kind in ("rawKeyDown", "keyUp"):
+        t.page.call("Input.dispatchKeyEvent", {"type": kind, "key": "ArrowRight", "code": "ArrowRight",
+                                               "windowsVirtualKeyCode": 39})
+    t.settle()
+    t.check(t.page.evaluate("document.querySelector('#strip input:checked').value") == "1",
+            "the arrow keys choose a picture")
+
+
+def check_reload(t):
+    before, shown = t.spent(), t.shown_bytes()
+    t.choose(picture=0, epsilons=(4,))
+    first = t.shown_bytes()
+    t.page.events.clear()
+    t.page.evaluate("document.body.dataset.state = 'leaving'")
+    t.page.call("Page.reload")
+    t.settle()
+    t.check(t.spent() == before and t.sent() == [first], "reloading neither forgets the budget nor pays again")
+    t.check(shown != first, "another picture had other bytes")
+
+
+def check_budget(t):
+    t.choose(picture=2, epsilons=(8,))
+    t.choose(picture=3)
+    count, spent = len(t.sent()), t.spent()
+    t.choose(picture=4, state="trouble")
+    t.check("budget is spent" in t.text("alert-text") and "smaller ε" in t.text("alert-text"),
+            "a spent budget is told in words, with what to do")
+    t.check(len(t.sent()) == count and t.spent() == spent, "then nothing is sent, and nothing is paid")
+    t.choose(picture=3)
+    t.check(t.page.evaluate("document.getElementById('alert').hidden"), "kept bytes still work")
+    t.click("reset")
+    t.page.wait_for("document.getElementById('spent-response').textContent === 'ε 0 of 40'")
+    t.choose(picture=4)
+    t.check(t.spent() == (8, 0), "after a reset it is another person, who pays from the start")
+
+
+def check_faults(t):
+    t.service.stop()
+    t.choose(picture=6, state="trouble")
+    said, spent = t.text("alert-text"), t.spent()
+    t.check("does not answer" in said and "demo.sh" in said, "a server that is gone is told in words, with what to do")
+    kept = t.shown_bytes()
+    t.service.start()
+    t.click("again")
+    t.page.wait_for("document.body.dataset.state === 'searching' || document.body.dataset.state === 'done'")
+    t.settle()
+    t.check(t.sent()[-1] == kept and t.spent() == spent, "sending again sends the same bytes, and is free")
+    t.check(t.page.evaluate("document.getElementById('alert').hidden"), "the message goes away when all is well")
+    t.service.stop()
+    t.service.start("other")
+    t.choose(picture=7, state="trouble")
+    t.check("Reload" in t.text("alert-text"), "a server with another pack (409) is told in words, with what to do")
+    t.service.stop()
+    t.service.start()
+    t.open(before="delete globalThis.WebAssembly")
+    t.settle("trouble")
+    t.check("no WebAssembly" in t.text("alert-text") and t.sent() == [],
+            "a browser without WebAssembly is told in words")
+
+
+def main():
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    screenshots = sys.argv[3] if len(sys.argv) == 4 else None
+    with tempfile.TemporaryDirectory() as folder:
+        service = Service(sys.argv[1], sys.argv[2], folder)
+        service.prepare()
+        service.start()
+        try:
+            with Browser() as browser:
+                tester = Tester(service, browser, screenshots)
+                for part in (check_first_search, check_choices, check_what_leaves, check_looks, check_keyboard,
+                             check_reload, check_budget, check_faults):
+                    part(tester)
+        finally:
+            service.stop()
+    print(f"{tester.passed} passed, {tester.failed} failed")
+    return tester.failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

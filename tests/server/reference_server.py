@@ -1,0 +1,261 @@
+"""Reference for what a server computes (SPEC 6), from the specification alone: numpy, doubles, no cleverness.
+
+`answer` gives the bytes of the answer to one release. `Gallery` keeps what does not depend on the release.
+"""
+import os
+import struct
+import sys
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"))
+from reference import (RESPONSE, decode_rows, floor_weight, inverse_norm, quantise, read_release,  # noqa: E402
+                       unpack_symbols, write_answer)
+
+NEGLIGIBLE = 2.0 ** -40
+ROWS_AT_ONCE = 256
+
+
+class ServerPack:
+    """A pack read from its bytes (SPEC 1): arrays where the sections are, None where they are not."""
+
+    def __init__(self, data):
+        fields = struct.unpack_from("<QIIHHHHIIIHHII", data, 40)
+        (size, self.d, self.n, self.K, self.k, self.G, self.kind, self.m, self.C, self.bandwidth, self.alpha, self.L,
+         present, self.M) = fields
+        assert data[:4] == b"PMPK" and size == len(data)
+        self.id, at = data[8:24], 88
+
+        def section(bit, kind, *shape):
+            nonlocal at
+            if not present >> bit & 1:
+                return None
+            start = at + -at % 16
+            at = start + int(np.prod(shape)) * np.dtype(kind).itemsize
+            return np.frombuffer(data[start:at], kind).reshape(shape).astype(np.int64)
+
+        classes = section(0, "<i4", self.C, 2)
+        self.slots = {} if classes is None else {int(label): int(slot) & 0xFFFF for label, slot in classes}
+        self.prototypes = section(1, "i1", self.G, self.M, self.d)
+        self.prototype_norms = section(2, "<u4", self.G, self.M)
+        self.anchors = section(3, "i1", self.n, self.d)
+        self.anchor_norms = section(4, "<u4", self.n)
+        self.starts = section(5, "<u4", self.G + 1)
+        self.anchor_codes = section(6, "<i2", self.n, self.k)
+        self.slot_codes = section(7, "<i2", self.G, self.k)
+        codes = section(8, "<i2", self.G * self.m, self.k)
+        self.cell_codes = [] if codes is None else codes.tolist()      # as decode_rows wants them
+        section(9, "<u4", self.n, self.K)
+        self.prototype_cells = section(10, "<u2", self.G, self.M)
+        self.sketch = section(11, "i1", self.L, self.d)
+        assert at == size
+        if self.anchors is not None:
+            self.anchor_slots = np.repeat(np.arange(self.G), np.diff(self.starts))
+
+    def slot_of(self, label):
+        return self.slots[int(label)] if self.kind else 0
+
+
+# Features (5.1 to 5.3, 5.13) ---------------------------------------------------------------------------------
+
+def quantise_rows(features):
+    """SPEC 5.1 of float32 rows. The first guess may be wrong at a half; 24 bit times 9 bit is exact in a double."""
+    size = np.abs(features.astype(np.float64))
+    largest = size.max(axis=1, keepdims=True)
+    guess = np.floor(127 * (size / largest) + 0.5)
+    guess -= (2 * guess - 1) * largest > 254 * size
+    guess += (2 * guess + 1) * largest <= 254 * size
+    rows = (np.sign(features) * guess).astype(np.int64)
+    for index in range(min(3, len(rows))):
+        bits = features[index].astype("<f4").view("<u4").tolist()
+        assert rows[index].tolist() == quantise(bits)
+    return rows
+
+
+def sketch_rows(pack, rows):
+    z = rows @ pack.sketch.T
+    largest = np.maximum(np.abs(z).max(axis=1, keepdims=True), 1)
+    return np.sign(z) * ((254 * np.abs(z) + largest) // (2 * largest))
+
+
+def scores_of(queries, rows, norms):
+    """Exact: a dot product is below 2^26, a score below 2^43."""
+    return (queries.astype(np.float64) @ rows.T.astype(np.float64)).astype(np.int64) * norms
+
+
+def first_ranked(scores, count):
+    """Larger score first, ties by smaller index."""
+    return np.argsort(-scores, axis=1, kind="stable")[:, :count]
+
+
+# One step (6.1) ----------------------------------------------------------------------------------------------
+
+class Graph:
+    """Neighbours and label neighbours of some rows, with their weights. `own` gives the anchor each row is, or None."""
+
+    def __init__(self, pack, slots, neighbours, weights, own=None):
+        self.pack, self.neighbours, self.weights = pack, neighbours, weights
+        self.degrees = weights.sum(axis=1, keepdims=True)
+        self.labels = np.zeros((len(slots), 0), np.int64)
+        if pack.alpha:
+            orders = [np.argsort(np.abs(pack.anchor_slots - s), kind="stable") for s in range(pack.G)]
+            self.labels = np.array([
+                orders[s][:pack.K] if own is None else [j for j in orders[s][:pack.K + 1] if j != own[i]][:pack.K]
+                for i, s in enumerate(slots)], dtype=np.int64).reshape(len(slots), -1)
+        gaps = pack.anchor_slots[self.labels] - np.asarray(slots)[:, None]
+        self.label_weights = np.exp(-(pack.bandwidth / 65536) * gaps ** 2 / 2)
+
+    def step(self, rows, anchors):
+        if self.neighbours.shape[1] == 0:
+            return rows
+        mean = (self.weights[:, :, None] * anchors[self.neighbours]).sum(axis=1) / self.degrees
+        u = (self.label_weights[:, :, None] * (rows[:, None, :] - anchors[self.labels])).sum(axis=1)
+        return rows / 2 + mean / 2 + self.pack.alpha / 256 / 2 * u / self.degrees
+
+
+# Frames (6.2 to 6.4) -----------------------------------------------------------------------------------------
+
+def feature_graph(pack, queries, slots, own=None):
+    count = pack.K if own is None else min(pack.K, pack.n - 1)
+    neighbours, weights = np.zeros((len(queries), count), np.int64), np.zeros((len(queries), count))
+    least = floor_weight(pack) / 65536
+    for first in range(0, len(queries), ROWS_AT_ONCE):
+        part = slice(first, min(first + ROWS_AT_ONCE, len(queries)))
+        scores = scores_of(queries[part], pack.anchors, pack.anchor_norms)
+        if own is not None:
+            scores[np.arange(len(scores)), own[part]] = -(1 << 62)
+        nearest = first_ranked(scores, count)
+        norms = np.array([inverse_norm(row.tolist()) for row in queries[part]])[:, None]
+        cosines = np.take_along_axis(scores, nearest, axis=1) * norms
+        exact = np.exp(-(pack.bandwidth / 65536) * (((1 << 60) - cosines) / 2.0 ** 60))
+        neighbours[part], weights[part] = nearest, np.clip(exact, least, 1)
+    return Graph(pack, slots, neighbours, weights, own)
+
+
+def nearest_points(points, anchors, count, own=None):
+    """The nearest anchors of each point and their squared distances; ties by smaller index."""
+    neighbours, squares = np.zeros((len(points), count), np.int64), np.zeros((len(points), count))
+    for i, point in enumerate(points):
+        distances = ((point - anchors) ** 2).sum(axis=1)
+        if own is not None:
+            distances[own[i]] = np.inf
+        neighbours[i] = np.argsort(distances, kind="stable")[:count]
+        squares[i] = distances[neighbours[i]]
+    return neighbours, squares
+
+
+def median_bandwidth(squares):
+    """sigma' of 6.3, from the squared distances of the anchors to their neighbours."""
+    last = np.sqrt(squares[:, -1:]).ravel()
+    if not last.any():
+        return 1.0
+    middle = np.median(last)
+    return middle if middle > 0 else last[last > 0].min()
+
+
+def align(source, target):
+    """The scale, rotation and shift of 6.4."""
+    from_mean, to_mean = source.mean(axis=0), target.mean(axis=0)
+    a, b = source - from_mean, target - to_mean
+    flat = [np.abs(centred).max() <= NEGLIGIBLE * np.abs(points).max()
+            for centred, points in ((a, source), (b, target))]
+    scale, rotation = 1.0, np.eye(source.shape[1])
+    if not any(flat):
+        u, s, vt = np.linalg.svd(b.T @ a)
+        rank = (s > NEGLIGIBLE * s[0]).sum()
+        free_u, free_v = u[:, rank:], vt[rank:].T
+        p, _, qt = np.linalg.svd(free_u.T @ free_v)
+        rotation = u[:, :rank] @ vt[:rank] + free_u @ p @ qt @ free_v.T
+        scale = s.sum() / (a ** 2).sum()
+    return scale, rotation, to_mean - scale * rotation @ from_mean
+
+
+class Frames:
+    def __init__(self, pack, iterations):
+        self.pack, own = pack, np.arange(pack.n)
+        self.least = floor_weight(pack) / 65536
+        graph = feature_graph(pack, pack.anchors, pack.anchor_slots, own)
+        self.server = [pack.anchor_codes.astype(np.float64)]
+        for _ in range(iterations + 1):
+            self.server.append(graph.step(self.server[-1], self.server[-1]))
+        start = self.server[1]
+        neighbours, squares = nearest_points(start, start, min(pack.K, pack.n - 1), own)
+        self.bandwidth = median_bandwidth(squares)
+        graph = Graph(pack, pack.anchor_slots, neighbours, self.weigh(squares), own)
+        self.client = [start]
+        for _ in range(iterations):
+            self.client.append(graph.step(self.client[-1], self.client[-1]))
+        self.similarity = align(self.client[-1], self.server[-1])
+
+    def weigh(self, squares):
+        return np.maximum(np.exp(-squares / (2 * self.bandwidth ** 2)), self.least)
+
+    def items(self, rows, slots):
+        graph, places = feature_graph(self.pack, rows, slots), self.pack.slot_codes[slots].astype(np.float64)
+        for anchors in self.server[:-1]:
+            places = graph.step(places, anchors)
+        return places.astype(np.float32)
+
+    def place(self, rows):
+        neighbours, squares = nearest_points(rows, self.client[0], self.pack.K)
+        graph = Graph(self.pack, range(self.pack.G), neighbours, self.weigh(squares))
+        for anchors in self.client[:-1]:
+            rows = graph.step(rows, anchors)
+        scale, rotation, shift = self.similarity
+        return scale * rows @ rotation.T + shift
+
+
+# Answers (6.5) -----------------------------------------------------------------------------------------------
+
+class Gallery:
+    """ids, payloads: one a row; ids None: the row's number; payloads None: empty."""
+
+    def __init__(self, pack_bytes, features, labels, ids=None, payloads=None, cells_per_item=1, iterations=5):
+        self.pack = pack = ServerPack(pack_bytes)
+        rows = quantise_rows(features)
+        self.labels, self.sketches = labels, sketch_rows(pack, rows)
+        self.ids = np.arange(len(rows)) if ids is None else np.asarray(ids)
+        self.payloads = [b""] * len(rows) if payloads is None else payloads
+        self.slots = np.array([pack.slot_of(label) for label in labels])
+        self.cells = np.zeros((len(rows), 0), np.int64)
+        if pack.prototypes is not None:
+            self.cells = np.array([self._first_cells(row, slot, cells_per_item)
+                                   for row, slot in zip(rows, self.slots)])
+        if pack.anchors is not None:
+            self.frames = Frames(pack, iterations)
+            self.places = self.frames.items(rows, self.slots)
+
+    def _first_cells(self, row, slot, count):
+        """The cells of the first-ranked prototype, and of the first-ranked one in another cell."""
+        pack = self.pack
+        order = first_ranked(scores_of(row[None], pack.prototypes[slot], pack.prototype_norms[slot]), pack.M)[0]
+        return list(dict.fromkeys(pack.prototype_cells[slot][order].tolist()))[:count]
+
+    def _listed(self, slot, symbol):
+        return np.flatnonzero((self.slots == slot) & (self.cells == symbol).any(axis=1))
+
+    def _nearest(self, slot, place, count):
+        members = np.flatnonzero(self.slots == slot)
+        squares = ((self.places[members].astype(np.float64) - place) ** 2).sum(axis=1)
+        return members[np.lexsort((self.ids[members], squares))[:count]]
+
+    def chosen(self, release, nearest=32):
+        """Per slot the rows of the gallery that answer this release, in order."""
+        pack, fields = self.pack, read_release(release)
+        if fields[2] == RESPONSE:
+            symbols = unpack_symbols(fields[4], pack.m, pack.G)
+            found = [self._listed(slot, symbol) for slot, symbol in enumerate(symbols)]
+            return [rows[np.argsort(self.ids[rows])] for rows in found]
+        released = np.array([float(value) for value in decode_rows(pack, release)])
+        places = self.frames.place(released.astype(np.float32).astype(np.float64).reshape(pack.G, pack.k))
+        return [self._nearest(slot, place, nearest) for slot, place in enumerate(places)]
+
+    def answer(self, release, nearest=32):
+        slots = [[(int(self.ids[row]), int(self.labels[row]), self.sketches[row].tolist(), self.payloads[row])
+                  for row in rows] for rows in self.chosen(release, nearest)]
+        return write_answer(self.pack, len(self.labels), slots)[0]
+
+
+def answer(pack_bytes, features, labels, ids, payloads, cells_per_item, iterations, nearest, release_bytes):
+    gallery = Gallery(pack_bytes, features, labels, ids, payloads, cells_per_item, iterations)
+    return gallery.answer(release_bytes, nearest)

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A gallery drawn from item numbers, stores made of it, and what they must answer. Define _XOPEN_SOURCE first. */
+#ifndef TEST_STORE_SUPPORT_H
+#define TEST_STORE_SUPPORT_H
+
+#include "server_support.h"
+#include "store.h"
+
+#include <sys/stat.h>
+
+enum { GALLERY = 1500, SLOTS = 5, CELLS_A_SLOT = 4, SKETCH = 16 };
+
+static const struct pml_store_info gallery_info = {
+    {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, GALLERY, SKETCH, 3, 2, 5, 0};
+static const uint8_t gallery_source[32] = "made by the tests of the store";
+
+/* The memory an item points to. */
+struct drawn {
+    struct pml_store_item item;
+    uint32_t cells[2];
+    float place[3];
+    int8_t sketch[SKETCH];
+    uint8_t payload[400];
+};
+
+/* Item number i of the gallery. Numbers come in no order, places lie on a coarse grid so that distances tie. */
+static inline void draw_item(size_t index, struct drawn *drawn)
+{
+    uint64_t state = 1000 + index;
+    drawn->cells[0] = (uint32_t)draw_below(&state, CELLS_A_SLOT);
+    drawn->cells[1] = (drawn->cells[0] + 1 + (uint32_t)draw_below(&state, CELLS_A_SLOT - 1)) % CELLS_A_SLOT;
+    for (size_t i = 0; i < 3; i++)
+        drawn->place[i] = (float)draw_between(&state, -4, 4);
+    for (size_t i = 0; i < SKETCH; i++)
+        drawn->sketch[i] = (int8_t)draw_between(&state, -127, 127);
+    for (size_t i = 0; i < sizeof drawn->payload; i++)
+        drawn->payload[i] = (uint8_t)draw64(&state);
+    drawn->item = (struct pml_store_item){(uint32_t)draw_below(&state, SLOTS),
+                                          drawn->cells,
+                                          2,
+                                          drawn->place,
+                                          {index * 7919 % GALLERY * 3 + (index == 0 ? INT64_MAX : 0),
+                                           (int32_t)index - 700, drawn->sketch, SKETCH, drawn->payload,
+                                           index % 3 == 0 ? 0 : (size_t)draw_below(&state, sizeof drawn->payload)}};
+}
+
+/* "sqlite:" and the path of `name` in the test's folder. */
+static inline const char *uri_of(const char *name)
+{
+    static char uri[600];
+    snprintf(uri, sizeof uri, "sqlite:%s", in_folder(name));
+    return uri;
+}
+
+static inline struct pml_store_writer *begin_store(const char *name, bool force, uint64_t expected)
+{
+    struct pml_store_writer *writer;
+    uint64_t done = UINT64_MAX;
+    said.text[0] = 0;
+    int status = pml_store_begin(&writer, uri_of(name), &gallery_info, gallery_source, force, &done, &said);
+    TEST_ASSERT_EQUAL_MESSAGE(0, status, said.text);
+    TEST_ASSERT_EQUAL_UINT64(expected, done);
+    return writer;
+}
+
+static inline void add_items(struct pml_store_writer *writer, size_t first, size_t end)
+{
+    struct drawn drawn;
+    for (size_t i = first; i < end; i++) {
+        draw_item(i, &drawn);
+        TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_add(writer, &drawn.item, &said), said.text);
+    }
+}
+
+static inline void finish_store(struct pml_store_writer *writer)
+{
+    TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_finish(writer, &said), said.text);
+}
+
+static inline void make_store(const char *name)
+{
+    struct pml_store_writer *writer = begin_store(name, false, 0);
+    add_items(writer, 0, GALLERY);
+    finish_store(writer);
+}
+
+static inline struct pml_store *open_store(const char *name)
+{
+    struct pml_store *store;
+    TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of(name), &said), said.text);
+    return store;
+}
+
+/* The whole file; free it. */
+static inline uint8_t *file_bytes(const char *name, size_t *size)
+{
+    FILE *file = fopen(in_folder(name), "rb");
+    TEST_ASSERT_NOT_NULL(file);
+    TEST_ASSERT_EQUAL(0, fseek(file, 0, SEEK_END));
+    *size = (size_t)ftell(file);
+    rewind(file);
+    uint8_t *bytes = malloc(*size + 1);
+    TEST_ASSERT_NOT_NULL(bytes);
+    TEST_ASSERT_EQUAL_UINT64(*size, fread(bytes, 1, *size, file));
+    fclose(file);
+    return bytes;
+}
+
+static inline void assert_same_file(const char *left, const char *right)
+{
+    size_t left_size, right_size;
+    uint8_t *left_bytes = file_bytes(left, &left_size), *right_bytes = file_bytes(right, &right_size);
+    TEST_ASSERT_EQUAL_UINT64(left_size, right_size);
+    TEST_ASSERT_EQUAL(0, memcmp(left_bytes, right_bytes, left_size));
+    free(left_bytes);
+    free(right_bytes);
+}
+
+/* ---- what the store must answer, by looking at all items ---- */
+
+struct ranked {
+    double distance;
+    uint64_t item;
+    size_t index;
+};
+
+static inline int by_rank(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->distance != b->distance)
+        return a->distance < b->distance ? -1 : 1;
+    return a->item < b->item ? -1 : a->item > b->item;
+}
+
+static inline void encode(struct ranked *found, size_t count, struct pml_fragment *fragment)
+{
+    struct drawn drawn;
+    qsort(found, count, sizeof *found, by_rank);
+    for (size_t i = 0; i < count; i++) {
+        draw_item(found[i].index, &drawn);
+        TEST_ASSERT_EQUAL(0, pml_candidate_write(&fragment->bytes, &drawn.item.candidate));
+    }
+    fragment->count = (uint32_t)count;
+}
+
+static inline struct pml_fragment expected_cell(uint32_t slot, uint32_t cell)
+{
+    static struct ranked found[GALLERY];
+    struct pml_fragment fragment = {0};
+    struct drawn drawn;
+    size_t count = 0;
+    for (size_t i = 0; i < GALLERY; i++) {
+        draw_item(i, &drawn);
+        if (drawn.item.slot == slot && (drawn.cells[0] == cell || drawn.cells[1] == cell))
+            found[count++] = (struct ranked){0.0, drawn.item.candidate.item, i};
+    }
+    encode(found, count, &fragment);
+    return fragment;
+}
+
+static inline struct pml_fragment expected_nearest(uint32_t slot, const double *place, size_t wanted)
+{
+    static struct ranked found[GALLERY];
+    struct pml_fragment fragment = {0};
+    struct drawn drawn;
+    size_t count = 0;
+    for (size_t i = 0; i < GALLERY; i++) {
+        draw_item(i, &drawn);
+        double distance = 0.0;
+        for (size_t j = 0; j < 3; j++)
+            distance += ((double)drawn.place[j] - place[j]) * ((double)drawn.place[j] - place[j]);
+        if (drawn.item.slot == slot)
+            found[count++] = (struct ranked){distance, drawn.item.candidate.item, i};
+    }
+    qsort(found, count, sizeof *found, by_rank);
+    encode(found, count < wanted ? count : wanted, &fragment);
+    return fragment;
+}
+
+static inline bool same_fragment(const struct pml_fragment *left, const struct pml_fragment *right)
+{
+    return left->count == right->count && left->bytes.size == right->bytes.size &&
+           (left->bytes.size == 0 || memcmp(left->bytes.bytes, right->bytes.bytes, left->bytes.size) == 0);
+}
+
+#endif

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The service on a real store: what it answers, item for item, what it refuses, and a million broken releases. */
+#define _XOPEN_SOURCE 700
+#include "builder_support.h"
+#include "service.h"
+
+#include <math.h>
+
+enum { CLASSES = 3, MOST = 4, ITEMS = 90, CELLS = 4, WIDTH = 8, NEAREST = 7 };
+
+/* What a store of these tests is made with. */
+struct recipe {
+    uint32_t dimensions, cells, sketch;
+    bool foreign; /* another pack's */
+};
+
+static struct input input;
+static struct built built;
+static struct pml_store *store;
+static struct pml_service *service;
+
+/* ---- a gallery ---- */
+
+struct drawn {
+    struct pml_store_item item;
+    uint32_t cell;
+    float place[MOST];
+    int8_t sketch[PML_SKETCH_MAX];
+    uint8_t payload[20];
+};
+
+/* Item numbers fall as the index rises, so that the order of adding is not the order of answering. */
+static void draw_item(size_t index, const struct recipe *recipe, struct drawn *drawn)
+{
+    uint64_t state = 31 * index + 7;
+    memset(drawn, 0, sizeof *drawn);
+    drawn->cell = (uint32_t)draw_below(&state, CELLS);
+    for (size_t i = 0; i < MOST; i++)
+        drawn->place[i] = (float)draw_between(&state, -3000, 3000);
+    for (size_t i = 0; i < sizeof drawn->sketch; i++)
+        drawn->sketch[i] = (int8_t)draw_between(&state, -127, 127);
+    for (size_t i = 0; i < sizeof drawn->payload; i++)
+        drawn->payload[i] = (uint8_t)draw64(&state);
+    drawn->item = (struct pml_store_item){
+        (uint32_t)(index % CLASSES),
+        recipe->cells > 0 ? &drawn->cell : NULL,
+        recipe->cells,
+        recipe->dimensions > 0 ? drawn->place : NULL,
+        {5 * (ITEMS - index), (int32_t)index - 40, drawn->sketch, recipe->sketch, drawn->payload, index % 20}};
+}
+
+static void make_store(const struct recipe *recipe)
+{
+    struct pml_store_info info = {.items = ITEMS,
+                                  .sketch = recipe->sketch,
+                                  .dimensions = recipe->dimensions,
+                                  .cells_per_item = recipe->cells,
+                                  .iterations = 2};
+    static const uint8_t source[32] = "a test";
+    struct pml_store_writer *writer;
+    struct drawn drawn;
+    uint64_t done;
+    char uri[600];
+    snprintf(uri, sizeof uri, "sqlite:%s", in_folder("gallery.store"));
+    memcpy(info.pack, built.info.id, PML_ID_SIZE);
+    info.pack[0] ^= recipe->foreign;
+    TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_begin(&writer, uri, &info, source, true, &done, &said), said.text);
+    for (size_t i = 0; i < ITEMS; i++) {
+        draw_item(i, recipe, &drawn);
+        TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_add(writer, &drawn.item, &said), said.text);
+    }
+    TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_finish(writer, &said), said.text);
+    TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri, &said), said.text);
+}
+
+static const struct recipe usual = {.dimensions = 2, .cells = 1, .sketch = WIDTH};
+
+static int open_service(const struct recipe *recipe)
+{
+    struct pml_service_options options = {.nearest = NEAREST, .threads = 1};
+    make_store(recipe);
+    return pml_service_open(&service, &built.pack, store, &options, &said);
+}
+
+static void open_usual(void)
+{
+    TEST_ASSERT_EQUAL_MESSAGE(0, open_service(&usual), said.text);
+}
+
+void setUp(void)
+{
+    make_folder();
+    input = make_input(60, 8, CLASSES);
+    input.options.cells = CELLS;
+    input.options.sketch = WIDTH;
+    built = build(&input);
+}
+
+void tearDown(void)
+{
+    pml_service_close(service);
+    service = NULL;
+    if (store)
+        pml_store_close(store);
+    store = NULL;
+    free(built.bytes);
+    free_input(&input);
+    remove_folder();
+}
+
+/* ---- releases, written by hand from SPEC 2 ---- */
+
+enum { RELEASE_MAX = 64 };
+
+static size_t write_head(uint8_t *out, int mechanism)
+{
+    const uint8_t head[] = {mechanism == PML_GAUSSIAN ? 0xA5 : 0xA4, 0, 1, 1, 0x50}, tail[] = {2, (uint8_t)mechanism};
+    memcpy(out, head, sizeof head);
+    memcpy(out + sizeof head, built.info.id, PML_ID_SIZE);
+    memcpy(out + sizeof head + PML_ID_SIZE, tail, sizeof tail);
+    return sizeof head + PML_ID_SIZE + sizeof tail;
+}
+
+/* Three symbols of two bits. */
+static size_t write_response(uint8_t *out, uint8_t symbols)
+{
+    size_t size = write_head(out, PML_RESPONSE);
+    const uint8_t body[] = {4, 0x41, symbols};
+    memcpy(out + size, body, sizeof body);
+    return size + sizeof body;
+}
+
+/* Three rows of two values, in steps of 100. */
+static size_t write_gaussian(uint8_t *out, uint64_t *state)
+{
+    size_t size = write_head(out, PML_GAUSSIAN);
+    const uint8_t step[] = {3, 0x44, 0, 0, 0, 100, 4, 0x46};
+    memcpy(out + size, step, sizeof step);
+    size += sizeof step;
+    for (size_t i = 0; i < 6; i++)
+        out[size++] = (uint8_t)draw64(state);
+    return size;
+}
+
+/* ---- what must come ---- */
+
+struct ranked {
+    double rank;
+    struct drawn drawn;
+};
+
+static int by_rank(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->rank < b->rank || a->rank > b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    uint64_t first = a->drawn.item.candidate.item, second = b->drawn.item.candidate.item;
+    return first < second ? -1 : first > second;
+}
+
+/* Appends a slot: of the items that `rank` gives a number, at most `most`, the smallest first. */
+static void append_expected(struct pml_bytes *answer, uint32_t slot, size_t most,
+                            double (*rank)(const struct drawn *, const void *), const void *context)
+{
+    static struct ranked found[ITEMS];
+    size_t count = 0;
+    for (size_t i = 0; i < ITEMS; i++) {
+        draw_item(i, &usual, &found[count].drawn);
+        found[count].rank = rank(&found[count].drawn, context);
+        count += found[count].drawn.item.slot == slot && !isnan(found[count].rank);
+    }
+    qsort(found, count, sizeof *found, by_rank);
+    count = count < most ? count : most;
+    TEST_ASSERT_EQUAL(0, pml_answer_write_slot(answer, slot, (uint32_t)count));
+    for (size_t i = 0; i < count; i++) {
+        struct pml_candidate candidate = found[i].drawn.item.candidate;
+        candidate.sketch = found[i].drawn.sketch; /* the sort has moved them */
+        candidate.payload = found[i].drawn.payload;
+        TEST_ASSERT_EQUAL(0, pml_candidate_write(answer, &candidate));
+    }
+}
+
+static struct pml_bytes begin_expected(void)
+{
+    struct pml_bytes answer = {0};
+    TEST_ASSERT_EQUAL(0, pml_answer_write_header(&answer, built.info.id, CLASSES, WIDTH, ITEMS));
+    return answer;
+}
+
+static void assert_answer(const uint8_t *release, size_t size, struct pml_bytes *expected)
+{
+    struct pml_bytes answer = {0};
+    TEST_ASSERT_EQUAL(PML_OK, pml_service_answer(service, release, size, &answer));
+    TEST_ASSERT_EQUAL_UINT64(expected->size, answer.size);
+    TEST_ASSERT_EQUAL(0, memcmp(expected->bytes, answer.bytes, answer.size));
+    pml_bytes_free(&answer);
+    pml_bytes_free(expected);
+}
+
+static double in_cell(const struct drawn *drawn, const void *cell)
+{
+    return drawn->cell == *(const uint32_t *)cell ? 0.0 : (double)NAN;
+}
+
+static void test_response_brings_the_cells(void)
+{
+    uint8_t release[RELEASE_MAX];
+    open_usual();
+    for (unsigned symbols = 0; symbols < 64; symbols++) {
+        struct pml_bytes expected = begin_expected();
+        for (uint32_t slot = 0; slot < CLASSES; slot++) {
+            uint32_t cell = symbols >> 2 * slot & 3;
+            append_expected(&expected, slot, ITEMS, in_cell, &cell);
+        }
+        assert_answer(release, write_response(release, (uint8_t)symbols), &expected);
+    }
+}
+
+static double squared_distance(const struct drawn *drawn, const void *place)
+{
+    const double *to = place;
+    double first = (double)drawn->place[0] - to[0], second = (double)drawn->place[1] - to[1];
+    return first * first + second * second;
+}
+
+static void test_gaussian_brings_the_nearest(void)
+{
+    struct pml_frames *frames;
+    uint8_t release[RELEASE_MAX];
+    uint64_t state = 5;
+    open_usual();
+    TEST_ASSERT_EQUAL(0, pml_frames_make(&frames, &built.pack, 2, 1, NULL, &said));
+    for (size_t round = 0; round < 50; round++) {
+        float rows[2 * CLASSES];
+        double places[2 * CLASSES], told[2 * CLASSES];
+        size_t size = write_gaussian(release, &state);
+        TEST_ASSERT_EQUAL(PML_OK, pml_release_rows(&built.pack, release, size, rows, 2 * CLASSES));
+        TEST_ASSERT_EQUAL(0, pml_frames_place(frames, rows, places));
+        TEST_ASSERT_EQUAL(PML_OK, pml_service_place(service, release, size, told));
+        TEST_ASSERT_EQUAL(0, memcmp(places, told, sizeof places));
+        struct pml_bytes expected = begin_expected();
+        for (uint32_t slot = 0; slot < CLASSES; slot++)
+            append_expected(&expected, slot, NEAREST, squared_distance, places + 2 * slot);
+        assert_answer(release, size, &expected);
+    }
+    pml_frames_free(frames);
+}
+
+/* ---- refusals ---- */
+
+static void assert_refused(struct recipe recipe, const char *part)
+{
+    TEST_ASSERT_NOT_EQUAL(0, open_service(&recipe));
+    assert_said(part);
+    TEST_ASSERT_NULL(service);
+    pml_store_close(store);
+    store = NULL;
+}
+
+static void test_stores_that_do_not_fit(void)
+{
+    struct recipe foreign = usual, longer = usual, deeper = usual;
+    foreign.foreign = true;
+    longer.sketch = WIDTH + 8;
+    deeper.dimensions = 3;
+    assert_refused(foreign, "another pack");
+    assert_refused(longer, "sketches");
+    assert_refused(deeper, "3 coordinates");
+}
+
+static int answer_status(const uint8_t *release, size_t size)
+{
+    struct pml_bytes answer = {0};
+    int status = pml_service_answer(service, release, size, &answer);
+    TEST_ASSERT_TRUE(status == PML_OK || (!answer.bytes && answer.size == 0 && answer.capacity == 0));
+    pml_bytes_free(&answer);
+    return status;
+}
+
+static void test_a_store_without_cells_or_places(void)
+{
+    struct recipe no_cells = usual, no_places = usual;
+    uint8_t response[RELEASE_MAX], gaussian[RELEASE_MAX];
+    uint64_t state = 1;
+    size_t response_size = write_response(response, 0x1B), gaussian_size = write_gaussian(gaussian, &state);
+    no_cells.cells = 0;
+    no_places.dimensions = 0;
+    TEST_ASSERT_EQUAL_MESSAGE(0, open_service(&no_cells), said.text);
+    TEST_ASSERT_EQUAL(PML_OK, answer_status(gaussian, gaussian_size));
+    TEST_ASSERT_EQUAL(PML_ERROR_SECTION, answer_status(response, response_size));
+    pml_service_close(service);
+    pml_store_close(store);
+    TEST_ASSERT_EQUAL_MESSAGE(0, open_service(&no_places), said.text);
+    TEST_ASSERT_EQUAL(PML_OK, answer_status(response, response_size));
+    TEST_ASSERT_EQUAL(PML_ERROR_SECTION, answer_status(gaussian, gaussian_size));
+}
+
+static void test_other_releases(void)
+{
+    uint8_t release[RELEASE_MAX];
+    size_t size = write_response(release, 0);
+    open_usual();
+    TEST_ASSERT_EQUAL(PML_ERROR_RELEASE, answer_status(release, size - 1));
+    TEST_ASSERT_EQUAL(PML_ERROR_RELEASE, answer_status(release, 0));
+    release[5] ^= 1;
+    TEST_ASSERT_EQUAL(PML_ERROR_PACK_ID, answer_status(release, size));
+}
+
+static int stop_at_second(void *context, uint32_t slot, const struct pml_fragment *candidates)
+{
+    TEST_ASSERT_EQUAL_UINT32(*(uint32_t *)context, slot);
+    TEST_ASSERT_TRUE((candidates->count == 0) == (candidates->bytes.size == 0));
+    ++*(uint32_t *)context;
+    return slot == 1 ? 1234 : 0;
+}
+
+static void test_a_visit_ends_when_told(void)
+{
+    uint8_t release[RELEASE_MAX];
+    uint32_t visited = 0;
+    open_usual();
+    size_t size = write_response(release, 0);
+    TEST_ASSERT_EQUAL(1234, pml_service_visit(service, release, size, stop_at_second, &visited));
+    TEST_ASSERT_EQUAL_UINT32(2, visited);
+}
+
+/* ---- a million broken releases ---- */
+
+static size_t mutate(uint8_t *release, size_t size, uint64_t *state)
+{
+    for (uint64_t i = 1 + draw_below(state, 3); i > 0; i--) {
+        size_t at = (size_t)draw_below(state, size);
+        switch (draw_below(state, 6)) {
+        case 0:
+            release[at] = (uint8_t)draw64(state);
+            break;
+        case 1:
+            release[at] ^= (uint8_t)(1u << draw_below(state, 8));
+            break;
+        case 2: /* cut */
+            size = at > 0 ? at : 1;
+            break;
+        case 3: /* longer */
+            if (size < RELEASE_MAX)
+                release[size++] = (uint8_t)draw64(state);
+            break;
+        case 4: /* a byte less in the middle */
+            memmove(release + at, release + at + 1, size - at - 1);
+            size -= size > 1;
+            break;
+        default: /* in the body */
+            release[size - 1 - draw_below(state, size < 6 ? size : 6)] = (uint8_t)draw64(state);
+        }
+    }
+    return size;
+}
+
+/* The device's own reader accepts whole answers only. */
+static void assert_whole(struct fixture *fixture, const struct pml_bytes *answer)
+{
+    static const float features[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    pml_match match;
+    pml_answer_summary summary;
+    TEST_ASSERT_EQUAL(PML_OK,
+                      pml_answer_begin(fixture->client, features, 8, label_of(0, CLASSES), PML_ALL_SLOTS, &match, 1));
+    TEST_ASSERT_EQUAL(PML_OK, pml_answer_feed(fixture->client, answer->bytes, answer->size));
+    TEST_ASSERT_EQUAL(PML_OK, pml_answer_finish(fixture->client, &summary));
+    TEST_ASSERT_EQUAL_UINT64(ITEMS, summary.gallery);
+}
+
+static void test_broken_releases(void)
+{
+    struct fixture fixture;
+    uint64_t state = 99;
+    size_t good = 0, count = rounds(1000000);
+    open_usual();
+    setup_fixture(&fixture, PACK_ONE, PML_WITH_RESPONSE ? PML_RESPONSE : PML_GAUSSIAN, 1.0);
+    fixture.pack = built.pack;
+    setup_client(&fixture);
+    for (size_t i = 0; i < count; i++) {
+        uint8_t release[RELEASE_MAX];
+        struct pml_bytes answer = {0};
+        bool gaussian = draw_below(&state, 2) == 0;
+        size_t size =
+            gaussian ? write_gaussian(release, &state) : write_response(release, (uint8_t)draw_below(&state, 64));
+        size = mutate(release, size, &state);
+        int status = pml_service_answer(service, release, size, &answer);
+        if (status == PML_OK) {
+            good++;
+            assert_whole(&fixture, &answer);
+        } else {
+            TEST_ASSERT_TRUE(status == PML_ERROR_RELEASE || status == PML_ERROR_PACK_ID);
+            TEST_ASSERT_NULL(answer.bytes);
+        }
+        pml_bytes_free(&answer);
+    }
+    TEST_ASSERT_GREATER_THAN_UINT64(count / 50, good);
+    TEST_ASSERT_LESS_THAN_UINT64(count / 2, good);
+    teardown_fixture(&fixture);
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_response_brings_the_cells);
+    RUN_TEST(test_a_visit_ends_when_told);
+    RUN_TEST(test_broken_releases);
+    RUN_TEST(test_gaussian_brings_the_nearest);
+    RUN_TEST(test_stores_that_do_not_fit);
+    RUN_TEST(test_a_store_without_cells_or_places);
+    RUN_TEST(test_other_releases);
+    return UNITY_END();
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Stores: what they answer, and how they are named. */
+#define _XOPEN_SOURCE 700
+#include "store_support.h"
+
+#include <pthread.h>
+
+void setUp(void)
+{
+    make_folder();
+}
+
+void tearDown(void)
+{
+    remove_folder();
+}
+
+/* ---- reading ---- */
+
+static void assert_described(const struct pml_store_info *found, const struct pml_store_info *expected)
+{
+    TEST_ASSERT_EQUAL_MEMORY(expected->pack, found->pack, PML_ID_SIZE);
+    TEST_ASSERT_EQUAL_UINT64(expected->items, found->items);
+    TEST_ASSERT_EQUAL_UINT32(expected->sketch, found->sketch);
+    TEST_ASSERT_EQUAL_UINT32(expected->dimensions, found->dimensions);
+    TEST_ASSERT_EQUAL_UINT32(expected->cells_per_item, found->cells_per_item);
+    TEST_ASSERT_EQUAL_UINT32(expected->iterations, found->iterations);
+    TEST_ASSERT_EQUAL_UINT32(expected->share, found->share);
+}
+
+static void test_cells_are_complete(void)
+{
+    make_store("a");
+    struct pml_store *store = open_store("a");
+    assert_described(pml_store_describe(store), &gallery_info);
+    uint64_t total = 0, size;
+    for (uint32_t slot = 0; slot < SLOTS + 1; slot++) { /* one slot and one cell that have nothing */
+        for (uint32_t cell = 0; cell < CELLS_A_SLOT + 1; cell++) {
+            struct pml_fragment expected = expected_cell(slot, cell), found = {0};
+            TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_cell(store, slot, cell, &found));
+            TEST_ASSERT_TRUE(same_fragment(&expected, &found));
+            TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_cell_size(store, slot, cell, &size));
+            TEST_ASSERT_EQUAL_UINT64(expected.count, size);
+            total += size;
+            pml_bytes_free(&expected.bytes);
+            pml_bytes_free(&found.bytes);
+        }
+    }
+    TEST_ASSERT_EQUAL_UINT64(2 * GALLERY, total);
+    TEST_ASSERT_EQUAL(0, pml_store_ping(store));
+    pml_store_close(store);
+}
+
+static void test_nearest_are_nearest(void)
+{
+    static const uint32_t counts[] = {0, 1, 2, 31, 32, GALLERY, UINT32_MAX};
+    uint64_t state = 3;
+    make_store("a");
+    struct pml_store *store = open_store("a");
+    for (size_t i = 0; i < rounds(300); i++) {
+        uint32_t slot = (uint32_t)draw_below(&state, SLOTS + 1), count = counts[i % 7];
+        double place[3];
+        for (size_t j = 0; j < 3; j++)
+            place[j] = (double)draw_between(&state, -10, 10) / 2.0;
+        struct pml_fragment expected = expected_nearest(slot, place, count), found = {0};
+        TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_nearest(store, slot, place, count, &found));
+        TEST_ASSERT_TRUE(same_fragment(&expected, &found));
+        pml_bytes_free(&expected.bytes);
+        pml_bytes_free(&found.bytes);
+    }
+    struct pml_fragment none = {0};
+    TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_nearest(store, UINT32_MAX, (double[3]){0}, 9, &none));
+    TEST_ASSERT_EQUAL_UINT64(0, none.count);
+    pml_store_close(store);
+    pml_bytes_free(&none.bytes);
+}
+
+static void test_fragments_are_appended(void)
+{
+    make_store("a");
+    struct pml_store *store = open_store("a");
+    struct pml_fragment first = expected_cell(1, 2), second = expected_cell(4, 0), found = {0};
+    TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_cell(store, 1, 2, &found));
+    TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_cell(store, 4, 0, &found));
+    TEST_ASSERT_EQUAL(0, pml_bytes_append(&first.bytes, second.bytes.bytes, second.bytes.size));
+    first.count += second.count;
+    TEST_ASSERT_TRUE(same_fragment(&first, &found));
+    pml_store_close(store);
+    pml_bytes_free(&first.bytes);
+    pml_bytes_free(&second.bytes);
+    pml_bytes_free(&found.bytes);
+}
+
+struct reader {
+    struct pml_store *store;
+    const struct pml_fragment *cells;
+    size_t repeat;
+    bool right;
+};
+
+static void *read_often(void *context)
+{
+    struct reader *reader = context;
+    for (size_t i = 0; i < reader->repeat; i++) {
+        struct pml_fragment found = {0};
+        uint32_t cell = (uint32_t)(i * 7 % (SLOTS * CELLS_A_SLOT));
+        reader->right = reader->right &&
+                        pml_store_cell(reader->store, cell / CELLS_A_SLOT, cell % CELLS_A_SLOT, &found) == 0 &&
+                        same_fragment(&reader->cells[cell], &found);
+        pml_bytes_free(&found.bytes);
+    }
+    return NULL;
+}
+
+static void test_many_threads_read_at_once(void)
+{
+    struct pml_fragment cells[SLOTS * CELLS_A_SLOT];
+    struct reader readers[6];
+    pthread_t threads[6];
+    make_store("a");
+    struct pml_store *store = open_store("a");
+    for (uint32_t i = 0; i < SLOTS * CELLS_A_SLOT; i++)
+        cells[i] = expected_cell(i / CELLS_A_SLOT, i % CELLS_A_SLOT);
+    for (size_t i = 0; i < 6; i++) {
+        readers[i] = (struct reader){store, cells, rounds(300), true};
+        TEST_ASSERT_EQUAL(0, pthread_create(&threads[i], NULL, read_often, &readers[i]));
+    }
+    for (size_t i = 0; i < 6; i++) {
+        pthread_join(threads[i], NULL);
+        TEST_ASSERT_TRUE(readers[i].right);
+    }
+    pml_store_close(store);
+    for (size_t i = 0; i < SLOTS * CELLS_A_SLOT; i++)
+        pml_bytes_free(&cells[i].bytes);
+}
+
+static void test_stores_of_one_mechanism(void)
+{
+    struct pml_store_writer *writer;
+    struct pml_store *store;
+    struct drawn drawn;
+    uint64_t done;
+    for (int places = 0; places < 2; places++) {
+        struct pml_store_info info = gallery_info;
+        struct pml_fragment found = {0};
+        const char *name = places ? "gaussian" : "response";
+        info.items = 1;
+        info.cells_per_item = places ? 0 : 1;
+        info.dimensions = places ? 3 : 0;
+        draw_item(1, &drawn);
+        drawn.item.cells = places ? NULL : drawn.cells;
+        drawn.item.cell_count = places ? 0 : 1;
+        drawn.item.place = places ? drawn.place : NULL;
+        TEST_ASSERT_EQUAL(0, pml_store_begin(&writer, uri_of(name), &info, gallery_source, false, &done, &said));
+        TEST_ASSERT_EQUAL(0, pml_store_add(writer, &drawn.item, &said));
+        finish_store(writer);
+        TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of(name), &said), said.text);
+        TEST_ASSERT_EQUAL(0, pml_store_cell(store, drawn.item.slot, drawn.cells[0], &found));
+        TEST_ASSERT_EQUAL_UINT64(!places, found.count);
+        TEST_ASSERT_EQUAL(places ? PML_STORE_OK : PML_STORE_FAILED,
+                          pml_store_nearest(store, drawn.item.slot, (double[3]){0}, 9, &found));
+        TEST_ASSERT_EQUAL_UINT64(1, found.count);
+        pml_store_close(store);
+        pml_bytes_free(&found.bytes);
+    }
+}
+
+/* ---- URIs and names ---- */
+
+static void test_uris(void)
+{
+    static const char *const wrong[] = {"",          "a",        "sqlite",         "sqlite:", "sqlit:a",
+                                        "sqlite3:a", "SQLITE:a", "postgresql://x", ":a"};
+    struct pml_store *store;
+    struct pml_store_writer *writer;
+    uint64_t done;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        TEST_ASSERT_EQUAL(-1, pml_store_check(wrong[i], &said));
+        TEST_ASSERT_EQUAL(-1, pml_store_open(&store, wrong[i], &said));
+        assert_said("it must be sqlite:FILE");
+        TEST_ASSERT_NULL(store);
+        TEST_ASSERT_EQUAL(-1, pml_store_begin(&writer, wrong[i], &gallery_info, gallery_source, false, &done, &said));
+        assert_said("it must be sqlite:FILE");
+        TEST_ASSERT_NULL(writer);
+    }
+    TEST_ASSERT_EQUAL(0, pml_store_check("sqlite:a", &said));
+    pml_store_close(NULL);
+    pml_store_abandon(NULL);
+}
+
+/* Characters that mean something in a URI of SQLite's mean nothing here. */
+static void test_strange_names(void)
+{
+    static const char *const names[] = {"a b",    "a?mode=rw", "a#b", "a%20b",       "100%",
+                                        "file:a", ":memory:",  "ä",   "a&b=c;d'e\"f"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        make_store(names[i]);
+        pml_store_close(open_store(names[i]));
+        TEST_ASSERT_EQUAL(0, access(in_folder(names[i]), R_OK));
+        TEST_ASSERT_EQUAL_UINT64(1, empty_folder());
+    }
+    char before[512];
+    TEST_ASSERT_NOT_NULL(getcwd(before, sizeof before));
+    TEST_ASSERT_EQUAL(0, chdir(test_folder));
+    static const char *const relative[] = {"sqlite::memory:", "sqlite:file:a?mode=memory", "sqlite:plain"};
+    for (size_t i = 0; i < 3; i++) {
+        struct pml_store_writer *writer;
+        struct pml_store *store;
+        uint64_t done;
+        int status = pml_store_begin(&writer, relative[i], &gallery_info, gallery_source, false, &done, &said);
+        TEST_ASSERT_EQUAL_MESSAGE(0, status, said.text);
+        add_items(writer, 0, GALLERY);
+        finish_store(writer);
+        TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, relative[i], &said), said.text);
+        pml_store_close(store);
+        TEST_ASSERT_EQUAL(0, access(relative[i] + 7, R_OK));
+    }
+    TEST_ASSERT_EQUAL(0, chdir(before));
+    TEST_ASSERT_EQUAL_UINT64(3, empty_folder());
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_cells_are_complete);
+    RUN_TEST(test_nearest_are_nearest);
+    RUN_TEST(test_fragments_are_appended);
+    RUN_TEST(test_many_threads_read_at_once);
+    RUN_TEST(test_stores_of_one_mechanism);
+    RUN_TEST(test_uris);
+    RUN_TEST(test_strange_names);
+    return UNITY_END();
+}
