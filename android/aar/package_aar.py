@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Puts the parts that scripts/build-aar.sh made together into an AAR, with a Prefab package for C users inside.
+
+Archives are repeatable: entries sorted, one fixed date, no attributes of this machine.
+"""
+import argparse
+import io
+import json
+import pathlib
+import re
+import xml.etree.ElementTree as xml
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODULE = ROOT / "android/privatemail"
+HEADERS = ("core/include/privatemail.h", "core/include/privatemail_public.h", "platform/privatemail_platform.h")
+ANDROID = "http://schemas.android.com/apk/res/android"
+
+
+def archive(entries):
+    """The bytes of a zip file of {name: bytes}."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
+        for name in sorted(entries):
+            info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.create_system = 3
+            info.external_attr = 0o100644 << 16
+            file.writestr(info, entries[name])
+    return out.getvalue()
+
+
+def json_bytes(value):
+    return (json.dumps(value, indent=2) + "\n").encode()
+
+
+def version():
+    header = (ROOT / HEADERS[0]).read_text()
+    return ".".join(re.search(rf"#define PML_VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR", "PATCH"))
+
+
+def manifest(api):
+    """The module's manifest with what Gradle would take from build.gradle.kts."""
+    script = (MODULE / "build.gradle.kts").read_text()
+    xml.register_namespace("android", ANDROID)
+    root = xml.fromstring((MODULE / "src/main/AndroidManifest.xml").read_bytes())
+    root.set("package", re.search(r'namespace = "([^"]+)"', script)[1])
+    xml.SubElement(root, "uses-sdk", {f"{{{ANDROID}}}minSdkVersion": str(api)})
+    xml.indent(root)
+    return xml.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+
+
+def classes(folder):
+    return archive({str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.class")})
+
+
+def prefab(parts, abis, api, ndk):
+    """Modules have the names of the CMake targets, as Gradle's have: privatemail is the static library."""
+    entries = {"prefab.json": json_bytes(
+        {"schema_version": 2, "name": "privatemail", "version": version(), "dependencies": []})}
+    for module, library in (("privatemail", "libprivatemail.a"), ("privatemail_shared", "libprivatemail.so")):
+        folder = f"modules/{module}"
+        entries[f"{folder}/module.json"] = json_bytes(
+            {"export_libraries": [], "library_name": "libprivatemail", "android": {}})
+        for header in HEADERS:
+            path = ROOT / header
+            entries[f"{folder}/include/{path.name}"] = path.read_bytes()
+        for abi in abis:
+            entries[f"{folder}/libs/android.{abi}/{library}"] = (parts / abi / library).read_bytes()
+            entries[f"{folder}/libs/android.{abi}/abi.json"] = json_bytes(
+                {"abi": abi, "api": api, "ndk": ndk, "stl": "none", "static": library.endswith(".a")})
+    return {f"prefab/{name}": data for name, data in entries.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--parts", type=pathlib.Path, required=True, help="folder of libraries and classes")
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--api", type=int, required=True, help="lowest API level")
+    parser.add_argument("--ndk", type=int, required=True, help="major version of the NDK, for Prefab")
+    parser.add_argument("abis", nargs="+")
+    options = parser.parse_args()
+
+    entries = {
+        "AndroidManifest.xml": manifest(options.api),
+        "LICENSE": (ROOT / "LICENSE").read_bytes(),
+        "R.txt": b"",  # no resources
+        "classes.jar": classes(options.parts / "classes"),
+        "proguard.txt": (MODULE / "consumer-rules.pro").read_bytes(),
+    }
+    for abi in options.abis:
+        entries[f"jni/{abi}/libprivatemail.so"] = (options.parts / abi / "libprivatemail.so").read_bytes()
+    entries.update(prefab(options.parts, options.abis, options.api, options.ndk))
+    options.out.write_bytes(archive(entries))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Clients: Java holds their memory and their lock, so no two calls for one client overlap. */
+#include "jni_shim.h"
+
+#include "privatemail_platform.h"
+
+/* Lets Java store the budget. What the store throws stays pending until the native method returns to Java; on the way
+ * there nothing calls the virtual machine but the release of a reference, which is allowed. */
+static int persist(void *context, const uint8_t *bytes, size_t size)
+{
+    const struct pml_jni_client *state = context;
+    JNIEnv *env = state->env;
+    jbyteArray array = (*env)->NewByteArray(env, (jsize)size);
+    if (!array)
+        return -1;
+    (*env)->SetByteArrayRegion(env, array, 0, (jsize)size, (const jbyte *)bytes);
+    (*env)->CallStaticVoidMethod(env, state->native, pml_jni_persist, state->budget, array);
+    bool thrown = (*env)->ExceptionCheck(env);
+    (*env)->DeleteLocalRef(env, array);
+    return thrown ? -1 : 0;
+}
+
+static jint clientSize(JNIEnv *env, jclass native, jobject pack, jobject view, jint mechanism)
+{
+    (void)native, (void)pack;
+    const pml_config config = {.mechanism = mechanism};
+    /* 0 when the pack does not serve the mechanism: clientInit then says why */
+    size_t size = pml_client_size(pml_jni_aligned(env, view), &config);
+    return (jint)(PML_JNI_SLACK + sizeof(struct pml_jni_client) + size);
+}
+
+static jint clientInit(JNIEnv *env, jclass native, jobject pack, jobject view, jobject memory, jint size,
+                       jint mechanism, jdouble epsilon, jdouble delta, jint value_bytes, jboolean substitute)
+{
+    (void)native, (void)pack;
+    struct pml_jni_client *state = pml_jni_aligned(env, memory);
+    const pml_config config = {.mechanism = mechanism,
+                               .epsilon = epsilon,
+                               .delta = delta,
+                               .value_bytes = (unsigned)value_bytes,
+                               .substitute = substitute == JNI_TRUE,
+                               .entropy = pml_platform_entropy,
+                               .persist = persist,
+                               .persist_context = state,
+                               .kernels = pml_platform_kernels()};
+    return pml_client_init(&state->client, state + 1, (size_t)size - PML_JNI_SLACK - sizeof *state,
+                           pml_jni_aligned(env, view), &config);
+}
+
+static jint receipt(JNIEnv *env, jclass native, jobject client, jobject memory, jdoubleArray out)
+{
+    (void)native, (void)client;
+    pml_receipt r;
+    int status = pml_client_receipt(pml_jni_client_of(env, memory), &r);
+    const jdouble numbers[] = {r.mechanism, r.epsilon, r.delta, r.sensitivity, r.sigma, r.mu, r.keep, (jdouble)r.bytes};
+    (*env)->SetDoubleArrayRegion(env, out, 0, sizeof numbers / sizeof *numbers, numbers);
+    return status;
+}
+
+typedef int settle_fn(pml_client *client, pml_budget *budget);
+
+static jint settle(JNIEnv *env, jclass native, jobject memory, jobject budget, jobject bytes, settle_fn *function)
+{
+    struct pml_jni_client *state = pml_jni_aligned(env, memory);
+    pml_budget *paying = (*env)->GetDirectBufferAddress(env, bytes);
+    state->env = env;
+    state->native = native;
+    state->budget = budget;
+    int status = function(state->client, paying);
+    state->env = NULL;
+    state->native = NULL;
+    state->budget = NULL;
+    return status;
+}
+
+static jint arm(JNIEnv *env, jclass native, jobject client, jobject memory, jobject budget, jobject bytes)
+{
+    (void)client;
+    return settle(env, native, memory, budget, bytes, pml_client_arm);
+}
+
+static jint disarm(JNIEnv *env, jclass native, jobject client, jobject memory, jobject budget, jobject bytes)
+{
+    (void)client;
+    return settle(env, native, memory, budget, bytes, pml_client_disarm);
+}
+
+static jint release(JNIEnv *env, jclass native, jobject object, jobject memory, jobject features, jint first,
+                    jint count, jint label, jobject out, jint capacity)
+{
+    (void)native, (void)object;
+    pml_client *client = pml_jni_client_of(env, memory);
+    uint8_t *message = (*env)->GetDirectBufferAddress(env, out);
+    size_t written;
+    int status = pml_client_load(client, pml_jni_floats(env, features, first), (size_t)count, label);
+    return status == PML_OK ? pml_client_release(client, message, (size_t)capacity, &written) : status;
+}
+
+static void clientWipe(JNIEnv *env, jclass native, jobject client, jobject memory)
+{
+    (void)native, (void)client;
+    pml_client_wipe(pml_jni_client_of(env, memory));
+}
+
+#define CLIENT "(Lorg/privatemail/Client;Ljava/nio/ByteBuffer;"
+
+static const JNINativeMethod methods[] = {
+    {PML_JNI_METHOD(clientSize, "(Lorg/privatemail/Pack;Ljava/nio/ByteBuffer;I)I")},
+    {PML_JNI_METHOD(clientInit, "(Lorg/privatemail/Pack;Ljava/nio/ByteBuffer;Ljava/nio/ByteBuffer;IIDDIZ)I")},
+    {PML_JNI_METHOD(receipt, CLIENT "[D)I")},
+    {PML_JNI_METHOD(arm, CLIENT "Lorg/privatemail/Budget;Ljava/nio/ByteBuffer;)I")},
+    {PML_JNI_METHOD(disarm, CLIENT "Lorg/privatemail/Budget;Ljava/nio/ByteBuffer;)I")},
+    {PML_JNI_METHOD(release, CLIENT "Ljava/nio/FloatBuffer;IIILjava/nio/ByteBuffer;I)I")},
+    {PML_JNI_METHOD(clientWipe, CLIENT ")V")},
+};
+
+jint pml_jni_register_client(JNIEnv *env, jclass native)
+{
+    return PML_JNI_REGISTER(env, native, methods);
+}

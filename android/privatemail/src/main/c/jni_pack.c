@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Packs: opened once, read by everybody. */
+#include "jni_shim.h"
+
+static jint packSize(JNIEnv *env, jclass native)
+{
+    (void)env, (void)native;
+    return (jint)sizeof(pml_pack) + PML_JNI_SLACK;
+}
+
+static jint packOpen(JNIEnv *env, jclass native, jobject view, jobject bytes, jint size, jbyteArray pinned_id)
+{
+    (void)native;
+    jbyte id[PML_ID_SIZE];
+    if (pinned_id)
+        (*env)->GetByteArrayRegion(env, pinned_id, 0, sizeof id, id);
+    return pml_pack_open(pml_jni_aligned(env, view), (*env)->GetDirectBufferAddress(env, bytes), (size_t)size,
+                         pinned_id ? (const uint8_t *)id : NULL);
+}
+
+static void packDescribe(JNIEnv *env, jclass native, jobject view, jbyteArray id, jintArray out)
+{
+    (void)native;
+    pml_pack_info info;
+    if (pml_pack_describe(pml_jni_aligned(env, view), &info) != PML_OK)
+        return;
+    const jint numbers[] = {(jint)info.features, (jint)info.slots, (jint)info.dimensions, (jint)info.cells,
+                            (jint)info.classes};
+    (*env)->SetByteArrayRegion(env, id, 0, PML_ID_SIZE, (const jbyte *)info.id);
+    (*env)->SetIntArrayRegion(env, out, 0, sizeof numbers / sizeof *numbers, numbers);
+}
+
+static jint rows(JNIEnv *env, jclass native, jobject pack, jobject view, jobject release, jint size, jobject floats,
+                 jint capacity)
+{
+    (void)native, (void)pack;
+    return pml_release_rows(pml_jni_aligned(env, view), (*env)->GetDirectBufferAddress(env, release), (size_t)size,
+                            (*env)->GetDirectBufferAddress(env, floats), (size_t)capacity);
+}
+
+static const JNINativeMethod methods[] = {
+    {PML_JNI_METHOD(packSize, "()I")},
+    {PML_JNI_METHOD(packOpen, "(Ljava/nio/ByteBuffer;Ljava/nio/ByteBuffer;I[B)I")},
+    {PML_JNI_METHOD(packDescribe, "(Ljava/nio/ByteBuffer;[B[I)V")},
+    {PML_JNI_METHOD(rows,
+                    "(Lorg/privatemail/Pack;Ljava/nio/ByteBuffer;Ljava/nio/ByteBuffer;ILjava/nio/FloatBuffer;I)I")},
+};
+
+jint pml_jni_register_pack(JNIEnv *env, jclass native)
+{
+    return PML_JNI_REGISTER(env, native, methods);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Between org.privatemail.Native and the C library: what the files of this folder share. Nothing is computed here and
+ * nothing is allocated; all memory is in direct buffers that Java objects own, and which Java has measured. Statuses go
+ * to Java as they are; the only exceptions are those that a budget store threw.
+ */
+#ifndef JNI_SHIM_H
+#define JNI_SHIM_H
+
+#include "privatemail.h"
+
+#include <jni.h>
+
+/* The parts of a method's entry in a table. ISO C knows no conversion of a function to void *, POSIX does. */
+#define PML_JNI_METHOD(name, signature) #name, signature, __extension__(void *) name
+
+/* Each file registers its own methods; 0, or negative with an exception pending. */
+jint pml_jni_register_pack(JNIEnv *env, jclass native);
+jint pml_jni_register_budget(JNIEnv *env, jclass native);
+jint pml_jni_register_client(JNIEnv *env, jclass native);
+jint pml_jni_register_answer(JNIEnv *env, jclass native);
+jint pml_jni_register_file(JNIEnv *env, jclass native);
+
+#define PML_JNI_REGISTER(env, native, methods)                                                                         \
+    (*(env))->RegisterNatives(env, native, methods, (jint)(sizeof(methods) / sizeof *(methods)))
+
+/* Room that makes up for a buffer's alignment, which may be any. */
+enum { PML_JNI_SLACK = 7 };
+
+static inline void *pml_jni_aligned(JNIEnv *env, jobject buffer)
+{
+    uintptr_t address = (uintptr_t)(*env)->GetDirectBufferAddress(env, buffer);
+    return (void *)((address + PML_JNI_SLACK) & ~(uintptr_t)PML_JNI_SLACK);
+}
+
+/* Features from element `first` of a buffer on; NULL, which the library refuses, when no float can lie there. */
+static inline const float *pml_jni_floats(JNIEnv *env, jobject buffer, jint first)
+{
+    uintptr_t address = (uintptr_t)(*env)->GetDirectBufferAddress(env, buffer);
+    return address % _Alignof(float) == 0 && address != 0 ? (const float *)address + first : NULL;
+}
+
+/* The state of a client: this, then the library's memory. */
+struct pml_jni_client {
+    pml_client *client;
+    /* who to tell of a charge; set while arm or disarm runs */
+    JNIEnv *env;
+    jclass native;
+    jobject budget;
+};
+
+static inline pml_client *pml_jni_client_of(JNIEnv *env, jobject memory)
+{
+    return ((struct pml_jni_client *)pml_jni_aligned(env, memory))->client;
+}
+
+/* Native.persist, looked up when the library is loaded. Valid as long as the class, and that as long as the library. */
+extern jmethodID pml_jni_persist;
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.privatemail;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
+
+/**
+ * What device and server both know of a collection. Public, immutable, shared by any number of clients and threads.
+ *
+ * <p>The bytes stay where they are, in a direct buffer that the pack keeps reachable: a mapped file
+ * ({@code FileChannel.map}), or {@link ByteBuffer#allocateDirect}. Nobody may change them while the pack is in use; a
+ * mapped file must not be shortened.
+ */
+public final class Pack {
+    private static final int ID_SIZE = 16;
+
+    /** Numbers that {@link Native#packDescribe} fills in: features, slots, dimensions, cells, classes. */
+    private static final int NUMBERS = 5;
+
+    private final ByteBuffer bytes; /* kept reachable: the view points into it */
+    private final ByteBuffer view;
+    private final byte[] id = new byte[ID_SIZE];
+    private final int[] numbers = new int[NUMBERS];
+
+    private Pack(ByteBuffer bytes, ByteBuffer view) {
+        this.bytes = bytes;
+        this.view = view;
+        Native.packDescribe(view, id, numbers);
+    }
+
+    /**
+     * Validates a pack completely: sizes, hash, every field, every row.
+     *
+     * @param bytes direct; the pack is what lies between position and limit, which stay as they are
+     * @param pinnedId the 16 bytes of {@link #id()} that the app expects, or null for any. Pin it: a pack made for one
+     *     user marks that user
+     * @throws IllegalArgumentException when the buffer is not direct or the id has not 16 bytes
+     * @throws PrivateMailException PACK, PACK_VERSION, PACK_SIZE, PACK_HASH or PACK_ID
+     */
+    public static Pack open(ByteBuffer bytes, byte[] pinnedId) {
+        if (!bytes.isDirect()) {
+            throw new IllegalArgumentException(
+                    "a pack must lie in a direct buffer: map the file or use allocateDirect");
+        }
+        if (pinnedId != null && pinnedId.length != ID_SIZE) {
+            throw new IllegalArgumentException("a pack's id has 16 bytes, not " + pinnedId.length);
+        }
+        ByteBuffer own = bytes.slice();
+        ByteBuffer view = ByteBuffer.allocateDirect(Native.packSize());
+        PrivateMailException.check(Native.packOpen(view, own, own.capacity(), pinnedId));
+        return new Pack(own, view);
+    }
+
+    /** 16 bytes, the first half of the pack's hash; a copy. */
+    public byte[] id() {
+        return id.clone();
+    }
+
+    /** Length of a feature vector. */
+    public int features() {
+        return numbers[0];
+    }
+
+    /** Slots, each of which every release fills. */
+    public int slots() {
+        return numbers[1];
+    }
+
+    /** Coordinates of the embedding; 0 when the pack has no codes. */
+    public int dimensions() {
+        return numbers[2];
+    }
+
+    /** Cells a slot; 0 when the pack serves no response. */
+    public int cells() {
+        return numbers[3];
+    }
+
+    /** Classes that the pack knows; 0 with one slot, where labels are ignored. */
+    public int classes() {
+        return numbers[4];
+    }
+
+    /**
+     * The embedding rows of any release of this pack, {@code float[slots][dimensions]}: what the server sees. null when
+     * the pack has no codes for the release's mechanism.
+     *
+     * @throws PrivateMailException RELEASE when the bytes are none, PACK_ID when they are another pack's
+     */
+    public float[][] rows(byte[] release) {
+        int slots = slots();
+        int dimensions = dimensions();
+        ByteBuffer message = ByteBuffer.allocateDirect(release.length);
+        message.put(release);
+        FloatBuffer flat = newFloats(slots * dimensions);
+        int status = Native.rows(this, view, message, release.length, flat, flat.capacity());
+        if (status == Status.SECTION.code()) {
+            return null;
+        }
+        PrivateMailException.check(status);
+        float[][] rows = new float[slots][dimensions];
+        for (float[] row : rows) {
+            flat.get(row);
+        }
+        return rows;
+    }
+
+    ByteBuffer view() {
+        return view;
+    }
+
+    /** A direct buffer that {@link #requireFeatures} accepts. */
+    static FloatBuffer newFloats(int count) {
+        return ByteBuffer.allocateDirect(count * 4).order(ByteOrder.nativeOrder()).asFloatBuffer();
+    }
+
+    void requireFeatures(FloatBuffer features) {
+        if (!features.isDirect()) {
+            throw new IllegalArgumentException("features must lie in a direct buffer, or in a float[]");
+        }
+        if (features.order() != ByteOrder.nativeOrder()) {
+            throw new IllegalArgumentException(
+                    "features must be in native byte order: use order(ByteOrder.nativeOrder()) before asFloatBuffer()");
+        }
+        requireCount(features.remaining());
+    }
+
+    void requireCount(int count) {
+        if (count != features()) {
+            throw new PrivateMailException(Status.DIMENSION, "the pack has " + features() + ", not " + count, null);
+        }
+    }
+}

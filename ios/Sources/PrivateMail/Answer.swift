@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+import CPrivateMail
+import Foundation
+
+/// A candidate of the answer that is near to the true query.
+public struct Match: Sendable, Hashable {
+    /// The server's number of the item.
+    public let item: UInt64
+    /// The item's class.
+    public let label: Int32
+    /// The slot it came in.
+    public let slot: Int
+    /// Cosine of the sketches, in 2^-30.
+    public let score: Int32
+    /// Where its payload stands in the answer's bytes.
+    public let payloadOffset: Int
+    public let payloadSize: Int
+
+    init(_ match: pml_match) {
+        item = match.item
+        label = match.label
+        slot = Int(match.slot)
+        score = match.score
+        payloadOffset = Int(match.payload_offset)
+        payloadSize = Int(match.payload_size)
+    }
+
+    /// The payload: a slice of the answer's bytes, which are not copied.
+    public func payload(in answer: Data) -> Data {
+        answer.dropFirst(payloadOffset).prefix(payloadSize)
+    }
+}
+
+/// What the device found in an answer. What the app fetches, logs or shows to others afterwards must not depend on it.
+public struct Answer: Sendable, Hashable {
+    public enum Scope: Int32, Sendable {
+        /// Candidates of the query's own slot.
+        case ownSlot = 0
+        /// Candidates of all slots.
+        case allSlots = 1
+    }
+
+    /// Best first.
+    public let matches: [Match]
+    /// Candidates in the answer.
+    public let carried: UInt64
+    /// Items the server says it has.
+    public let gallery: UInt64
+    /// Length of the answer in bytes.
+    public let bytes: UInt64
+}
+
+/// An answer that streams in: feed it in pieces of any length, then finish.
+///
+/// Works in fixed memory, and hands out nothing before the last byte was validated. Dropping it ends the answer and
+/// wipes what was found so far.
+public struct Ranking: ~Copyable, Sendable {
+    private let client: Client
+    private let matches: Matches
+
+    fileprivate init(client: Client, matches: Matches) {
+        self.client = client
+        self.matches = matches
+    }
+
+    deinit {
+        client.abandon(matches)
+    }
+
+    /// Takes the next piece of the answer: a `Data`, an array of bytes, a buffer. It is not kept.
+    public func feed(_ bytes: some ContiguousBytes) throws(PrivateMailError) {
+        try client.feed(bytes, to: matches)
+    }
+
+    /// Ends the answer. After an error ask the server for the same bytes again, never for a new release's.
+    public consuming func finish() throws(PrivateMailError) -> Answer {
+        try client.finish(matches)
+    }
+}
+
+extension Client {
+    /// Starts to rank an answer as it streams in; one at a time, in any state of the client.
+    ///
+    /// - Parameters:
+    ///   - features: The true query, as given to ``release(features:label:)``.
+    ///   - label: Its class.
+    ///   - scope: Which candidates count.
+    ///   - limit: How many matches to keep, 1 to 256.
+    public func beginAnswer(
+        features: some Collection<Float>, label: Int32, scope: Answer.Scope = .ownSlot, limit: Int = 20
+    ) throws(PrivateMailError) -> Ranking {
+        guard (1...Int(PML_MATCHES_MAX)).contains(limit) else { throw PrivateMailError(.argument) }
+        let fresh = Matches(capacity: limit)
+        try gate.run { () throws(PrivateMailError) in
+            try check(
+                withFloats(features) {
+                    pml_answer_begin(handle, $0, $1, label, scope.rawValue, fresh.pointer, fresh.capacity)
+                })
+            matches = fresh
+        }
+        return Ranking(client: self, matches: fresh)
+    }
+
+    /// Ranks a whole answer.
+    public func answer(
+        _ bytes: some ContiguousBytes, features: some Collection<Float>, label: Int32,
+        scope: Answer.Scope = .ownSlot, limit: Int = 20
+    ) throws(PrivateMailError) -> Answer {
+        let ranking = try beginAnswer(features: features, label: label, scope: scope, limit: limit)
+        try ranking.feed(bytes)
+        return try ranking.finish()
+    }
+
+    /// Ranks an answer while it arrives. Throws what the sequence throws, or a ``PrivateMailError``.
+    public func answer<Chunks: AsyncSequence>(
+        from chunks: Chunks, features: some Collection<Float>, label: Int32, scope: Answer.Scope = .ownSlot,
+        limit: Int = 20, isolation: isolated (any Actor)? = #isolation
+    ) async throws -> Answer where Chunks.Element: ContiguousBytes {
+        let ranking = try beginAnswer(features: features, label: label, scope: scope, limit: limit)
+        for try await chunk in chunks {
+            try ranking.feed(chunk)
+        }
+        return try ranking.finish()
+    }
+
+    // A ranking whose answer was wiped in the meantime must not touch the next one: it is known by its matches.
+
+    fileprivate func feed(_ bytes: some ContiguousBytes, to open: Matches) throws(PrivateMailError) {
+        try gate.run { () throws(PrivateMailError) in
+            guard matches === open else { throw PrivateMailError(.state) }
+            try check(bytes.withUnsafeBytes { pml_answer_feed(handle, $0.baseAddress, $0.count) })
+        }
+    }
+
+    fileprivate func finish(_ open: Matches) throws(PrivateMailError) -> Answer {
+        try gate.run { () throws(PrivateMailError) in
+            guard matches === open else { throw PrivateMailError(.state) }
+            matches = nil
+            var summary = pml_answer_summary()
+            try check(pml_answer_finish(handle, &summary))
+            let found = UnsafeBufferPointer(start: open.pointer, count: summary.found)
+            return Answer(
+                matches: found.map(Match.init), carried: summary.carried, gallery: summary.gallery,
+                bytes: summary.bytes)
+        }
+    }
+
+    fileprivate func abandon(_ open: Matches) {
+        try? gate.run { () throws(PrivateMailError) in
+            guard matches === open else { return }
+            matches = nil
+            var summary = pml_answer_summary()
+            _ = pml_answer_finish(handle, &summary)
+        }
+    }
+}
+
+/// Memory that the library fills from begin to finish, and that tells what was sought: wiped before it is freed.
+final class Matches: @unchecked Sendable {  // only touched inside the client's gate, and by its last owner
+    let pointer: UnsafeMutablePointer<pml_match>
+    let capacity: Int
+
+    init(capacity: Int) {
+        self.capacity = capacity
+        pointer = .allocate(capacity: capacity)
+        pointer.initialize(repeating: pml_match(), count: capacity)
+    }
+
+    deinit {
+        wipe(UnsafeMutableRawBufferPointer(start: pointer, count: capacity * MemoryLayout<pml_match>.stride))
+        pointer.deallocate()
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+import CPrivateMail
+import Foundation
+
+/// What device and server both know: the public side of a collection.
+///
+/// The bytes are validated completely when the pack is opened and stay where they are. A pack is immutable: any number
+/// of clients, on any threads, may share one.
+public final class Pack: @unchecked Sendable {  // immutable from the end of init on
+    private let free: () -> Void
+    let view: UnsafePointer<pml_pack>
+    private let info: pml_pack_info
+
+    /// Maps a pack from a file, which must stay readable and unchanged while the pack lives.
+    ///
+    /// A file that cannot be mapped is reported as ``Status/argument`` with the system's error as
+    /// ``PrivateMailError/underlying``.
+    ///
+    /// - Parameters:
+    ///   - url: The file, for example a resource of the app.
+    ///   - pinnedID: The 16 bytes of ``id`` that the app expects, or nil for any. A pack made for one user marks that
+    ///     user: pin ids.
+    public convenience init(contentsOf url: URL, pinnedID: [UInt8]? = nil) throws(PrivateMailError) {
+        let mapped: UnsafeMutableRawBufferPointer
+        do {
+            mapped = try mapFile(url.path)
+        } catch {
+            throw PrivateMailError(.argument, underlying: error)
+        }
+        try self.init(UnsafeRawBufferPointer(mapped), pinnedID: pinnedID) {
+            munmap(mapped.baseAddress!, mapped.count)
+        }
+    }
+
+    /// Opens a pack in memory. The data is kept alive; Apple's systems do not copy it.
+    public convenience init(_ data: Data, pinnedID: [UInt8]? = nil) throws(PrivateMailError) {
+        let object = data as NSData  // its bytes stay at one address, those of a Data need not
+        try self.init(UnsafeRawBufferPointer(start: object.bytes, count: object.length), pinnedID: pinnedID) {
+            withExtendedLifetime(object) {}
+        }
+    }
+
+    /// Opens a pack in memory that is not copied. `deallocator` is called when nothing uses the bytes any more, and
+    /// also when they are refused.
+    public convenience init(
+        bytesNoCopy bytes: UnsafeRawBufferPointer, pinnedID: [UInt8]? = nil,
+        deallocator: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
+    ) throws(PrivateMailError) {
+        try self.init(bytes, pinnedID: pinnedID) { deallocator(bytes) }
+    }
+
+    private init(
+        _ bytes: UnsafeRawBufferPointer, pinnedID: [UInt8]?, free: @escaping () -> Void
+    ) throws(PrivateMailError) {
+        let view = UnsafeMutablePointer<pml_pack>.allocate(capacity: 1)
+        view.initialize(to: pml_pack())
+        self.free = free
+        self.view = UnsafePointer(view)
+        var info = pml_pack_info()
+        let fits = pinnedID == nil || pinnedID?.count == Int(PML_ID_SIZE)
+        var status = fits ? pml_pack_open(view, bytes.baseAddress, bytes.count, pinnedID) : PML_ERROR_ARGUMENT.rawValue
+        if status == PML_OK.rawValue { status = pml_pack_describe(view, &info) }
+        self.info = info
+        try check(status)
+    }
+
+    deinit {
+        view.deallocate()
+        free()
+    }
+
+    /// 16 bytes that name this pack: the start of its hash.
+    public var id: [UInt8] { withUnsafeBytes(of: info.id) { Array($0) } }
+
+    /// Numbers in a feature vector.
+    public var features: Int { Int(info.features) }
+
+    /// Coordinates of an embedding row; 0 when the pack has no codes.
+    public var dimensions: Int { Int(info.dimensions) }
+
+    /// Slots of a release: classes, groups of classes, or one.
+    public var slots: Int { Int(info.slots) }
+
+    /// The embedding rows of any release of this pack, ``slots`` × ``dimensions`` numbers: what the server sees.
+    ///
+    /// Throws ``Status/section`` when the pack has no codes.
+    public func rows(of release: Data) throws(PrivateMailError) -> [Float] {
+        var rows = [Float](repeating: 0, count: slots * dimensions)
+        let status = release.withUnsafeBytes { bytes in
+            rows.withUnsafeMutableBufferPointer { rows in
+                pml_release_rows(view, bytes.baseAddress, bytes.count, rows.baseAddress, rows.count)
+            }
+        }
+        try check(status)
+        return rows
+    }
+}
+
+/// A file's bytes in memory, read when they are touched.
+private func mapFile(_ path: String) throws -> UnsafeMutableRawBufferPointer {
+    let file = try attempt { open(path, O_RDONLY | O_CLOEXEC) }
+    defer { close(file) }
+    let size = Int(try attempt { lseek(file, 0, SEEK_END) })
+    guard let start = mmap(nil, size, PROT_READ, MAP_PRIVATE, file, 0), start != MAP_FAILED else {
+        throw systemError()
+    }
+    return UnsafeMutableRawBufferPointer(start: start, count: size)
+}

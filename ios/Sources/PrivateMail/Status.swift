@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import CPrivateMail
+
+/// Why a call was refused: the library's own numbers, one case each.
+public enum Status: Int32, Sendable, CaseIterable, CustomStringConvertible {
+    /// An argument is out of range.
+    case argument = -1
+    /// The client's memory is too small. Does not occur in Swift: the client asks how much it needs.
+    case memory = -2
+    /// The output buffer is too small. Does not occur in Swift, for the same reason.
+    case buffer = -3
+    /// The call does not fit the client's state: arm, then release; or it came from inside a callback.
+    case state = -4
+    /// ε is not a number, out of range, or so small that the noise does not fit.
+    case epsilon = -5
+    /// δ must be 0 for response and between 2^-50 and 1 for the Gaussian.
+    case delta = -6
+    /// The mechanism was left out of this build. Does not occur in Swift: the package builds both.
+    case mechanism = -7
+    /// The vector has not as many features as the pack.
+    case dimension = -8
+    /// A feature is NaN or infinite, or all are zero.
+    case features = -9
+    /// The pack knows no such class.
+    case label = -10
+    /// A field of the pack is out of its range or contradicts another.
+    case pack = -11
+    /// Not a pack, or a version this library does not read.
+    case packVersion = -12
+    /// The pack is truncated, or longer than it says.
+    case packSize = -13
+    /// The pack is damaged: its hash does not fit.
+    case packHash = -14
+    /// A sound pack, release or answer, but of another pack than the one expected.
+    case packID = -15
+    /// The pack lacks a section that this mechanism or call needs.
+    case section = -16
+    /// The pack's codes give a sensitivity of zero or beyond 2^20.
+    case sensitivity = -17
+    /// The system's random generator failed.
+    case entropy = -18
+    /// The budget store could not load or save, or holds what somebody else spent: not armed, nothing charged in
+    /// memory.
+    case persist = -19
+    /// The budget is damaged or belongs to another owner.
+    case budget = -20
+    /// The budget cannot pay for one more release.
+    case spent = -21
+    /// The bytes are not a release of this pack.
+    case release = -22
+    /// The bytes are not an answer: truncated, lying lengths, or beyond a limit.
+    case answer = -23
+
+    /// One English sentence, the library's own.
+    public var description: String { String(cString: pml_status_text(rawValue)) }
+}
+
+/// What every call of this library throws.
+///
+/// An error says nothing about the private query beyond what its ``status`` says.
+public struct PrivateMailError: Error, CustomStringConvertible {
+    public let status: Status
+    /// What the budget store or the file system threw, where one of them is the cause.
+    public let underlying: (any Error)?
+
+    init(_ status: Status, underlying: (any Error)? = nil) {
+        self.status = status
+        self.underlying = underlying
+    }
+
+    public var description: String {
+        guard let underlying else { return status.description }
+        return "\(status): \(underlying)"
+    }
+}
+
+/// Throws unless the status is success.
+func check(_ code: Int32, underlying: (any Error)? = nil) throws(PrivateMailError) {
+    guard code != PML_OK.rawValue else { return }
+    guard let status = Status(rawValue: code) else { preconditionFailure("status \(code) is not in Status") }
+    throw PrivateMailError(status, underlying: underlying)
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same bytes as everywhere: releases, rows, answers and budgets of an independent reference.
+import Foundation
+import PrivateMail
+import XCTest
+
+final class GoldenTests: XCTestCase {
+    private let vectors = Vectors.golden
+
+    func testPacksOpenAndCarryTheirID() throws {
+        XCTAssertGreaterThan(vectors.packs.count, 0)
+        for golden in vectors.packs {
+            let pack = try Pack(golden.bytes, pinnedID: Array(golden.id))
+            XCTAssertEqual(pack.id, Array(golden.id))
+        }
+    }
+
+    func testReleasesAndTheirRows() throws {
+        var equal = 0
+        for golden in vectors.releases {
+            let pack = try vectors.pack(golden.pack)
+            let client = try Client(pack: pack, options: golden.options, entropy: script(golden.seed))
+            try client.arm(try plentyBudget())
+            let release = try client.release(features: golden.features, label: golden.label)
+            XCTAssertEqual(release.bytes, golden.bytes, golden.name)
+            XCTAssertEqual(
+                (release.rows ?? []).map(\.bitPattern), golden.rows.map(\.bitPattern), golden.name)
+            XCTAssertEqual(golden.features.count, pack.features)
+            XCTAssertEqual(release.receipt.bytes, golden.bytes.count)
+            equal += release.bytes == golden.bytes ? 1 : 0
+        }
+        print("golden: \(equal) of \(vectors.releases.count)")  // the platform test reads it
+        XCTAssertGreaterThan(vectors.releases.count, 0)
+    }
+
+    func testAnswersInPiecesOfManyLengths() throws {
+        XCTAssertGreaterThan(vectors.answers.count, 0)
+        for golden in vectors.answers {
+            let pack = try vectors.pack(golden.pack)
+            let client = try anyClient(pack)
+            guard golden.pack != Golden.gaussianOnly else {  // it has no sketches
+                expect(.section) { _ = try client.beginAnswer(features: golden.features, label: golden.label) }
+                continue
+            }
+            for length in [1, 2, 3, 7, 64, golden.bytes.count] {
+                let ranking = try client.beginAnswer(
+                    features: golden.features, label: golden.label, scope: golden.scope, limit: golden.limit)
+                for at in stride(from: 0, to: golden.bytes.count, by: length) {
+                    try ranking.feed(golden.bytes[at..<min(at + length, golden.bytes.count)])
+                }
+                let answer = try ranking.finish()
+                XCTAssertEqual(answer.matches.map(line(of:)), golden.matches, golden.name)
+                XCTAssertEqual(answer.bytes, UInt64(golden.bytes.count))
+            }
+        }
+    }
+
+    func testWholeAnswersAndTheirPayloads() async throws {
+        for golden in vectors.answers where golden.pack != Golden.gaussianOnly {
+            let client = try anyClient(try vectors.pack(golden.pack))
+            let answer = try client.answer(
+                golden.bytes, features: golden.features, label: golden.label, scope: golden.scope,
+                limit: golden.limit)
+            XCTAssertEqual(answer.matches.map(line(of:)), golden.matches, golden.name)
+            let shifted = (Data([1, 2, 3]) + golden.bytes).dropFirst(3)  // a slice does not begin at 0
+            for match in answer.matches {
+                let range = match.payloadOffset..<match.payloadOffset + match.payloadSize
+                XCTAssertEqual(match.payload(in: shifted), Data(Array(golden.bytes)[range]))
+            }
+            let streamed = try await client.answer(
+                from: pieces(of: golden.bytes), features: golden.features, label: golden.label, scope: golden.scope,
+                limit: golden.limit)
+            XCTAssertEqual(streamed, answer)
+        }
+    }
+
+    func testBudgets() throws {
+        XCTAssertGreaterThan(vectors.budgets.count, 0)
+        for golden in vectors.budgets {
+            let store = MemoryStore(golden.bytes)
+            let account = try Budget(owner: golden.owner, limits: .init(response: 1), store: store).account()
+            let units = [0x1p-20, 0x1p-20, 0x1p-40, 0x1p-40, 0x1p-64]
+            XCTAssertEqual(
+                [account.epsilonCap, account.epsilonSpent, account.mu2Cap, account.mu2Spent, account.delta],
+                zip(golden.counts, units).map { $0 * $1 })
+            XCTAssertEqual(store.saves, 0)
+        }
+    }
+
+    private func anyClient(_ pack: Pack) throws -> Client {
+        try (try? Client(pack: pack, options: .response(epsilon: 1)))
+            ?? Client(pack: pack, options: .gaussian(epsilon: 1, delta: 1e-5))
+    }
+
+    private func line(of m: Match) -> String {
+        "\(m.item):\(m.label):\(m.slot):\(m.score):\(m.payloadOffset):\(m.payloadSize)"
+    }
+
+    private func pieces(of bytes: Data) -> AsyncStream<Data> {
+        AsyncStream { stream in
+            for at in stride(from: 0, to: bytes.count, by: 50) {
+                stream.yield(bytes.dropFirst(at).prefix(50))
+            }
+            stream.finish()
+        }
+    }
+}

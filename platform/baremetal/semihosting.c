@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Arm's "Semihosting for AArch32 and AArch64", the part for M-profile processors. */
+#include "semihosting.h"
+
+enum { SYS_WRITE0 = 0x04, SYS_EXIT_EXTENDED = 0x20, ADP_STOPPED_APPLICATION_EXIT = 0x20026 };
+
+static void call(uint32_t operation, const void *argument)
+{
+    register uint32_t r0 __asm__("r0") = operation;
+    register const void *r1 __asm__("r1") = argument;
+    __asm__ volatile("bkpt 0xAB" : "+r"(r0) : "r"(r1) : "memory");
+}
+
+void semihosting_text(const char *text)
+{
+    call(SYS_WRITE0, text);
+}
+
+void semihosting_number(uint32_t value)
+{
+    char digits[11];
+    char *first = digits + sizeof digits - 1;
+    *first = '\0';
+    do {
+        *--first = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    semihosting_text(first);
+}
+
+void semihosting_hex(const uint8_t *bytes, size_t size)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < size; i++)
+        semihosting_text((const char[]){digits[bytes[i] >> 4], digits[bytes[i] & 15], '\0'});
+}
+
+void semihosting_exit(int status)
+{
+    const uint32_t block[] = {ADP_STOPPED_APPLICATION_EXIT, (uint32_t)status};
+    call(SYS_EXIT_EXTENDED, block);
+    for (;;)
+        __asm__ volatile("");
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What JavaScript cannot do by itself: fill a structure with function pointers, know where a structure's fields are,
+ * walk through a parsed release. Everything else of the API is exported as it is. No state, no arithmetic. */
+#include "privatemail_public.h"
+
+#define EXPORTED(name) __attribute__((export_name(#name)))
+#define IMPORTED(name) __attribute__((import_module("env"), import_name(#name)))
+
+/* The only imports. entropy answers how many bytes it wrote; persist takes the 64 bytes to store and answers 0. */
+IMPORTED(entropy) size_t host_entropy(uint8_t *out, size_t size);
+IMPORTED(persist) int host_persist(const uint8_t *bytes, size_t size);
+
+static size_t entropy(void *context, uint8_t *out, size_t size)
+{
+    (void)context;
+    return host_entropy(out, size);
+}
+
+static int persist(void *context, const uint8_t *bytes, size_t size)
+{
+    (void)context;
+    return host_persist(bytes, size);
+}
+
+/* ---- client ---- */
+
+EXPORTED(pml_wasm_client_size) size_t pml_wasm_client_size(const pml_pack *pack, int mechanism)
+{
+    const pml_config config = {.mechanism = mechanism};
+    return pml_client_size(pack, &config);
+}
+
+EXPORTED(pml_wasm_client_init)
+int pml_wasm_client_init(pml_client **client, void *memory, size_t size, const pml_pack *pack, int mechanism,
+                         double epsilon, double delta, unsigned value_bytes, bool substitute)
+{
+    const pml_config config = {.mechanism = mechanism,
+                               .epsilon = epsilon,
+                               .delta = delta,
+                               .value_bytes = value_bytes,
+                               .substitute = substitute,
+                               .entropy = entropy,
+                               .persist = persist};
+    return pml_client_init(client, memory, size, pack, &config);
+}
+
+/* ---- release ---- */
+
+/* The released cell of every slot. PML_ERROR_MECHANISM when the release is a Gaussian one. */
+EXPORTED(pml_wasm_release_symbols)
+int pml_wasm_release_symbols(const pml_pack *pack, const void *release, size_t size, uint32_t *symbols)
+{
+    pml_release_view view;
+    pml_pack_info info;
+    int status = pml_release_parse(pack, release, size, &view);
+    if (status == PML_OK)
+        status = pml_pack_describe(pack, &info);
+    if (status != PML_OK)
+        return status;
+    if (view.mechanism != PML_RESPONSE)
+        return PML_ERROR_MECHANISM;
+    for (size_t slot = 0; slot < info.slots; slot++)
+        symbols[slot] = pml_release_symbol(&view, slot);
+    return PML_OK;
+}
+
+/* ---- layouts ---- */
+
+/* Where a field is and how to read it, for the structures that JavaScript reads. A row without a field has the
+ * structure's size in place of the offset; a row without a structure ends the table. */
+struct field {
+    const char *structure, *field;
+    uint32_t offset, type;
+};
+
+/* clang-format off */
+#define FIELD(name, member)                                                                                            \
+    {#name, #member, offsetof(pml_##name, member),                                                                     \
+     _Generic(((pml_##name *)0)->member,                                                                               \
+              bool: 'b', int: 'i', unsigned: 'u', unsigned long: 'u', unsigned long long: 'q', double: 'd',            \
+              uint8_t *: 'a')}
+#define SIZE(name) {#name, NULL, sizeof(pml_##name), 's'}
+/* clang-format on */
+
+static const struct field fields[] = {
+    SIZE(pack),
+    SIZE(pack_info),
+    FIELD(pack_info, id),
+    FIELD(pack_info, size),
+    FIELD(pack_info, features),
+    FIELD(pack_info, anchors),
+    FIELD(pack_info, neighbours),
+    FIELD(pack_info, dimensions),
+    FIELD(pack_info, slots),
+    FIELD(pack_info, slot_kind),
+    FIELD(pack_info, cells),
+    FIELD(pack_info, prototypes),
+    FIELD(pack_info, classes),
+    FIELD(pack_info, lambda),
+    FIELD(pack_info, alpha),
+    FIELD(pack_info, sketch),
+    FIELD(pack_info, cell_codes),
+    FIELD(pack_info, lists),
+    SIZE(budget_left),
+    FIELD(budget_left, epsilon_cap),
+    FIELD(budget_left, epsilon_spent),
+    FIELD(budget_left, mu2_cap),
+    FIELD(budget_left, mu2_spent),
+    FIELD(budget_left, delta),
+    SIZE(receipt),
+    FIELD(receipt, mechanism),
+    FIELD(receipt, epsilon),
+    FIELD(receipt, delta),
+    FIELD(receipt, sensitivity),
+    FIELD(receipt, sigma),
+    FIELD(receipt, mu),
+    FIELD(receipt, keep),
+    FIELD(receipt, bytes),
+    SIZE(match),
+    FIELD(match, item),
+    FIELD(match, payload_offset),
+    FIELD(match, payload_size),
+    FIELD(match, score),
+    FIELD(match, label),
+    FIELD(match, slot),
+    SIZE(answer_summary),
+    FIELD(answer_summary, found),
+    FIELD(answer_summary, carried),
+    FIELD(answer_summary, gallery),
+    FIELD(answer_summary, bytes),
+    {NULL, NULL, 0, 0},
+};
+
+EXPORTED(pml_wasm_fields) const struct field *pml_wasm_fields(void)
+{
+    return fields;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PrivateMail in browsers and node (18 or later): the C core as WebAssembly. README.md beside this file shows its use;
+// privatemail.h has the rules that privacy rests on.
+//
+//     PrivateMail.load ─► openPack ─► pack.client ─► client.arm ─► client.release ─► (network) ─► client.answer
+//
+// A pack and its clients live in one WebAssembly instance.
+import { toBytes, toExactBytes } from './arguments.js';
+import { Budget, memoryStore, OPEN } from './budget.js';
+import { Client } from './client.js';
+import { CHUNK_SIZE, ID_SIZE, Machine, PrivateMailError, STATUS } from './machine.js';
+
+export { Budget, Client, memoryStore, PrivateMailError };
+
+const SLOT_KINDS = ['one', 'class', 'group'];
+
+const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** An id; empty when the text is none. */
+function fromHex(text) {
+    const digits = /^[0-9a-f]{32}$/i.test(text) ? text.match(/../g) : [];
+    return Uint8Array.from(digits, (two) => parseInt(two, 16));
+}
+
+// ---- pack ------------------------------------------------------------------------------------------------------
+
+/** What device and server both know. Made by PrivateMail.openPack. */
+export class Pack {
+    #machine;
+    #address;
+    #numbers; // features, rows or symbols: as many as the pack's largest of them
+    #info;
+
+    constructor(key, machine, bytes, id) {
+        if (key !== OPEN)
+            throw new TypeError('packs are made by PrivateMail.openPack');
+        this.#machine = machine;
+        this.#address = machine.take(machine.sizeOf('pack'));
+        const place = machine.take(bytes.length);
+        machine.write(place, bytes);
+        if (id)
+            machine.write(machine.small, id);
+        machine.call('pml_pack_open', this.#address, place, bytes.length, id ? machine.small : 0);
+        const raw = machine.ask('pack_info', 'pml_pack_describe', this.#address);
+        this.#numbers = machine.take(4 * Math.max(raw.features, raw.slots * Math.max(raw.dimensions, 1)));
+        this.#info = Object.freeze({
+            id: toHex(raw.id),
+            size: Number(raw.size),
+            features: raw.features,
+            anchors: raw.anchors,
+            neighbours: raw.neighbours,
+            dimensions: raw.dimensions,
+            slots: raw.slots,
+            slotKind: SLOT_KINDS[raw.slot_kind],
+            cells: raw.cells,
+            prototypes: raw.prototypes,
+            classes: raw.classes,
+            lambda: raw.lambda / 65536,
+            alpha: raw.alpha / 256,
+            sketch: raw.sketch,
+            cellCodes: raw.cell_codes,
+            lists: raw.lists,
+        });
+    }
+
+    /** Its id (to pin), counts and parameters, as in privatemail.h. */
+    get info() {
+        return this.#info;
+    }
+
+    /** The classes: [{ label, slot }, …]; none when there is one slot. */
+    classes() {
+        const machine = this.#machine;
+        return Array.from({ length: this.#info.classes }, (_, index) => {
+            machine.call('pml_pack_class', this.#address, index, machine.small, machine.small + 4);
+            const view = machine.view();
+            return { label: view.getInt32(machine.small, true), slot: view.getUint32(machine.small + 4, true) };
+        });
+    }
+
+    /**
+     * A client. `epsilon` has no default: it is the app's promise. `mechanism`: 'response' or 'gaussian', which needs
+     * `delta` and takes `valueBytes` 1 or 2. `substitute`: bad input gives a release all the same, see privatemail.h.
+     * `answerLimit`: bytes of an answer beyond which it is refused, 16 MiB unless given.
+     */
+    client(options) {
+        const pack = {
+            address: this.#address,
+            count: this.#info.features,
+            features: this.#numbers,
+            labelled: this.#info.slotKind !== 'one',
+            rowsOf: (bytes) => this.#rowsOrNull(bytes),
+        };
+        return new Client(OPEN, this.#machine, pack, options ?? {});
+    }
+
+    /** Lets the core read a release and fill `count` numbers. */
+    #decode(release, count, call) {
+        const machine = this.#machine;
+        const bytes = toBytes(machine, release);
+        if (bytes.length > CHUNK_SIZE)
+            throw machine.error(STATUS.RELEASE);
+        machine.write(machine.chunk, bytes);
+        try {
+            call(machine.chunk, bytes.length);
+            return machine.bytes(this.#numbers, 4 * count).slice().buffer;
+        } finally {
+            machine.wipe(machine.chunk, bytes.length);
+            machine.wipe(this.#numbers, 4 * count);
+        }
+    }
+
+    /** The G×k embedding rows of a release, slot by slot, in a Float32Array: what the server sees. */
+    rows(release) {
+        const count = this.#info.slots * this.#info.dimensions;
+        return new Float32Array(this.#decode(release, count, (bytes, size) =>
+            this.#machine.call('pml_release_rows', this.#address, bytes, size, this.#numbers, count)));
+    }
+
+    #rowsOrNull(release) {
+        try {
+            return this.rows(release);
+        } catch (error) {
+            if (error.status === STATUS.SECTION)
+                return null;
+            throw error;
+        }
+    }
+
+    /** The number of the cell that a response release names for each slot, in a Uint32Array. */
+    releaseSymbols(release) {
+        return new Uint32Array(this.#decode(release, this.#info.slots, (bytes, size) =>
+            this.#machine.call('pml_wasm_release_symbols', this.#address, bytes, size, this.#numbers)));
+    }
+}
+
+// ---- the library -----------------------------------------------------------------------------------------------
+
+/** node 18 has no global crypto. */
+async function cryptoOfHost() {
+    const own = globalThis.crypto || !globalThis.process?.versions?.node
+        ? undefined
+        : (await import(/* webpackIgnore: true */ /* @vite-ignore */ 'node:crypto')).webcrypto;
+    return () => globalThis.crypto ?? own;
+}
+
+async function readAll(source) {
+    if (typeof source !== 'string' && !(source instanceof URL))
+        return source;
+    const url = String(source);
+    if (url.startsWith('file:') && globalThis.process?.versions?.node)
+        return (await import(/* webpackIgnore: true */ /* @vite-ignore */ 'node:fs/promises')).readFile(new URL(url));
+    const response = await fetch(url);
+    if (!response.ok)
+        throw new Error(`${url}: ${response.status} ${response.statusText}`);
+    return response.arrayBuffer();
+}
+
+export class PrivateMail {
+    #module;
+    #crypto;
+    #machine; // for what needs no pack
+    #spare; // after a pack was refused
+
+    /** Loads privatemail.wasm: its bytes, or a URL; without an argument the file beside this one. */
+    static async load(source = new URL('privatemail.wasm', import.meta.url)) {
+        const library = new PrivateMail();
+        library.#module = await WebAssembly.compile(await readAll(source));
+        library.#crypto = await cryptoOfHost();
+        library.#machine = await Machine.start(library.#module, library.#crypto);
+        return library;
+    }
+
+    get version() {
+        return this.#machine.text(this.#machine.core.pml_version());
+    }
+
+    /** Validates a pack completely. `id`: the one to expect, as in Pack.info.id. Pin it: see privatemail.h. */
+    async openPack(bytes, { id } = {}) {
+        const all = toBytes(this.#machine, bytes);
+        const pinned = id === undefined ? undefined
+            : toExactBytes(this.#machine, typeof id === 'string' ? fromHex(id) : id, ID_SIZE);
+        const machine = this.#spare ?? await Machine.start(this.#module, this.#crypto);
+        this.#spare = undefined;
+        const start = machine.take(0);
+        try {
+            return new Pack(OPEN, machine, all, pinned);
+        } catch (error) {
+            machine.takeBack(start);
+            this.#spare = machine;
+            throw error;
+        }
+    }
+
+    /**
+     * The budget of `owner` (16 bytes that name a person) from `store`, or a new one with these caps when it has none:
+     * `epsilon` for response releases; `epsilonGaussian` and `delta`, 0 unless given, for Gaussian ones.
+     * `store`: { load(), save(bytes) }, each may answer a promise. load: 64 bytes, or null when there is no budget yet.
+     * save: keeps them durably, or throws, rejects or answers false. load comes before every save: when it answers
+     * other bytes than this budget last saw, another one spent meanwhile; the charge fails with PML_ERROR_PERSIST, and
+     * the budget is to be opened anew. Stores are called one after the other, so none may wait for another charge. One
+     * budget an owner, one page at a time: README.md says how to lock.
+     */
+    openBudget(options) {
+        return Budget[OPEN](this.#machine, options ?? {});
+    }
+
+    /** The best chance that any method has to bring the right cell when the answer carries `share` of the gallery. */
+    curve(epsilon, share) {
+        return this.#machine.core.pml_curve(epsilon, share);
+    }
+
+    /** The ε that reaches the chance `probability` at `share`; NaN when there is none. */
+    curveEpsilon(share, probability) {
+        return this.#machine.core.pml_curve_epsilon(share, probability);
+    }
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Builds privatemail.wasm (the whole core, freestanding) and puts privatemail.js with its modules beside it: all that a
+# page needs.
+#
+#   scripts/build-wasm.sh [--out DIR]    DIR: build/wasm unless given
+#
+# Needs clang and lld (scripts/setup.sh installs them). CLANG and WASM_LD name other ones than /usr/bin's. Two builds by
+# the same tools give the same bytes. Fails when the file is larger than 48 KiB.
+set -euo pipefail
+here=$PWD
+cd "$(dirname "$0")/.."
+
+usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; }
+die() { echo "build-wasm: $*" >&2; exit 1; }
+
+out=build/wasm
+while [ $# -gt 0 ]; do
+    case $1 in
+    --out)
+        [ -n "${2:-}" ] || die "--out needs a folder"
+        out=$2
+        [ "${out#/}" != "$out" ] || out=$here/$out
+        shift
+        ;;
+    --help | -h) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+    esac
+    shift
+done
+
+clang=${CLANG:-/usr/bin/clang}
+linker=${WASM_LD:-/usr/bin/wasm-ld}
+for tool in "$clang" "$linker"; do
+    command -v "$tool" >/dev/null || die "there is no $tool: run scripts/setup.sh, or set CLANG and WASM_LD"
+done
+
+size_limit=49152
+stack_size=8192
+
+# -mbulk-memory: memcpy and memset are instructions of every browser since 2021.
+flags=(--target=wasm32 -std=c11 -O2 -ffreestanding -mbulk-memory -mmutable-globals -ffp-contract=off
+       -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Werror -Icore/include)
+
+# What privatemail.js calls; the linker leaves out the rest. glue.c names its own exports.
+exports=(__heap_base __stack_pointer
+         pml_status_text pml_version pml_curve pml_curve_epsilon
+         pml_pack_open pml_pack_describe pml_pack_class
+         pml_budget_create pml_budget_restore pml_budget_remaining
+         pml_client_arm pml_client_disarm pml_client_load pml_client_release pml_client_release_size pml_client_receipt
+         pml_client_wipe
+         pml_answer_begin pml_answer_feed pml_answer_finish
+         pml_release_rows)
+
+objects=$out/objects
+rm -rf "$objects"
+mkdir -p "$objects"
+sources=($(sed -nE 's/^ +([a-z0-9_]+\.c)$/core\/\1/p' core/sources.cmake) platform/wasm/{glue,memory}.c)
+for source in "${sources[@]}"; do
+    "$clang" "${flags[@]}" -c "$source" -o "$objects/$(basename "$source" .c).o"
+done
+
+# The stack comes first in memory, so that an overflow traps instead of overwriting data.
+"$linker" --no-entry --strip-all --gc-sections --stack-first -z stack-size=$stack_size \
+    "${exports[@]/#/--export=}" "$objects"/*.o -o "$out/privatemail.wasm"
+cp platform/wasm/*.js platform/wasm/package.json "$out"
+
+size=$(wc -c <"$out/privatemail.wasm")
+printf 'privatemail.wasm: %d bytes (limit %d)\n' "$size" "$size_limit"
+[ "$size" -lt "$size_limit" ] || die "privatemail.wasm is larger than its limit"

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Looks into an AAR: what is in it, and whether Android will load its libraries.
+
+    check_aar.py AAR [--abi ABI]... [--sizes FILE] [--limit ABI=BYTES]...
+
+One line a check; the last is 'N passed, N failed'. --abi: it has these ABIs and no others; otherwise all four. --sizes
+writes "ABI bytes" of code and constants, a line each.
+"""
+import argparse
+import io
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+import xml.etree.ElementTree as xml
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+MACHINES = {"arm64-v8a": ("ELF64", "AArch64"), "armeabi-v7a": ("ELF32", "ARM"),
+            "x86_64": ("ELF64", "Advanced Micro Devices X86-64"), "x86": ("ELF32", "Intel 80386")}
+HEADERS = ("core/include/privatemail.h", "core/include/privatemail_public.h", "platform/privatemail_platform.h")
+MODULES = {"privatemail": "libprivatemail.a", "privatemail_shared": "libprivatemail.so"}
+PAGE = 0x4000
+# What every compiler for a 32-bit CPU has in its own support library, and an NDK links in.
+COMPILERS_OWN = re.compile(r"__aeabi_u?l(2d|divmod)|__aeabi_d2u?lz|__u?(div|mod)di3|_GLOBAL_OFFSET_TABLE_")
+
+passed = failed = 0
+
+
+def check(name, good, detail=""):
+    global passed, failed
+    if good:
+        passed += 1
+        print(f"ok      {name}")
+    else:
+        failed += 1
+        print(f"FAILED  {name}: {detail}")
+
+
+def equal(name, have, want):
+    check(name, have == want, f"{have!r} instead of {want!r}")
+
+
+def tool(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def libc_symbols():
+    lines = (ROOT / "android/aar/libc.symbols").read_text().splitlines()
+    return {f"{name}@{version}" for version, name in (line.split() for line in lines if line and line[0] != "#")}
+
+
+def public_functions():
+    text = "".join((ROOT / header).read_text() for header in HEADERS)
+    return set(re.findall(r"^PML_API\b[^;(]*?\b(pml_\w+)\s*\(", text, re.MULTILINE))
+
+
+# ---- a library ---------------------------------------------------------------------------------------------------
+
+def check_library(abi, path, limit):
+    elf_class, machine = MACHINES[abi]
+    header = tool("llvm-readelf", "-hW", str(path))
+    dynamic = tool("llvm-readelf", "-dW", str(path))
+    segments = [line.split() for line in tool("llvm-readelf", "-lW", str(path)).splitlines()]
+    symbols = [line.split() for line in tool("llvm-readelf", "--dyn-syms", "-W", str(path)).splitlines()]
+    symbols = [line for line in symbols if len(line) >= 8 and line[0][:-1].isdigit()]
+
+    equal(f"{abi}: class", re.search(r"Class: +(\S+)", header)[1], elf_class)
+    equal(f"{abi}: machine", re.search(r"Machine: +(.+)", header)[1], machine)
+    equal(f"{abi}: soname", re.findall(r"soname: \[(.+)\]", dynamic), ["libprivatemail.so"])
+    equal(f"{abi}: needs libc.so alone", re.findall(r"NEEDED\).*\[(.+)\]", dynamic), ["libc.so"])
+    check(f"{abi}: bound when loaded", re.search(r"FLAGS_1\) +NOW", dynamic), dynamic)
+    check(f"{abi}: code is not relocated", "TEXTREL" not in dynamic, dynamic)
+    check(f"{abi}: no search path", "RPATH" not in dynamic and "RUNPATH" not in dynamic, dynamic)
+
+    loads = [line for line in segments if line[:1] == ["LOAD"]]
+    equal(f"{abi}: segments are aligned to 16 KiB", {int(line[-1], 16) for line in loads}, {PAGE})
+    check(f"{abi}: file and memory agree on pages", loads and all(
+        (int(line[1], 16) - int(line[2], 16)) % PAGE == 0 for line in loads), loads)
+    pages = [range(int(line[2], 16) // PAGE, -(-(int(line[2], 16) + int(line[5], 16)) // PAGE)) for line in loads]
+    check(f"{abi}: no two segments on one page", all(
+        first.stop <= second.start for first, second in zip(pages, pages[1:])), pages)
+    flags = ["".join(line[6:-1]) for line in loads]
+    check(f"{abi}: nothing is writable and executable", not any("W" in f and "E" in f for f in flags), flags)
+    stack = [line for line in segments if line[:1] == ["GNU_STACK"]]
+    check(f"{abi}: the stack is not executable", len(stack) == 1 and "E" not in "".join(stack[0][6:-1]), stack)
+    check(f"{abi}: read-only after relocation", any(line[:1] == ["GNU_RELRO"] for line in segments), segments)
+
+    exported = {line[7].split("@")[0] for line in symbols if line[6] != "UND"}
+    imported = {line[7] for line in symbols if line[6] == "UND"}
+    equal(f"{abi}: exports the entry of Java and the public functions", exported, public_functions() | {"JNI_OnLoad"})
+    check(f"{abi}: imports what Android's libc has", imported and imported <= libc_symbols(),
+          sorted(imported - libc_symbols()))
+    check(f"{abi}: is stripped", ".symtab" not in tool("llvm-readelf", "-SW", str(path)))
+    if limit:
+        size = path.stat().st_size
+        check(f"{abi}: {size} bytes, limit {limit}", size < limit, "too large")
+
+
+def check_archive(abi, path):
+    defined = set(tool("llvm-nm", "--defined-only", "-g", "-j", str(path)).split())
+    undefined = set(tool("llvm-nm", "-u", "-j", str(path)).split())
+    own = {symbol.split("@")[0] for symbol in libc_symbols()}
+    foreign = {name for name in undefined - defined - own if not COMPILERS_OWN.fullmatch(name) and not name.endswith(":")}
+    check(f"{abi}: static library has the public functions", public_functions() <= defined,
+          sorted(public_functions() - defined))
+    equal(f"{abi}: static library takes nothing else from outside", foreign, set())
+
+
+def text_size(path):
+    """Code and constants, as for the other platforms."""
+    sections = re.findall(r"^(\.text|\.rodata)\S*\s+(\d+)", tool("llvm-size", "-A", str(path)), re.MULTILINE)
+    return sum(int(size) for _, size in sections)
+
+
+# ---- the archive -------------------------------------------------------------------------------------------------
+
+def expected_names(abis):
+    names = {"AndroidManifest.xml", "LICENSE", "R.txt", "classes.jar", "proguard.txt", "prefab/prefab.json"}
+    names |= {f"jni/{abi}/libprivatemail.so" for abi in abis}
+    for module, library in MODULES.items():
+        folder = f"prefab/modules/{module}"
+        names |= {f"{folder}/module.json"} | {f"{folder}/include/{pathlib.Path(header).name}" for header in HEADERS}
+        names |= {f"{folder}/libs/android.{abi}/{name}" for abi in abis for name in ("abi.json", library)}
+    return names
+
+
+def check_contents(aar, abis):
+    names = aar.namelist()
+    equal("the AAR has its files and no others", set(names), expected_names(abis))
+    equal("they are sorted", names, sorted(names))
+    equal("they have one date", {info.date_time for info in aar.infolist()}, {(1980, 1, 1, 0, 0, 0)})
+
+    manifest = xml.fromstring(aar.read("AndroidManifest.xml"))
+    equal("the manifest's package", manifest.get("package"), "org.privatemail")
+    equal("the manifest's lowest API level", [dict(element.attrib) for element in manifest.iter("uses-sdk")],
+          [{"{http://schemas.android.com/apk/res/android}minSdkVersion": "24"}])
+    check("the manifest asks for no permission", manifest.find("uses-permission") is None)
+
+    header = aar.read("prefab/modules/privatemail/include/privatemail.h").decode()
+    version = ".".join(re.findall(r"#define PML_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
+    package = json.loads(aar.read("prefab/prefab.json"))
+    equal("Prefab's package", package,
+          {"schema_version": 2, "name": "privatemail", "version": version, "dependencies": []})
+    for module, library in MODULES.items():
+        folder = f"prefab/modules/{module}"
+        equal(f"Prefab's module {module}", json.loads(aar.read(f"{folder}/module.json"))["library_name"],
+              "libprivatemail")
+        for abi in abis:
+            entry = json.loads(aar.read(f"{folder}/libs/android.{abi}/abi.json"))
+            check(f"Prefab's {module} for {abi}", isinstance(entry.pop("ndk", None), int) and entry == {
+                "abi": abi, "api": 24, "stl": "none", "static": library.endswith(".a")}, entry)
+    for abi in abis:
+        equal(f"Prefab's shared library is Java's, {abi}",
+              aar.read(f"prefab/modules/privatemail_shared/libs/android.{abi}/libprivatemail.so"),
+              aar.read(f"jni/{abi}/libprivatemail.so"))
+
+
+def check_classes(aar):
+    jar = zipfile.ZipFile(io.BytesIO(aar.read("classes.jar")))
+    names = jar.namelist()
+    sources = {path.stem for path in (ROOT / "android/privatemail/src/main/java").rglob("*.java")}
+    equal("every source has its class", {pathlib.PurePath(name).stem.split("$")[0] for name in names}, sources)
+    check("classes are of org.privatemail alone", all(name.startswith("org/privatemail/") for name in names), names)
+    equal("classes are Java 8's", {jar.read(name)[7] for name in names}, {52})
+
+
+def check_rules(aar):
+    """What libprivatemail.so looks up by name must be kept: the class, its methods, the classes in their signatures."""
+    rules = aar.read("proguard.txt").decode()
+    shim = "".join(path.read_text() for path in (ROOT / "android/privatemail/src/main/c").glob("*.c"))
+    classes = {name.replace("/", ".") for name in re.findall(r"\bL?(org/privatemail/\w+)", shim)}
+    kept = set(re.findall(r"^-keep(?:names)? class (\S+)", rules, re.MULTILINE))
+    equal("the rules keep the classes that C names", kept, classes)
+    check("the rules keep the native methods", "native <methods>;" in rules)
+    for name in re.findall(r"Get(?:Static)?MethodID\([^\"]*\"(\w+)\"", shim):
+        check(f"the rules keep {name}, which C calls", re.search(rf"\b{name}\(", rules), rules)
+
+
+def check_no_path_of_this_machine(aar):
+    found = [name for name in aar.namelist() if str(ROOT).encode() in aar.read(name)]
+    equal("no file names a folder of this machine", found, [])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("aar")
+    parser.add_argument("--abi", action="append", choices=MACHINES)
+    parser.add_argument("--sizes", type=pathlib.Path)
+    parser.add_argument("--limit", action="append", default=[], metavar="ABI=BYTES")
+    options = parser.parse_args()
+    limits = {abi: int(size) for abi, size in (limit.split("=") for limit in options.limit)}
+
+    abis = options.abi or list(MACHINES)
+    sizes = []
+    with zipfile.ZipFile(options.aar) as aar, tempfile.TemporaryDirectory() as folder:
+        check_contents(aar, abis)
+        check_classes(aar)
+        check_rules(aar)
+        check_no_path_of_this_machine(aar)
+        for abi in abis:
+            path = pathlib.Path(aar.extract(f"jni/{abi}/libprivatemail.so", folder))
+            check_library(abi, path, limits.get(abi))
+            check_archive(abi, aar.extract(f"prefab/modules/privatemail/libs/android.{abi}/libprivatemail.a", folder))
+            sizes.append(f"{abi} {text_size(path)}\n")
+    if options.sizes:
+        options.sizes.write_text("".join(sizes))
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

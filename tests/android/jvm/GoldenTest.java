@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.privatemail;
+
+import java.io.ByteArrayInputStream;
+import java.io.FileWriter;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Arrays;
+import java.util.List;
+
+/** The same bytes as on every other platform. */
+final class GoldenTest {
+    private GoldenTest() {}
+
+    static void run() throws IOException {
+        int releases = 0;
+        for (String[] fields : Golden.lines("release")) {
+            releases += Check.counts("golden release " + fields[0], () -> release(fields)) ? 1 : 0;
+        }
+        report("releases: bytes, rows, from arrays and buffers", releases, Golden.lines("release").size());
+        try (FileWriter file = new FileWriter(System.getProperty("privatemail.golden"))) {
+            file.write(releases + " of " + Golden.lines("release").size() + "\n");
+        }
+        int answers = 0;
+        for (String[] fields : Golden.lines("answer")) {
+            answers += Check.counts("golden answer " + fields[0], () -> answer(fields)) ? 1 : 0;
+        }
+        report("answers: matches and payloads, or refused without sketches", answers, Golden.lines("answer").size());
+        int budgets = 0;
+        for (String[] fields : Golden.lines("budget")) {
+            budgets += Check.counts("golden budget", () -> budget(fields)) ? 1 : 0;
+        }
+        report("budgets", budgets, Golden.lines("budget").size());
+        Check.test("packs: ids and counts", GoldenTest::packs);
+    }
+
+    private static void report(String what, int passed, int all) {
+        String word = passed == all ? "ok      golden " : "FAILED  golden ";
+        System.out.println(word + what + ": " + passed + " of " + all);
+    }
+
+    private static void release(String[] fields) {
+        Pack pack = Golden.pack(Integer.parseInt(fields[1]));
+        double epsilon = Double.parseDouble(fields[3]);
+        Options options = fields[2].equals("1") ? Options.response(epsilon)
+                : Options.gaussian(epsilon, Double.parseDouble(fields[4])).valueBytes(Integer.parseInt(fields[5]));
+        float[] features = Hex.floats(fields[7]);
+        int label = Integer.parseInt(fields[8]);
+        ScriptedEntropy.seed(Hex.bytes(fields[6]));
+        try (Client client = new Client(pack, options)) {
+            client.arm(Golden.budget());
+            compare(fields, client.release(features, label));
+            client.arm(Golden.budget());
+            compare(fields, client.release(Golden.direct(features), label));
+        } finally {
+            ScriptedEntropy.count();
+        }
+    }
+
+    private static void compare(String[] fields, Release release) {
+        Check.equal(Hex.bytes(fields[9]), release.bytes());
+        byte[] viewed = new byte[release.buffer().remaining()];
+        release.buffer().get(viewed);
+        Check.equal(release.bytes(), viewed);
+        Check.equal(viewed.length, release.receipt().bytes());
+        float[][] rows = release.rows();
+        if (fields[10].equals("-")) {
+            Check.that(rows == null, "there are rows");
+            return;
+        }
+        float[] expected = Hex.floats(fields[10]);
+        int at = 0;
+        for (float[] row : rows) {
+            for (float value : row) {
+                Check.equal(expected[at++], value);
+            }
+        }
+        Check.equal(expected.length, at);
+    }
+
+    private static void answer(String[] fields) throws IOException {
+        Pack pack = Golden.pack(Integer.parseInt(fields[1]));
+        byte[] bytes = Hex.bytes(fields[2]);
+        float[] features = Hex.floats(fields[3]);
+        int label = Integer.parseInt(fields[4]);
+        Client.Scope scope = Client.Scope.values()[Integer.parseInt(fields[5])];
+        int limit = Integer.parseInt(fields[6]);
+        Options options = pack.cells() > 0 ? Options.response(1.0) : Options.gaussian(1.0, 1e-5);
+        boolean sketches = Golden.packBytes(Integer.parseInt(fields[1]))[78] != 0; // SPEC 1: L
+        try (Client client = new Client(pack, options)) {
+            InputStream whole = new ByteArrayInputStream(bytes);
+            if (!sketches) {
+                Check.refuses(Status.SECTION, () -> client.answer(whole, features, label, scope, limit));
+                return;
+            }
+            compare(fields[7], bytes, client.answer(whole, features, label, scope, limit));
+            InputStream slow = new ByteArrayInputStream(bytes) {
+                @Override
+                public synchronized int read(byte[] out, int first, int count) {
+                    return super.read(out, first, Math.min(count, 1));
+                }
+            };
+            compare(fields[7], bytes, client.answer(slow, Golden.direct(features), label, scope, limit));
+        }
+    }
+
+    private static void compare(String expected, byte[] bytes, Ranking ranking) {
+        Check.equal((long) bytes.length, ranking.bytes());
+        Check.equal((double) ranking.carried() / ranking.gallery(), ranking.share());
+        List<Match> matches = ranking.matches();
+        String[] lines = expected.equals("-") ? new String[0] : expected.split(",");
+        Check.equal(lines.length, matches.size());
+        for (int i = 0; i < lines.length; i++) {
+            String[] numbers = lines[i].split(":");
+            Match match = matches.get(i);
+            Check.equal(Long.parseUnsignedLong(numbers[0]), match.item());
+            Check.equal(Integer.parseInt(numbers[1]), match.label());
+            Check.equal(Integer.parseInt(numbers[2]), match.slot());
+            Check.equal(Integer.parseInt(numbers[3]), (int) (match.score() * (1 << 30)));
+            int offset = Integer.parseInt(numbers[4]);
+            Check.equal(Arrays.copyOfRange(bytes, offset, offset + Integer.parseInt(numbers[5])), match.payload());
+        }
+    }
+
+    private static void budget(String[] fields) {
+        MemoryStore store = new MemoryStore();
+        store.bytes = Hex.bytes(fields[0]);
+        Budget.Remaining left = Budget.open(store, Hex.bytes(fields[1]), Budget.Caps.of(1.0, 0.0, 0.0)).remaining();
+        Check.equal(Double.parseDouble(fields[2]) / (1 << 20), left.epsilonCap());
+        Check.equal(Double.parseDouble(fields[3]) / (1 << 20), left.epsilonSpent());
+        Check.equal(Double.parseDouble(fields[4]) / (1L << 40), left.mu2Cap());
+        Check.equal(Double.parseDouble(fields[5]) / (1L << 40), left.mu2Spent());
+        Check.equal(Double.parseDouble(fields[6]) * Math.pow(2, -64), left.delta());
+        Check.equal(Hex.bytes(fields[0]), store.bytes);
+    }
+
+    private static void packs() {
+        List<String[]> packs = Golden.lines("pack");
+        for (int i = 0; i < packs.size(); i++) {
+            Check.equal(Hex.bytes(packs.get(i)[2]), Golden.pack(i).id());
+        }
+        Pack pack = Golden.pack(Golden.CLASS); // what the golden pack b was made of
+        Check.equal(13, pack.features());
+        Check.equal(4, pack.slots());
+        Check.equal(2, pack.dimensions());
+        Check.equal(6, pack.cells());
+        Check.equal(4, pack.classes());
+    }
+}

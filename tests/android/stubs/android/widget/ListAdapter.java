@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compile-only: the names and types of Android's class that are used here, nothing that runs.
+package android.widget;
+
+public interface ListAdapter {}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "golden_cases.h"
+#include "memory_functions.h"
+
+enum { MESSAGE_MAX = 128, ROWS_MAX = 32, MATCHES_MAX = 8 };
+
+struct bench bench;
+
+static const uint8_t owner[16] = "owner of budget";
+
+static size_t scripted_entropy(void *context, uint8_t *out, size_t size)
+{
+    const struct bench *script = context;
+    bench.entropy_calls++;
+    memcpy(out, script->seed, size);
+    return script->seed_size;
+}
+
+static int counting_persist(void *context, const uint8_t *bytes, size_t size)
+{
+    (void)context;
+    (void)bytes;
+    bench.persist_calls++;
+    return size == PML_BUDGET_SIZE ? 0 : -1;
+}
+
+int bench_note(enum call which, const unsigned char *here, int status)
+{
+    size_t depth = stack_meter_depth(here);
+    if (depth > bench.depths[which])
+        bench.depths[which] = depth;
+    return status;
+}
+
+bool bench_open(unsigned pack, int mechanism, double epsilon, double delta)
+{
+    const struct golden_pack *golden = golden_packs + pack;
+    double gaussian = PML_WITH_GAUSSIAN ? 100.0 : 0.0;
+    bench.config = (pml_config){.mechanism = mechanism,
+                                .epsilon = epsilon,
+                                .delta = delta,
+                                .entropy = scripted_entropy,
+                                .entropy_context = &bench,
+                                .persist = counting_persist};
+    bench.seed_size = 32;
+    return MEASURED(CALL_OPEN, pml_pack_open(&bench.pack, golden->bytes, golden->size, golden->id)) == PML_OK &&
+           pml_budget_create(&bench.budget, owner, 1000.0, gaussian, gaussian > 0.0 ? 1e-5 : 0.0) == PML_OK;
+}
+
+bool bench_can(void)
+{
+    return pml_client_size(&bench.pack, &bench.config) > 0;
+}
+
+bool bench_init(void)
+{
+    return MEASURED(CALL_INIT, pml_client_init(&bench.client, bench.memory, sizeof bench.memory, &bench.pack,
+                                               &bench.config)) == PML_OK;
+}
+
+void bench_features(const uint32_t *bits, size_t count)
+{
+    memcpy(bench.features, bits, count * sizeof *bits);
+}
+
+static bool rows_are_golden(const struct golden_release *golden)
+{
+    static float rows[ROWS_MAX];
+    return golden->row_count <= ROWS_MAX &&
+           MEASURED(CALL_ROWS, pml_release_rows(&bench.pack, golden->release, golden->release_size, rows,
+                                                golden->row_count)) == PML_OK &&
+           memcmp(rows, golden->rows, golden->row_count * sizeof *rows) == 0;
+}
+
+bool release_is_golden(const struct golden_release *golden, uint8_t flip)
+{
+    static uint8_t message[MESSAGE_MAX];
+    size_t written;
+    bench.config.value_bytes = (unsigned)golden->value_bytes;
+    bench.seed = golden->seed;
+    if (golden->d > CASE_FEATURES || !bench_init())
+        return false;
+    bench_features(golden->bits, golden->d);
+    if (MEASURED(CALL_ARM, pml_client_arm(bench.client, &bench.budget)) != PML_OK ||
+        MEASURED(CALL_LOAD, pml_client_load(bench.client, bench.features, golden->d, golden->label)) != PML_OK ||
+        MEASURED(CALL_RELEASE, pml_client_release(bench.client, message, sizeof message, &written)) != PML_OK)
+        return false;
+    message[written - 1] ^= flip;
+    return written == golden->release_size && memcmp(message, golden->release, written) == 0 &&
+           (golden->row_count == 0 || rows_are_golden(golden));
+}
+
+static bool is_match(const struct golden_match *golden, const pml_match *match)
+{
+    return golden->item == match->item && golden->label == match->label && golden->slot == match->slot &&
+           golden->score == match->score && golden->payload_offset == match->payload_offset &&
+           golden->payload_size == match->payload_size;
+}
+
+static int feed(const struct golden_answer *golden, size_t piece)
+{
+    int status = PML_OK;
+    for (size_t at = 0; at < golden->size && status == PML_OK; at += piece)
+        status =
+            pml_answer_feed(bench.client, golden->bytes + at, golden->size - at < piece ? golden->size - at : piece);
+    return status;
+}
+
+bool answer_is_golden(const struct golden_answer *golden, size_t piece)
+{
+    static pml_match matches[MATCHES_MAX];
+    pml_answer_summary summary;
+    int scope = golden->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT;
+    if (golden->limit > MATCHES_MAX || !bench_init())
+        return false;
+    bench_features(golden->bits, golden->d);
+    int begun = MEASURED(CALL_ANSWER, pml_answer_begin(bench.client, bench.features, golden->d, golden->label, scope,
+                                                       matches, golden->limit));
+    if (begun == PML_ERROR_SECTION)
+        return golden_packs[golden->pack].bytes[78] == 0; /* rightly so: L, the pack has no sketches (SPEC 1) */
+    if (begun != PML_OK || MEASURED(CALL_ANSWER, feed(golden, piece)) != PML_OK ||
+        MEASURED(CALL_ANSWER, pml_answer_finish(bench.client, &summary)) != PML_OK)
+        return false;
+    bool same = summary.found == golden->match_count && summary.bytes == golden->size;
+    for (size_t i = 0; same && i < golden->match_count; i++)
+        same = is_match(golden->matches + i, matches + i);
+    return same;
+}
+
+bool budget_is_golden(const struct golden_budget *golden)
+{
+    pml_budget budget;
+    pml_budget_left left;
+    uint8_t saved[PML_BUDGET_SIZE];
+    return pml_budget_restore(&budget, golden->owner, golden->bytes, PML_BUDGET_SIZE) == PML_OK &&
+           pml_budget_save(&budget, saved, sizeof saved) == PML_OK && memcmp(saved, golden->bytes, sizeof saved) == 0 &&
+           pml_budget_remaining(&budget, &left) == PML_OK && left.epsilon_cap == golden->response_cap * 0x1p-20 &&
+           left.epsilon_spent == golden->response_spent * 0x1p-20 &&
+           left.mu2_cap == (double)golden->gaussian_cap * 0x1p-40 &&
+           left.mu2_spent == (double)golden->gaussian_spent * 0x1p-40 && left.delta == (double)golden->delta * 0x1p-64;
+}

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Apple systems: builds and tests the Swift package on this machine, once as it is and once optimised with the thread
+# sanitiser; resolves the documentation's links; compiles and inspects objects and frameworks for iOS, its simulators
+# and macOS. Without a Swift toolchain only the objects are checked: the last line counts what was skipped, and the
+# package has no row.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+case ${1:-} in
+'') ;;
+--help | -h) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
+*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac
+
+out=build/platforms/ios
+options=(-j 2 -Xswiftc -warnings-as-errors -Xcc -Werror)
+# The build, which also writes what the documentation is made of.
+plain=(--scratch-path "$out/swift" -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$out/graph")
+passed=0 failed=0 skipped=0
+
+pass() { echo "ok      $*"; passed=$((passed + 1)); }
+fail() { echo "FAILED  $*"; failed=$((failed + 1)); }
+skip() { echo "skipped $*"; skipped=$((skipped + 1)); }
+
+# check NAME COMMAND...: one check; the end of what the command printed is shown when it failed.
+check() {
+    local name=$1
+    shift
+    if "$@" >"$out/check.log" 2>&1; then
+        pass "$name"
+    else
+        fail "$name"
+        tail -n 40 "$out/check.log" | sed 's/^/        /'
+        return 1
+    fi
+}
+
+# ---- package -----------------------------------------------------------------------------------------------------
+
+# SwiftPM's own warnings (of files it does not know, say) are no errors to it.
+build_without_warnings() {
+    swift build "${options[@]}" "${plain[@]}" >"$out/build.log" 2>&1 || { cat "$out/build.log"; return 1; }
+    ! grep -F 'warning:' "$out/build.log"
+}
+
+documentation() {
+    mkdir -p "$out/library"
+    cp "$out/graph/PrivateMail.symbols.json" "$out/library"
+    docc convert ios/Sources/PrivateMail/PrivateMail.docc --additional-symbol-graph-dir "$out/library" \
+        --output-path "$out/documentation" --fallback-display-name PrivateMail \
+        --fallback-bundle-identifier PrivateMail --warnings-as-errors
+}
+
+# run_tests NAME OPTION...: every test counts as one check.
+run_tests() {
+    local name=$1 log=$out/$1.log status=0 test result
+    shift
+    swift test "${options[@]}" --disable-swift-testing "$@" >"$log" 2>&1 || status=$?
+    while read -r test result; do
+        if [ "$result" = passed ]; then pass "$name: $test"; else fail "$name: $test"; fi
+    done < <(sed -nE "s/^Test Case '([^']+)' (passed|failed) .*/\1 \2/p" "$log")
+    if [ "$status" != 0 ] || ! grep -q '^Test Case .* passed' "$log"; then
+        fail "$name: swift test ended with code $status"
+        grep -E 'error|WARNING: ThreadSanitizer' "$log" | head -n 40 | sed 's/^/        /' || tail -n 40 "$log"
+    fi
+}
+
+package_row() {
+    local equal
+    equal=$(sed -n 's/^golden: //p' "$out/tests.log")
+    echo "| iOS / macOS Swift package (Linux) | yes | Swift 6 on Linux | ${equal:--} | - | - | - |"
+}
+
+# ---- objects -----------------------------------------------------------------------------------------------------
+
+objects() {
+    local word rest status=0
+    scripts/build-xcframework.sh --objects "$out/objects" >"$out/objects.log" 2>&1 || status=$?
+    while read -r word rest; do
+        case $word in
+        ok) pass "$rest" ;;
+        FAILED) fail "$rest" ;;
+        esac
+    done <"$out/objects.log"
+    if [ "$status" != 0 ] || ! grep -q '^ok' "$out/objects.log"; then
+        fail "build-xcframework.sh --objects ended with code $status"
+        tail -n 20 "$out/objects.log" | sed 's/^/        /'
+    fi
+}
+
+object_row() { # PLATFORM TARGET
+    local text
+    text=$(awk -v target="$2" '$1 == "text" && $2 == target { print $3, $4 }' "$out/objects.log")
+    echo "| $1 | yes | no (objects only) | - | ${text:-?} | - | - |"
+}
+
+# ---- all of it ---------------------------------------------------------------------------------------------------
+
+rm -rf "$out/library" "$out/documentation" "$out/objects" "$out/temporary"
+mkdir -p "$out/temporary"
+export TMPDIR=$PWD/$out/temporary # SwiftPM leaves things there
+
+if command -v swift >/dev/null; then
+    check "swift build without warnings" build_without_warnings || true
+    if command -v docc >/dev/null; then
+        check "documentation without broken links" documentation || true
+    else
+        skip "documentation: there is no docc"
+    fi
+    run_tests tests "${plain[@]}"
+    run_tests optimised-threads --scratch-path "$out/swift-thread" -c release --sanitize=thread
+    row=$(package_row)
+else
+    skip "the Swift package: there is no Swift toolchain, and README's row of it is not checked"
+    row=
+fi
+objects
+
+{
+    [ -z "$row" ] || echo "$row"
+    object_row 'iOS arm64' arm64-apple-ios15.0
+    object_row 'iOS simulator arm64' arm64-apple-ios15.0-simulator
+    object_row 'iOS simulator x86_64' x86_64-apple-ios15.0-simulator
+    object_row 'macOS arm64' arm64-apple-macos13.0
+    object_row 'macOS x86_64' x86_64-apple-macos13.0
+} >"$out.rows"
+cat "$out.rows"
+
+echo "$passed passed, $failed failed$([ "$skipped" = 0 ] || echo ", $skipped skipped")"
+[ "$failed" = 0 ]

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same bytes as every other platform: all golden releases, answers and budgets.
+import assert from 'node:assert/strict';
+import { fails, golden, library, newBudget, test, withEntropy } from './wasm_harness.mjs';
+
+const packs = [];
+export let releasesEqual = 0;
+
+await test('golden packs open under their pinned id', async () => {
+    for (const { bytes, id } of golden.packs) {
+        const pack = await library.openPack(bytes, { id });
+        assert.equal(pack.info.id, id);
+        assert.equal(pack.info.size, bytes.length);
+        assert.equal(pack.classes().length, pack.info.classes);
+        packs.push(pack);
+    }
+    assert.ok(packs.length >= 8);
+});
+
+await test('the second pack is described as it was made', () => {
+    const { features, anchors, neighbours, dimensions, slots, slotKind, cells, prototypes, classes, sketch } = packs[1].info;
+    assert.deepEqual({ features, anchors, neighbours, dimensions, slots, slotKind, cells, prototypes, classes, sketch }, {
+        features: 13, anchors: 22, neighbours: 5, dimensions: 2, slots: 4, slotKind: 'class', cells: 6, prototypes: 18, classes: 4,
+        sketch: 16,
+    });
+    assert.deepEqual(packs[1].classes(), [-7, 0, 3, 1000000].map((label, slot) => ({ label, slot })));
+    assert.equal(packs[1].info.cellCodes, true);
+    assert.equal(packs[1].info.lists, true);
+});
+
+/** SPEC 2, from the definition: w bits a slot, slot 0 first, least significant bit first. */
+function symbolsOf(bytes, slots, cells) {
+    const width = Math.ceil(Math.log2(cells));
+    const body = bytes.subarray(bytes.length - Math.ceil(slots * width / 8));
+    return Uint32Array.from({ length: slots }, (_, slot) => {
+        let symbol = 0;
+        for (let bit = 0; bit < width; bit++)
+            symbol += (body[(slot * width + bit) >> 3] >> ((slot * width + bit) & 7) & 1) * 2 ** bit;
+        return symbol;
+    });
+}
+
+for (const wanted of golden.releases)
+    await test(`golden release ${wanted.name}`, async () => {
+        const pack = packs[wanted.pack];
+        const client = pack.client(wanted.options);
+        const budget = await newBudget();
+        await withEntropy(wanted.entropy, () => client.arm(budget));
+        const { bytes, receipt, rows } = client.release(wanted.features, wanted.label);
+        assert.deepEqual(bytes, wanted.bytes);
+        assert.equal(receipt.bytes, bytes.length);
+        assert.equal(receipt.epsilon, wanted.options.epsilon);
+        assert.deepEqual(rows && new Uint32Array(rows.buffer), wanted.rows && new Uint32Array(wanted.rows.buffer));
+        if (receipt.mechanism === 'response')
+            assert.deepEqual(pack.releaseSymbols(bytes), symbolsOf(bytes, pack.info.slots, pack.info.cells));
+        else
+            await fails('MECHANISM', () => pack.releaseSymbols(bytes));
+        client.close();
+        releasesEqual++;
+    });
+
+function inPieces(bytes, size) {
+    return Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.slice(i * size, (i + 1) * size));
+}
+
+async function* slowly(pieces) {
+    for (const piece of pieces) {
+        await null;
+        yield piece;
+    }
+}
+
+/** A stream that uses one buffer for all its pieces. */
+async function* sparingly(bytes) {
+    const buffer = new Uint8Array(5);
+    for (let at = 0; at < bytes.length; at += buffer.length) {
+        const piece = bytes.subarray(at, at + buffer.length);
+        buffer.set(piece);
+        yield buffer.subarray(0, piece.length);
+        buffer.fill(0xee);
+    }
+}
+
+const deliveries = {
+    whole: (bytes) => bytes,
+    'as an ArrayBuffer': (bytes) => bytes.slice().buffer,
+    'byte by byte': (bytes) => inPieces(bytes, 1),
+    'from an async generator': (bytes) => slowly(inPieces(bytes, 7)),
+    'in one buffer used again': sparingly,
+    'from a ReadableStream': (bytes) => new Blob([bytes]).stream(),
+};
+
+for (const wanted of golden.answers)
+    await test(`golden answer ${wanted.name}`, async () => {
+        const pack = packs[wanted.pack];
+        const client = pack.client(pack.info.cells > 0
+            ? { epsilon: 1 }
+            : { epsilon: 1, mechanism: 'gaussian', delta: 1e-5 });
+        const ask = (source) => client.answer(source, wanted.features, wanted.label, wanted.options);
+        if (pack.info.sketch === 0) {
+            await fails('SECTION', () => ask(wanted.bytes));
+            return;
+        }
+        for (const [name, deliver] of Object.entries(deliveries)) {
+            const { matches, carried, gallery, share, bytes } = await ask(deliver(wanted.bytes));
+            assert.equal(bytes, wanted.bytes.length, name);
+            assert.ok(carried >= matches.length && gallery >= 1 && share === carried / gallery, name);
+            assert.deepEqual(
+                matches.map(({ item, label, slot, score }) => [item, label, slot, score * 2 ** 30].map(String)),
+                wanted.matches.map((match) => match.slice(0, 4)), name);
+            assert.deepEqual(
+                matches.map(({ payload }) => payload),
+                wanted.matches.map(([, , , , at, size]) => wanted.bytes.slice(Number(at), Number(at) + Number(size))),
+                name);
+        }
+        client.close();
+    });
+
+for (const [index, wanted] of golden.budgets.entries())
+    await test(`golden budget ${index}`, async () => {
+        const store = { load: () => wanted.bytes, save: () => assert.fail('nothing changed') };
+        const left = (await library.openBudget({ owner: wanted.owner, store })).remaining();
+        const [epsilonCap, epsilonSpent, mu2Cap, mu2Spent, delta] = wanted.numbers.map(Number);
+        assert.deepEqual(left, {
+            epsilonCap: epsilonCap * 2 ** -20,
+            epsilonSpent: epsilonSpent * 2 ** -20,
+            mu2Cap: mu2Cap * 2 ** -40,
+            mu2Spent: mu2Spent * 2 ** -40,
+            delta: delta * 2 ** -64,
+        });
+    });
+
+await test('the curve and its inverse', () => {
+    assert.ok(Math.abs(library.curve(4, 0.02) - 0.527) < 0.001);
+    const epsilon = library.curveEpsilon(0.02, 0.9);
+    assert.ok(library.curve(epsilon, 0.02) >= 0.9 && library.curve(epsilon - 1e-6, 0.02) < 0.9);
+    assert.ok(Number.isNaN(library.curve(-1, 0.5)) && Number.isNaN(library.curveEpsilon(0.5, 0.4)));
+});

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of platform/wasm/README.md runs, with a server and a storage that stand for real ones.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { golden, owner, PrivateMail, root, test } from './wasm_harness.mjs';
+
+await test('the example of the README runs', async () => {
+    const text = readFileSync(new URL('platform/wasm/README.md', root), 'utf8');
+    const [, script] = text.match(/<script type="module">\nimport .*\n([^]*)<\/script>/);
+    const { bytes: answer, features, label } = golden.answers[0];
+    const stored = new Map();
+    const posted = [];
+    let status = 200;
+    const page = {
+        PrivateMail, owner, features, label,
+        localStorage: { getItem: (key) => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, value) },
+        fetch: async (url, options) => {
+            if (!options)
+                return new Response(golden.packs[0].bytes);
+            assert.equal(new Headers(options.headers).get('Content-Type'), 'application/cbor'); // or a 415 comes back
+            posted.push(options.body);
+            return new Response(answer, { status });
+        },
+    };
+    const AsyncFunction = (async () => {}).constructor;
+    const run = new AsyncFunction(...Object.keys(page), `${script}\nreturn { matches, left: budget.remaining() };`);
+    for (const visit of [1, 2]) {
+        const { matches, left } = await run(...Object.values(page));
+        assert.ok(matches.length > 0 && matches.some(({ payload }) => payload.length > 0));
+        assert.equal(posted.length, visit);
+        assert.equal(left.epsilonSpent, 4 * visit); // the second visit finds what the first one spent
+    }
+    status = 503;
+    await assert.rejects(run(...Object.values(page)), /503: resend the same bytes/);
+    assert.equal(posted.length, 3); // nothing was remade
+});
