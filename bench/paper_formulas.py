@@ -3,6 +3,7 @@
 
 "The paper" is Vepakomma, Balla, Raskar, "PrivateMail" (arXiv 2102.10802), "the code" the repository it names.
 """
+import itertools
 import math
 
 import numpy as np
@@ -13,13 +14,13 @@ PUBLIC, CLASSES = 1000, 98
 CLASSIC = math.sqrt(2 * math.log(1.25 / DELTA))       # sigma * epsilon / sensitivity of the classic formula
 
 
-def proof_kernel(squared):
-    return math.exp(-squared / (2 * SIGMA ** 2))
+def proof_kernel(squared, sigma=SIGMA):
+    return math.exp(-squared / (2 * sigma ** 2))
 
 
-def lemma_m(n, alpha=ALPHA, kernel=proof_kernel, typo=False):
+def lemma_m(n, alpha=ALPHA, kernel=proof_kernel, typo=False, classes=CLASSES):
     """M of the paper's lemma 1. `typo`: the code writes exp(-c/2s^2) where the paper has exp(-c^2/2s^2)."""
-    c, floor, zero = CLASSES - 1, kernel(4), kernel(1)
+    c, floor, zero = classes - 1, kernel(4), kernel(1)
     a, b, top, far = n * floor + zero - 1, (n + 1) * floor - 1, n + zero - 1, kernel(c * c)
     label = kernel(c) if typo else far
     diagonal = alpha ** 2 * ((n / a) ** 2 + (n / b) ** 2 - 2 * ((n + 1) * label - 1) ** 2 / (n * top))
@@ -46,8 +47,8 @@ def squared_distances(x):
 
 def label_kernel(labels, kernel, rows):
     """The matrix kernel(y_i - y_j) times `rows`, by way of the sums of the classes."""
-    classes = np.arange(CLASSES)
-    sums = np.stack([np.bincount(labels, column, CLASSES) for column in rows.T], axis=1)
+    classes = np.arange(labels.max() + 1)
+    sums = np.stack([np.bincount(labels, column, len(classes)) for column in rows.T], axis=1)
     return (kernel(classes[:, None] - classes) @ sums)[labels]
 
 
@@ -59,36 +60,43 @@ def code_labels(labels):
     return apply
 
 
-def paper_labels(labels):
+def paper_labels(labels, sigma=SIGMA):
     """The paper's label graph, with the kernel of its proof."""
     def gauss(difference):
-        return np.exp(difference ** 2 / (-2 * SIGMA ** 2))
+        return np.exp(difference ** 2 / (-2 * sigma ** 2))
     total = label_kernel(labels, gauss, np.ones((len(labels), 1)))
     return lambda rows: total * rows - label_kernel(labels, gauss, rows)
 
 
-def code_kernel(rows):
+def code_kernel(rows, sigma=SIGMA):
     weights = squared_distances(rows)
-    weights /= -SIGMA ** 2
+    weights /= -sigma ** 2
     np.exp(weights, out=weights)
     np.fill_diagonal(weights, 0)
     return weights
 
 
-def code_embedding(weights, label_graph, q, scale, rng):
-    """The code's client (scale: deviation of its noise) and server (None). Dense; every step uses the label graph."""
-    def step(rows):
-        total = weights.sum(1)[:, None]
-        return rows + (ALPHA * label_graph(rows) - total * rows + weights @ rows) / (2 * (total + 1e-9))
+def code_step(weights, label_graph, rows, alpha=ALPHA):
+    """The paper's (4)."""
+    total = weights.sum(1)[:, None]
+    return rows + (alpha * label_graph(rows) - total * rows + weights @ rows) / (2 * (total + 1e-9))
 
+
+def code_iterations(weights, label_graph, rows, alpha=ALPHA):
+    """The embedding after one, two, three ... of the code's iterations."""
+    while True:
+        rows = code_step(weights, label_graph, rows, alpha)
+        rows *= math.sqrt(len(rows)) / np.linalg.norm(rows)
+        yield rows
+
+
+def code_embedding(weights, label_graph, q, scale, rng, alpha=ALPHA, sigma=SIGMA):
+    """The code's client (scale: deviation of its noise) and server (None). Dense; every step uses the label graph."""
     rows = q
     if scale is not None:
-        rows = step(rows) + rng.normal(scale=scale, size=q.shape)
-        weights = code_kernel(rows)
-    for _ in range(ITERATIONS):
-        rows = step(rows)
-        rows *= math.sqrt(len(rows)) / np.linalg.norm(rows)
-    return rows
+        rows = code_step(weights, label_graph, rows, alpha) + rng.normal(scale=scale, size=q.shape)
+        weights = code_kernel(rows, sigma)
+    return next(itertools.islice(code_iterations(weights, label_graph, rows, alpha), ITERATIONS - 1, None))
 
 
 def align(p, q):

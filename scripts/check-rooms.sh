@@ -43,8 +43,8 @@ room() {
 
 room core
 room platform $public kernels.h
-room android privatemail.h
-room ios privatemail.h
+room android privatemail.h privatemail_platform.h
+room ios privatemail.h privatemail_platform.h
 room server $public privatemail_platform.h
 room cli $public privatemail_platform.h $(files 'server/*.h' | xargs -rn1 basename)
 room bench $public privatemail_platform.h kernels.h
@@ -90,7 +90,7 @@ fi
 
 while read -r name; do
     fail "several files are called $name:" $(files | grep -E "(^|/)$name\$")
-done < <(files | sed 's|.*/||' | grep -vxE 'README\.md|CMakeLists\.txt' | sort | uniq -d)
+done < <(files | sed 's|.*/||' | grep -vxE 'README\.md|CMakeLists\.txt|AndroidManifest\.xml|build\.gradle\.kts' | sort | uniq -d)
 
 while read -r place; do
     fail "a path of one machine: $place"

@@ -2,14 +2,32 @@
 # Installs what the other scripts need: packages through apt, Unity, and a Python environment in build/venv.
 # Run it as often as you like; it does nothing, quickly, when all is there.
 #
+#   --page              also what the demo's page needs: a browser, and pictures of clothing where Debian has them
+#   --platforms         also what scripts/test.sh --platforms needs: cross compilers, emulators, Java, node
+#
 #   UNITY_DIR           folder with unity.c and unity.h to use instead of fetching it
 #   PRIVATEMAIL_CACHE   where Unity is kept (~/.cache/privatemail)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(build-essential clang clang-format cmake gcc-arm-none-eabi git gnuplot-nox libnewlib-arm-none-eabi libpng-dev
-          lld llvm ninja-build pkg-config python3 python3-venv valgrind)
-modules=(numpy mpmath)
+packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox libcbor-dev
+          libcurl4-openssl-dev libmicrohttpd-dev libnewlib-arm-none-eabi libpng-dev libsqlite3-dev lld llvm
+          ninja-build openssl pkg-config python3 python3-venv sqlite3 valgrind)
+pictures=
+for argument in "$@"; do
+    case $argument in
+    --page)
+        packages+=(chromium)
+        pictures=dataset-fashion-mnist
+        ;;
+    --platforms)
+        packages+=(android-libnativehelper-dev gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-arm64-cross
+                   libc6-dev-armhf-cross nodejs openjdk-17-jdk-headless qemu-system-arm qemu-user-static zip unzip)
+        ;;
+    *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    esac
+done
+modules=(numpy mpmath cbor2)
 cache=${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}
 
 say() { echo "setup: $*" >&2; }
@@ -115,6 +133,7 @@ make_environment() {
 
 if command -v apt-get >/dev/null; then
     install_packages "${packages[@]}"
+    [ -z "$pictures" ] || install_packages "$pictures" || say "no $pictures here: the demo draws its own pictures"
     # Sanitisers and libFuzzer; the package's name has clang's version in it.
     install_packages "libclang-rt-$(/usr/bin/clang -dumpversion | cut -d. -f1)-dev"
 else

@@ -4,8 +4,9 @@
 #
 #   scripts/test.sh           less than ten minutes
 #   scripts/test.sh --long    long versions of the statistical tests (PML_TEST_LONG=1) and ten minutes a fuzz target
+#   scripts/test.sh --platforms    phones, boards, browsers instead: builds and runs them, prints the README's matrix
 #
-#   PRIVATEMAIL_FUZZ_SECONDS  seconds a fuzz target runs (60; with --long 600)
+#   PRIVATEMAIL_FUZZ_SECONDS  seconds a fuzz target runs (30; with --long 600)
 #
 # What a step printed is in build/logs.
 set -uo pipefail
@@ -13,8 +14,10 @@ cd "$(dirname "$0")/.."
 
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; }
 
+platforms=
 for argument in "$@"; do
     case $argument in
+    --platforms) platforms=yes ;;
     --long)
         export PML_TEST_LONG=1
         : "${PRIVATEMAIL_FUZZ_SECONDS:=600}"
@@ -23,7 +26,7 @@ for argument in "$@"; do
     *) usage >&2; exit 2 ;;
     esac
 done
-fuzz_seconds=${PRIVATEMAIL_FUZZ_SECONDS:-60}
+fuzz_seconds=${PRIVATEMAIL_FUZZ_SECONDS:-30}
 
 logs=build/logs
 mkdir -p "$logs"
@@ -49,6 +52,9 @@ count_tests() {
         END { print passed + 0, failed + 0 }' "$1"
 }
 
+# ", N skipped" of a log's last sum, if there is one.
+skipped() { sed -nE 's/^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)$/\1/p' "$1"; }
+
 # step NAME COMMAND...: runs it, prints one line, and the output when it failed.
 step() {
     local name=$1 log=$logs/${1// /-}.log start=$SECONDS word good bad
@@ -65,7 +71,7 @@ step() {
     passed=$((passed + good))
     failed=$((failed + bad))
     printf '%-22s %-6s %4d s%s\n' "$name" "$word" $((SECONDS - start)) \
-        "$([ $((good + bad)) -gt 0 ] && echo "   $((good + bad)) tests")"
+        "$([ $((good + bad)) -gt 0 ] && echo "   $((good + bad)) tests")$(skipped "$log")"
     [ "$word" = ok ] || sed 's/^/    /' "$log"
 }
 
@@ -74,6 +80,12 @@ step() {
 build() { cmake --preset "$1" && cmake --build --preset "$1"; }
 
 build_and_test() { build "$1" && ctest --preset "$1" -V -j "$jobs"; }
+
+# For builds whose paths other builds walk in full: a tenth of the rounds, unless --long.
+build_and_test_quickly() {
+    if [ -z "${PML_TEST_LONG:-}" ]; then local -x PML_TEST_QUICK=1; fi
+    build_and_test "$1"
+}
 
 python() {
     local python=build/venv/bin/python
@@ -87,7 +99,7 @@ programs() { find "$1" -maxdepth 1 -type f -perm -u+x -name "$2*" -print0 | sort
 # Not through ctest: it would need its dashboard's configuration. Valgrind is slow, so tests are asked to be quick, and
 # those that repeat one path very often are left to the sanitisers.
 valgrind_tests() {
-    local often='answer_hostile|answer_ranking|sampler|battery|residue|certificate|response|exact'
+    local often='answer_hostile|answer_ranking|pack|sampler|battery|residue|certificate|response|exact'
     build debug &&
         programs build/debug/tests test_ | grep -zvE "test_($often)\$" |
         env -u PML_TEST_LONG PML_TEST_QUICK=1 xargs -0 -r -n 1 -P "$jobs" \
@@ -111,28 +123,72 @@ fuzz_all() {
         programs build/fuzz/tests fuzz_ | xargs -0 -r -n 1 -P "$jobs" bash -c 'fuzz_one "$0"'
 }
 
-step setup scripts/setup.sh
-step gcc build_and_test release
-step clang build_and_test clang
-step "response only" build_and_test response-only
-step "gaussian only" build_and_test gaussian-only
-step "address, undefined" build_and_test asan
-step memory build_and_test msan
-step valgrind valgrind_tests
-step secrets tests/check_secrets.sh build/release build/clang
-step wipe tests/check_wipe.sh
-step install tests/install/install_test.sh build/release
-step "golden vectors" python tests/golden/make_vectors.py --check
-step reference python tests/golden/test_reference.py
-step mathematics python tests/check_math.py build/release/math_eval
-step command python tests/cli/test_cli.py build/release/cli/privatemail
-step sample python tests/cli/test_sample.py build/release/cli/privatemail
-step audit python tests/cli/test_audit.py build/release/cli/privatemail
-step paper python bench/paper_defects.py --check
-[ -z "${PML_TEST_LONG:-}" ] || step timing python tests/check_timing.py build/release/timing
-step rooms scripts/check-rooms.sh
-step size scripts/size.sh
-step fuzz fuzz_all
+# Each tests/platforms/NAME.sh builds and runs one family of platforms in build/platforms/NAME and leaves its rows of
+# the matrix in build/platforms/NAME.rows.
+platform_families=(linux baremetal wasm android ios)
+
+matrix() {
+    local name
+    echo '| platform | builds | runs here | golden bytes | .text | RAM | stack |'
+    echo '|---|---|---|---|---|---|---|'
+    for name in "${platform_families[@]}"; do
+        cat "build/platforms/$name.rows" || return 1
+    done
+}
+
+matrix_is_in_readme() {
+    local row result=0
+    while IFS= read -r row; do
+        grep -qxF "$row" README.md || { echo "README.md lacks: $row"; result=1; }
+    done < <(matrix)
+    return $result
+}
+
+all_platforms() {
+    local name
+    step setup scripts/setup.sh --platforms
+    rm -rf build/platforms/*.rows
+    mkdir -p build/platforms
+    for name in "${platform_families[@]}"; do
+        step "$name" "tests/platforms/$name.sh"
+    done
+    step matrix matrix_is_in_readme
+    matrix
+}
+
+everything() {
+    step setup scripts/setup.sh --page
+    step gcc build_and_test release
+    step clang build_and_test clang
+    step "response only" build_and_test_quickly response-only
+    step "gaussian only" build_and_test_quickly gaussian-only
+    step "address, undefined" build_and_test asan
+    step memory build_and_test_quickly msan
+    step valgrind valgrind_tests
+    step secrets tests/check_secrets.sh build/release build/clang
+    step wipe tests/check_wipe.sh
+    step install tests/install/install_test.sh build/release
+    step "golden vectors" python tests/golden/make_vectors.py --check
+    step reference python tests/golden/test_reference.py
+    step mathematics python tests/check_math.py build/release/math_eval
+    step command python tests/cli/test_cli.py build/release/cli/privatemail
+    step sample python tests/cli/test_sample.py build/release/cli/privatemail
+    step audit python tests/cli/test_audit.py build/release/cli/privatemail
+    step index python tests/cli/test_index.py build/release/cli/privatemail
+    step evaluate python tests/cli/test_evaluate.py build/release/cli/privatemail
+    step lists python tests/server/test_lists.py build/release/cli/privatemail
+    step serve python tests/cli/test_serve.py build/release/cli/privatemail
+    step wasm scripts/build-wasm.sh --out build/page-wasm
+    step page python tests/page/test_page.py build/release/cli/privatemail build/page-wasm
+    step paper python bench/paper_defects.py --check
+    step utility python bench/utility.py --check
+    [ -z "${PML_TEST_LONG:-}" ] || step timing python tests/check_timing.py build/release/timing
+    step rooms scripts/check-rooms.sh
+    step size scripts/size.sh
+    step fuzz fuzz_all
+}
+
+if [ -n "$platforms" ]; then all_platforms; else everything; fi
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
