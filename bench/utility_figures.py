@@ -5,9 +5,10 @@ import hashlib
 import utility_baselines as baselines
 import utility_embedding as embedding
 import utility_paper as paper
+from plot import Figure, Panel, class_colour
 from utility_data import TOP, cached, stop
 from utility_inference import REPEATS, inference
-from utility_plot import (CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL, Figure, Panel, class_colour)
+from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
 
 EPSILONS, SHARES = [0.5, 1, 2, 4, 6, 8], [0.01, 0.02, 0.05, 0.1]
 PAPER_EPSILONS = [0.1] + EPSILONS

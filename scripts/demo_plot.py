@@ -7,19 +7,19 @@ MECHANISM-EPSILON-seen.json (`privatemail decode` of the releases). The programs
 true place is computed here, from the query itself, by the independent implementation in tests/golden.
 """
 import base64
-import colorsys
 import json
 import os
 import struct
-import subprocess
 import sys
 
 import numpy
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-sys.path.insert(0, os.path.join(ROOT, "tests", "golden"))
+sys.path[:0] = [os.path.join(ROOT, "tests", "golden"), os.path.join(ROOT, "bench")]
 sys.dont_write_bytecode = True    # keeps the source tree clean
 
+import plot  # noqa: E402
+from plot import block, class_colour  # noqa: E402
 from reference import Pack, bits_from_floats, label_row, nearest_cell, quantise, update  # noqa: E402
 
 WIDTH, HEIGHT = 1200, 920
@@ -83,21 +83,8 @@ def seen_counts(folder, epsilon, slot, m):
 
 # The picture ---------------------------------------------------------------------------------------------------
 
-def block(name, rows):
-    """A gnuplot data block."""
-    lines = "\n".join(" ".join(str(value) for value in row) for row in rows)
-    return f"${name} << END\n{lines}\nEND\n"
-
-
-def class_colour(slot, slots):
-    red, green, blue = colorsys.hsv_to_rgb(slot / slots, 0.42, 0.93)
-    return int(red * 255) << 16 | int(green * 255) << 8 | int(blue * 255)
-
-
 def margins(left, right, bottom, top):
-    """In pixels from the left and from the top of the picture."""
-    return f"set lmargin at screen {left / WIDTH}; set rmargin at screen {right / WIDTH}\n" \
-           f"set bmargin at screen {1 - bottom / HEIGHT}; set tmargin at screen {1 - top / HEIGHT}\n"
+    return plot.margins(WIDTH, HEIGHT, left, right, bottom, top)
 
 
 def panel(column, bottom, top):
@@ -160,16 +147,7 @@ HISTOGRAM_LEGEND = ((f"boxes fill solid 1 lc rgb '{TRUE}'", "the true cell, whic
                     (f"lines lw 1.5 dt 2 lc rgb '{LINE}'", "expected for the true one"))
 
 
-HEAD = f"""
-set terminal svg size {WIDTH},{HEIGHT} enhanced font "DejaVu Sans,Helvetica,Arial,sans-serif,11" background rgb "white"
-set encoding utf8
-set samples 2
-set border 3 lc rgb "#888888"
-set tics nomirror scale 0.5 textcolor rgb "#555555" font ",9"
-set xlabel textcolor rgb "#333333" font ",10"
-set ylabel textcolor rgb "#333333" font ",10"
-set key textcolor rgb "#333333" font ",10.5" noautotitle
-unset key
+HEAD = plot.head(WIDTH, HEIGHT) + """
 set style fill solid 1 noborder
 set boxwidth 0.72
 set style textbox opaque margins 0.4,0.2 fillcolor rgb "white" noborder
@@ -201,17 +179,11 @@ def script(pack, public, panels):
 
 def draw(text, picture, result):
     """Runs gnuplot, then lays the query's picture into the corner."""
-    done = subprocess.run(["gnuplot"], input=text.encode(), capture_output=True)
-    if done.returncode != 0 or b"</svg>" not in done.stdout:
-        sys.exit("demo_plot: gnuplot failed: " + done.stderr.decode(errors="replace"))
     with open(picture, "rb") as file:
         inline = base64.b64encode(file.read())
     image = b'<image x="22" y="16" width="68" height="68" style="image-rendering:pixelated" ' \
             b'xlink:href="data:image/png;base64,' + inline + b'"/>\n'
-    svg = done.stdout.replace(b"</svg>", image + b"</svg>")
-    with open(result + ".tmp", "wb") as file:
-        file.write(svg)
-    os.replace(result + ".tmp", result)
+    plot.write_svg(result, plot.svg_of(text).replace(b"</svg>", image + b"</svg>"))
 
 
 def main():

@@ -1,34 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures as SVG through gnuplot: panels side by side over a legend."""
+"""Figures as SVG through gnuplot: panels side by side over a legend. For the scripts of bench/ and scripts/."""
 import colorsys
 import os
 import subprocess
-
-from utility_data import stop
+import sys
 
 PANEL_WIDTH, PANEL_HEIGHT, LEFT, GAP, ABOVE, BELOW, LINE = 340, 250, 70, 56, 44, 62, 24
 
-# One look for a method in every figure. Dashed: NOT PRIVATE.
-OWN, TRIVIAL, CURVE = "#d7263d", "#7a8793", "#1b1b1b"
-LOOKS = {
-    "own": f"linespoints pt 7 ps 0.6 lw 3 lc rgb '{OWN}'", "own_sketch": f"linespoints pt 6 ps 0.6 lw 1 lc rgb '{OWN}'",
-    "own_gaussian": "linespoints pt 6 ps 0.6 lw 2 lc rgb '#e8871e'",
-    "trivial": f"lines lw 2 lc rgb '{TRIVIAL}'", "curve": f"lines lw 1.5 dt 3 lc rgb '{CURVE}'",
-    "projection": "linespoints pt 9 ps 0.6 lw 1.5 lc rgb '#3b7dd8'", "pca": "linespoints pt 5 ps 0.5 lw 1.5 lc rgb '#1b998b'",
-    "class_random": "linespoints pt 11 ps 0.6 lw 1.5 lc rgb '#b388eb'",
-    "class_prototype": "linespoints pt 13 ps 0.7 lw 1.5 lc rgb '#6a3fb5'",
-    "features": "lines lw 1.5 dt 2 lc rgb '#444444'", "smlq": "lines lw 1.5 dt 2 lc rgb '#8c6d31'",
-    "tsne": "lines lw 1.5 dt 2 lc rgb '#c05299'", "printed": "linespoints pt 8 ps 0.6 lw 1.5 dt 2 lc rgb '#2e7d32'",
-    "published": "linespoints pt 4 ps 0.6 lw 1.5 dt 2 lc rgb '#00838f'",
-}
-SHADES = ("#f4a261", "#e76f51", "#d7263d", "#7b1e3a")
-NOT_PRIVATE_LOOKS = (LOOKS["printed"], LOOKS["published"], "linespoints pt 10 ps 0.6 lw 1.5 dt 2 lc rgb '#8c6d31'")
+
+# What gnuplot is told -----------------------------------------------------------------------------------------------
+
+def head(width, height):
+    """The look of every figure: a white SVG of this size, grey frames, no keys."""
+    return f"""
+set terminal svg size {width},{height} enhanced font "DejaVu Sans,Helvetica,Arial,sans-serif,11" background rgb "white"
+set encoding utf8
+set samples 2
+set border 3 lc rgb "#888888"
+set tics nomirror scale 0.5 textcolor rgb "#555555" font ",9"
+set xlabel textcolor rgb "#333333" font ",10"
+set ylabel textcolor rgb "#333333" font ",10"
+set key textcolor rgb "#333333" font ",10" noautotitle
+unset key
+"""
+
+
+def margins(width, height, left, right, bottom, top):
+    """Where the next plot goes: pixels from the left and from the top of a picture of this size."""
+    return f"set lmargin at screen {left / width}; set rmargin at screen {right / width}\n" \
+           f"set bmargin at screen {1 - bottom / height}; set tmargin at screen {1 - top / height}\n"
+
+
+def block(name, rows):
+    """A data block: numbers as a plot takes them from $name."""
+    return f"${name} << END\n" + "\n".join(" ".join(f"{value:.8g}" for value in row) for row in rows) + "\nEND\n"
+
+
+def svg_of(script):
+    """What gnuplot draws, as bytes."""
+    try:
+        done = subprocess.run(["gnuplot"], input=script.encode(), capture_output=True)
+    except FileNotFoundError:
+        sys.exit("gnuplot is missing: scripts/setup.sh installs it (Debian package gnuplot-nox)")
+    if done.returncode != 0 or b"</svg>" not in done.stdout:
+        sys.exit("gnuplot failed: " + done.stderr.decode(errors="replace"))
+    return done.stdout
+
+
+def write_svg(path, svg):
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path + ".tmp", "wb") as file:
+        file.write(svg)
+    os.replace(path + ".tmp", path)
 
 
 def class_colour(index, count):
     red, green, blue = colorsys.hsv_to_rgb(index / count, 0.45, 0.9)
     return int(red * 255) << 16 | int(green * 255) << 8 | int(blue * 255)
 
+
+# Figures ------------------------------------------------------------------------------------------------------------
 
 class Panel:
     """Series in one frame: (gnuplot style, rows of numbers, columns to use). Errors: rows (x, y, error)."""
@@ -58,7 +89,7 @@ class Figure:
         legend_lines = -(-len(self.legend) // across)
         top = 78
         height = top + rows * (PANEL_HEIGHT + ABOVE + BELOW) + legend_lines * LINE + 14
-        text = HEAD.replace("SIZE", f"{width},{height}") + "set multiplot\n" + \
+        text = head(width, height) + "set multiplot\n" + \
             f'set label 1 "{self.title}" at screen {LEFT / width}, screen {1 - 28 / height} font ",17"\n' \
             f'set label 2 "{self.note}" at screen {LEFT / width}, screen {1 - 54 / height} font ",10.5" textcolor rgb "#555555"\n'
         for index, panel in enumerate(self.panels):
@@ -72,29 +103,15 @@ class Figure:
         return text.replace("@", r"\\@") + "unset multiplot\n"          # gnuplot takes a bare one for markup
 
     def draw(self, path):
-        try:
-            done = subprocess.run(["gnuplot"], input=self.script().encode(), capture_output=True)
-        except FileNotFoundError:
-            stop("gnuplot is missing: scripts/setup.sh installs it (Debian package gnuplot-nox)")
-        if done.returncode != 0 or b"</svg>" not in done.stdout:
-            stop("gnuplot failed: " + done.stderr.decode(errors="replace"))
-        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-        with open(path + ".tmp", "wb") as file:
-            file.write(done.stdout)
-        os.replace(path + ".tmp", path)
-
-
-def margins(width, height, left, right, bottom, top):
-    return f"set lmargin at screen {left / width}; set rmargin at screen {right / width}\n" \
-           f"set bmargin at screen {1 - bottom / height}; set tmargin at screen {1 - top / height}\n"
+        write_svg(path, svg_of(self.script()))
 
 
 def one_panel(index, panel):
     blocks, parts = "", []
     for number, (look, rows, columns) in enumerate(panel.series):
-        name = f"$d{index}_{number}"
-        blocks += name + " << END\n" + "\n".join(" ".join(f"{value:.8g}" for value in row) for row in rows) + "\nEND\n"
-        parts.append(f"{name} using {columns} with {look}")
+        name = f"d{index}_{number}"
+        blocks += block(name, rows)
+        parts.append(f"${name} using {columns} with {look}")
     return blocks + f"""
 set title "{panel.title}" offset 0,-0.4
 set xlabel "{panel.x_label}" offset 0,0.4
@@ -111,18 +128,5 @@ unset border; unset tics; unset grid; unset title; unset xlabel; unset ylabel; u
 set xrange [0:1]; set yrange [0:1]
 set key left center horizontal maxrows 1 samplen 2 width 0 Left reverse
 plot -1 notitle, keyentry with {look} title "{text}"
-unset key
-"""
-
-
-HEAD = """
-set terminal svg size SIZE enhanced font "DejaVu Sans,Helvetica,Arial,sans-serif,11" background rgb "white"
-set encoding utf8
-set samples 2
-set border 3 lc rgb "#888888"
-set tics nomirror scale 0.5 textcolor rgb "#555555" font ",9"
-set xlabel textcolor rgb "#333333" font ",10"
-set ylabel textcolor rgb "#333333" font ",10"
-set key textcolor rgb "#333333" font ",10" noautotitle
 unset key
 """
