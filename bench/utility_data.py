@@ -112,6 +112,7 @@ def sample_case(program, per_class=250):
     """Drawn shapes, pooled and split like every other set."""
     folder = os.path.join(FOLDER, f"sample-{per_class}")
     if not os.path.isdir(folder):
+        os.makedirs(FOLDER, exist_ok=True)
         program.run("sample", "--out", folder, "--no-images", "--per-class", per_class)
     features, labels = (np.concatenate([np.load(os.path.join(folder, part + suffix)) for part in ("public", "gallery", "queries")])
                         for suffix in (".npy", "_labels.npy"))
