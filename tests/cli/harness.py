@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -14,6 +15,11 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "golden"))
 import cases as golden  # noqa: E402
 import reference  # noqa: E402
 from reference_formats import read_release  # noqa: E402,F401
+
+# Whoever runs the tests in the background may ignore these, and the command would inherit that.
+for ignored in (signal.SIGHUP, signal.SIGINT):
+    if signal.getsignal(ignored) == signal.SIG_IGN:
+        signal.signal(ignored, signal.SIG_DFL)
 
 USAGE, INPUT, OUTPUT, BUDGET, PRIVACY, FAULT = 2, 3, 4, 5, 6, 7
 # A message that helps holds one of these.

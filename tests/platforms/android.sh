@@ -6,30 +6,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-case ${1:-} in
-'') ;;
---help | -h) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0"; exit 0 ;;
-*) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2; exit 2 ;;
-esac
+source tests/platforms/frame.sh
 
 out=build/platforms/android
 rows=build/platforms/android.rows
-passed=0 failed=0
-
-# part NAME SCRIPT: adds up what it counts in its last line, which is not repeated.
-part() {
-    local name=$1 log=$out/$1.log good=0 bad=1
-    "$2" >"$log" 2>&1 || true
-    if tail -n 1 "$log" | grep -qxE '[0-9]+ passed, [0-9]+ failed'; then
-        read -r good _ bad _ < <(tail -n 1 "$log")
-        sed '$d' "$log"
-    else
-        cat "$log"
-        echo "FAILED  $name: it died"
-    fi
-    passed=$((passed + good))
-    failed=$((failed + bad))
-}
 
 row() { # NAME LIBRARY RUNS GOLDEN TEXT
     local builds=no runs=no
@@ -53,8 +33,8 @@ golden_of() { # ABI
 
 mkdir -p "$out"
 : >"$rows"
-part jvm tests/android/jvm/jvm.sh
-part aar tests/android/aar/aar.sh
+counted jvm tests/android/jvm/jvm.sh
+counted aar tests/android/aar/aar.sh
 
 row "Android JVM (JNI under -Xcheck:jni)" "$out/jvm/shipped/libprivatemail.so" yes \
     "$(cat "$out/jvm/golden.txt" 2>/dev/null || true)" ""
@@ -64,5 +44,4 @@ abi_row x86_64 "library, also in a JVM; no phone"
 abi_row x86 "library, qemu-user; no phone"
 
 cat "$rows"
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+sum_up

@@ -27,30 +27,9 @@ microbit_ram=16384
 out=$PWD/build/platforms/baremetal
 rows=$PWD/build/platforms/baremetal.rows
 vectors=tests/golden/vectors.txt
-passed=0 failed=0
 
-case ${1:-} in
-'') ;;
---help | -h) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-esac
-
-for tool in arm-none-eabi-gcc cmake ninja python3 qemu-system-arm; do
-    command -v "$tool" >/dev/null || { echo "baremetal: no $tool; run scripts/setup.sh --platforms"; exit 1; }
-done
-
-# check NAME COMMAND...: one line, and one more in the count.
-check() {
-    local name=$1
-    shift
-    if "$@"; then
-        echo "ok      $name"
-        passed=$((passed + 1))
-    else
-        echo "FAILED  $name"
-        failed=$((failed + 1))
-    fi
-}
+source tests/platforms/frame.sh
+needs arm-none-eabi-gcc cmake ninja python3 qemu-system-arm
 
 below() { [ "$1" -lt "$2" ]; }
 between() { [ "$2" -le "$1" ] && [ "$1" -le "$3" ]; }
@@ -97,8 +76,8 @@ run() {
 # figure BOARD PROGRAM NAME: a number that the firmware printed; 0 when it did not.
 figure() { awk -v name="$3" '$1 == "figure" && $2 == name { value = $3 } END { print value + 0 }' "$out/$1/$2.log"; }
 
-# counted BOARD WHAT: "good of all", of the line that the firmware printed.
-counted() { sed -n "s/^[a-zA-Z]* $2: //p" "$out/$1/golden_firmware.log"; }
+# equal BOARD WHAT: "good of all", of the line that the firmware printed.
+equal() { sed -n "s/^[a-zA-Z]* $2: //p" "$out/$1/golden_firmware.log"; }
 
 # expected GAUSSIAN releases|answers: how many of the vectors a build can make, read from the vectors themselves. A pack
 # has response when its m, the u32 at byte 64, is not 0.
@@ -140,8 +119,6 @@ stack_bound() {
     python3 scripts/stack_depth.py core/include/privatemail.h --taken $taken --graphs "$objects"/*.ci | cut -d ' ' -f 1
 }
 
-kib() { awk -v n="$1" 'BEGIN { printf "%.1f KiB", n / 1024 }'; }
-
 # board NAME CPU GAUSSIAN TEXT_LIMIT PLATFORM
 board() {
     local name=$1 gaussian=$3 text_limit=$4 platform=$5 text helpers ram used stack bound kind call golden
@@ -154,7 +131,7 @@ board() {
     run "$name" golden_firmware
     for kind in releases answers; do
         check "$name: these are all $kind of the vectors that this build can make" \
-            [ "$(counted "$name" "$kind")" = "$(expected "$gaussian" "$kind")" ]
+            [ "$(equal "$name" "$kind")" = "$(expected "$gaussian" "$kind")" ]
     done
     run "$name" metered_example
     check "$name: the example sends a release of its pack" grep -qxE "message a400010150${pack_id}02010443[0-9a-f]{6}" \
@@ -177,7 +154,7 @@ board() {
     # Half: the bound adds worst cases up, but not to twice what happens.
     check "$name: that is at most the call graph's bound $bound, and at least half of it" \
         between "$stack" $((bound / 2)) "$bound"
-    golden=$(counted "$name" releases)
+    golden=$(equal "$name" releases)
     echo "| $platform | yes | qemu-system | $golden | $(kib "$text") | $((ram + used)) bytes | $stack bytes |" >>"$rows"
 }
 
@@ -267,5 +244,4 @@ board mps2-an500 cortex-m7 ON $text_limit_full 'Cortex-M7 (mps2-an500)'
 board mps3-an547 cortex-m55 ON $text_limit_full 'Cortex-M55 (mps3-an547)'
 
 cat "$rows"
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+sum_up

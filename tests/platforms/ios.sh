@@ -6,34 +6,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-case ${1:-} in
-'') ;;
---help | -h) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-esac
+source tests/platforms/frame.sh
 
 out=build/platforms/ios
 options=(-j 2 -Xswiftc -warnings-as-errors -Xcc -Werror)
 # The build, which also writes what the documentation is made of.
 plain=(--scratch-path "$out/swift" -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$out/graph")
-passed=0 failed=0 skipped=0
-
-pass() { echo "ok      $*"; passed=$((passed + 1)); }
-fail() { echo "FAILED  $*"; failed=$((failed + 1)); }
-skip() { echo "skipped $*"; skipped=$((skipped + 1)); }
-
-# check NAME COMMAND...: one check; the end of what the command printed is shown when it failed.
-check() {
-    local name=$1
-    shift
-    if "$@" >"$out/check.log" 2>&1; then
-        pass "$name"
-    else
-        fail "$name"
-        tail -n 40 "$out/check.log" | sed 's/^/        /'
-        return 1
-    fi
-}
 
 # ---- package -----------------------------------------------------------------------------------------------------
 
@@ -101,9 +79,9 @@ mkdir -p "$out/temporary"
 export TMPDIR=$PWD/$out/temporary # SwiftPM leaves things there
 
 if command -v swift >/dev/null; then
-    check "swift build without warnings" build_without_warnings || true
+    check "swift build without warnings" build_without_warnings
     if command -v docc >/dev/null; then
-        check "documentation without broken links" documentation || true
+        check "documentation without broken links" documentation
     else
         skip "documentation: there is no docc"
     fi
@@ -126,5 +104,4 @@ objects
 } >"$out.rows"
 cat "$out.rows"
 
-echo "$passed passed, $failed failed$([ "$skipped" = 0 ] || echo ", $skipped skipped")"
-[ "$failed" = 0 ]
+sum_up

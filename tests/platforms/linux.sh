@@ -9,35 +9,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-case ${1:-} in
-'') ;;
---help | -h) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-esac
+source tests/platforms/frame.sh
 
 out=build/platforms/linux
 jobs=2
-passed=0 failed=0
 
-pass() { echo "ok      $*"; passed=$((passed + 1)); }
-fail() { echo "FAILED  $*"; failed=$((failed + 1)); }
-
-# check NAME COMMAND...: one check; what the command printed is shown when it failed.
-check() {
-    local name=$1 log=$out/check.log
-    shift
-    if "$@" >"$log" 2>&1; then
-        pass "$name"
-    else
-        fail "$name"
-        tail -n 40 "$log" | sed 's/^/        /'
-        return 1
-    fi
-}
-
-for tool in gcc aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc qemu-aarch64-static qemu-arm-static cmake ninja; do
-    command -v "$tool" >/dev/null || { echo "there is no $tool: run scripts/setup.sh --platforms"; exit 1; }
-done
+needs gcc aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc qemu-aarch64-static qemu-arm-static cmake ninja
 
 build() { # PRESET FOLDER
     local options=()
@@ -126,20 +103,20 @@ memory_of() { # FOLDER
 # platform NAME PRESET MACHINE PREFIX RUNS
 platform() {
     local name=$1 preset=$2 machine=$3 prefix=$4 runs=$5 folder=$out/$2 memory
-    if ! check "$name: library and tests build" build "$preset" "$folder"; then
+    if ! must "$name: library and tests build" build "$preset" "$folder"; then
         echo "| $name | no | no | - | - | - | - |" >>"$out.rows"
         return
     fi
-    check "$name: they are for $machine" is_for "$machine" "$folder/tests/test_golden" || true
+    check "$name: they are for $machine" is_for "$machine" "$folder/tests/test_golden"
     if [ "$preset" = release ]; then
         run_tests "$name" "$folder" -R '^test_(golden|memory)$'
     else
         run_tests "$name" "$folder"
-        check "$name: the suite is complete" all_programs_ran "$folder" || true
+        check "$name: the suite is complete" all_programs_ran "$folder"
         left_out "$name" "$folder"
     fi
     memory=$(memory_of "$folder")
-    check "$name: test_memory printed the client's memory" test -n "$memory" || true
+    check "$name: test_memory printed the client's memory" test -n "$memory"
     echo "| $name | yes | $runs | $(golden_of "$folder") | $(text_of "${prefix}size" "$folder/libprivatemail.a")" \
         "| ${memory:--} | - |" >>"$out.rows"
 }
@@ -147,11 +124,10 @@ platform() {
 mkdir -p "$out"
 : >"$out.rows"
 releases=$(grep -c '^release' tests/golden/vectors.txt)
-check "$releases golden releases are compiled into test_golden" golden_is_compiled || true
+check "$releases golden releases are compiled into test_golden" golden_is_compiled
 platform "Linux x86-64 (gcc)" release "Advanced Micro Devices X86-64" "" yes
 platform "Linux aarch64" aarch64 AArch64 aarch64-linux-gnu- qemu-user
 platform "Linux armv7" armv7 ARM arm-linux-gnueabihf- qemu-user
 
 cat "$out.rows"
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+sum_up

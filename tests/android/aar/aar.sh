@@ -8,55 +8,16 @@
 # In that folder, sizes has the code and constants of each library, ABI/golden.log what it made of the golden vectors.
 set -euo pipefail
 
-case ${1:-} in
-'') ;;
---help | -h) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0"; exit 0 ;;
-*) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2; exit 2 ;;
-esac
-
 cd "$(dirname "$0")/../../.."
+source tests/platforms/frame.sh
+
 here=tests/android/aar
 out=$PWD/build/platforms/android/aar
 parts=$out/privatemail.aar.parts
 clang=/usr/bin/clang
 arm64_limit=98304
-passed=0 failed=0
 
-for tool in "$clang" ld.lld llvm-readelf javac java qemu-aarch64-static qemu-arm-static qemu-i386-static unzip; do
-    command -v "$tool" >/dev/null || { echo "there is no $tool: run scripts/setup.sh --platforms"; exit 1; }
-done
-
-# check TEXT COMMAND...: what the command printed is shown when it failed.
-check() {
-    local text=$1 log=$out/check.log
-    shift
-    if "$@" >"$log" 2>&1; then
-        echo "ok      $text"
-        passed=$((passed + 1))
-    else
-        echo "FAILED  $text"
-        tail -n 40 "$log" | sed 's/^/        /'
-        failed=$((failed + 1))
-        return 1
-    fi
-}
-
-# counted TEXT COMMAND...: one that counts its own checks, in a last line 'N passed, N failed'.
-counted() {
-    local text=$1 log=$out/counted.log good=0 bad=1
-    shift
-    echo "$text:"
-    "$@" >"$log" 2>&1 || true
-    if tail -n 1 "$log" | grep -qxE '[0-9]+ passed, [0-9]+ failed'; then
-        read -r good _ bad _ < <(tail -n 1 "$log")
-        sed '$d' "$log"
-    else
-        cat "$log"
-        echo "FAILED  $text: it died"
-    fi
-    passed=$((passed + good))
-    failed=$((failed + bad))
-}
+needs "$clang" ld.lld llvm-readelf javac java qemu-aarch64-static qemu-arm-static qemu-i386-static unzip
 
 # ---- builds ----------------------------------------------------------------------------------------------------
 
@@ -190,7 +151,7 @@ run_test() {
         org.privatemail.example.SearchTest tests/golden/vectors.txt "$out/test" "${real[@]}"
 }
 
-jni_is_content() { ! grep -E 'WARNING|FATAL ERROR' "$out/counted.log"; }
+jni_is_content() { ! grep -E 'WARNING|FATAL ERROR' "$out/example.log"; }
 
 # ---- Gradle ----------------------------------------------------------------------------------------------------
 
@@ -246,45 +207,44 @@ same_versions() {
 
 rm -rf "$out"
 mkdir -p "$out"
-check "the AAR builds without Gradle, SDK and NDK" scripts/build-aar.sh --out "$out/privatemail.aar" ||
-    { echo "$passed passed, $failed failed"; exit 1; }
-check "it builds from a copy in another folder" build_elsewhere || true
-check "both have the same bytes" same_bytes || true
-counted "the AAR" python3 "$here/check_aar.py" "$out/privatemail.aar" --sizes "$out/sizes" --limit arm64-v8a=$arm64_limit
-check "CMake builds it as --ndk does, by a stand-in for an NDK" build_by_stand_in || true
-counted "the AAR by CMake" python3 "$here/check_aar.py" "$out/ndk.aar" --abi arm64-v8a --abi armeabi-v7a
-check "--help explains" says 0 '--ndk PATH' scripts/build-aar.sh --help || true
-check "an unknown option is refused" says 2 '--ndk PATH' scripts/build-aar.sh --everything || true
-check "a folder that is no NDK is refused" says 1 'is not an NDK' scripts/build-aar.sh --ndk "$out" --out "$out/no.aar" || true
-check "a folder for an output is refused, and kept" says 1 'is a folder' scripts/build-aar.sh --out "$out/ndk" || true
-check "an unknown ABI is refused" says 1 'no ABI mips' scripts/build-aar.sh --abi mips || true
+must "the AAR builds without Gradle, SDK and NDK" scripts/build-aar.sh --out "$out/privatemail.aar" ||
+    { sum_up; exit 1; }
+check "it builds from a copy in another folder" build_elsewhere
+check "both have the same bytes" same_bytes
+counted aar python3 "$here/check_aar.py" "$out/privatemail.aar" --sizes "$out/sizes" --limit arm64-v8a=$arm64_limit
+check "CMake builds it as --ndk does, by a stand-in for an NDK" build_by_stand_in
+counted aar-by-cmake python3 "$here/check_aar.py" "$out/ndk.aar" --abi arm64-v8a --abi armeabi-v7a
+check "--help explains" says 0 '--ndk PATH' scripts/build-aar.sh --help
+check "an unknown option is refused" says 2 '--ndk PATH' scripts/build-aar.sh --everything
+check "a folder that is no NDK is refused" says 1 'is not an NDK' scripts/build-aar.sh --ndk "$out" --out "$out/no.aar"
+check "a folder for an output is refused, and kept" says 1 'is a folder' scripts/build-aar.sh --out "$out/ndk"
+check "an unknown ABI is refused" says 1 'no ABI mips' scripts/build-aar.sh --abi mips
 
 for abi in arm64-v8a armeabi-v7a x86_64 x86; do
-    check "$abi: test programs build" build_programs "$abi" || continue
-    check "$abi: 64-bit integers and doubles" run_integers "$abi" || true
+    must "$abi: test programs build" build_programs "$abi" || continue
+    check "$abi: 64-bit integers and doubles" run_integers "$abi"
     check "$abi: the AAR's library, in pages of 16 KiB, makes the golden bytes" \
-        run_golden "$abi" "$out/privatemail.aar" golden.log || true
+        run_golden "$abi" "$out/privatemail.aar" golden.log
 done
 for abi in arm64-v8a armeabi-v7a; do
-    check "$abi: so does CMake's" run_golden "$abi" "$out/ndk.aar" golden_cmake.log || true
+    check "$abi: so does CMake's" run_golden "$abi" "$out/ndk.aar" golden_cmake.log
 done
 
-check "the AAR's x86_64 library has a libc to load with" build_bridge || true
-check "the example compiles" compile_example || true
-check "README's Java compiles" compile_readme || true
-check "the example's test compiles" compile_test || true
+check "the AAR's x86_64 library has a libc to load with" build_bridge
+check "the example compiles" compile_example
+check "README's Java compiles" compile_readme
+check "the example's test compiles" compile_test
 if [ -x build/release/cli/privatemail ]; then
-    check "privatemail serve serves the sample gallery" start_server || true
+    check "privatemail serve serves the sample gallery" start_server
 fi
-counted "the example, on the AAR's x86_64 library" run_test
-check "-Xcheck:jni says nothing" jni_is_content || true
+counted example run_test # on the AAR's x86_64 library
+check "-Xcheck:jni says nothing" jni_is_content
 
 for script in android/settings.gradle.kts android/privatemail/build.gradle.kts android/example/build.gradle.kts; do
-    check "$script is balanced" balanced "$script" || true
-    check "$script names what is there" gradle_names_exist "$script" "$(dirname "$script")" || true
+    check "$script is balanced" balanced "$script"
+    check "$script names what is there" gradle_names_exist "$script" "$(dirname "$script")"
 done
-check "the example's manifest names its activity" example_is_complete || true
-check "one version everywhere" same_versions || true
+check "the example's manifest names its activity" example_is_complete
+check "one version everywhere" same_versions
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+sum_up

@@ -9,13 +9,9 @@
 # golden.txt in that folder says how many golden releases were equal, such as '73 of 73'.
 set -euo pipefail
 
-case ${1:-} in
-'') ;;
---help | -h) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0"; exit 0 ;;
-*) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2; exit 2 ;;
-esac
-
 cd "$(dirname "$0")/../../.."
+source tests/platforms/frame.sh
+
 die() { echo "jvm: $*" >&2; exit 1; }
 
 out=build/platforms/android/jvm
@@ -32,19 +28,6 @@ fi
 [ -f "$java/include/jni.h" ] || die "$java has no include/jni.h: install a whole JDK, or set JAVA_HOME to one"
 [ -f "$android_jni/jni.h" ] || die "there is no $android_jni/jni.h: run scripts/setup.sh --platforms"
 [ -x "$clang" ] || die "there is no $clang: run scripts/setup.sh --platforms"
-
-passed=0 failed=0
-check() { # TEXT COMMAND...
-    local text=$1
-    shift
-    if "$@"; then
-        echo "ok      $text"
-        passed=$((passed + 1))
-    else
-        echo "FAILED  $text"
-        failed=$((failed + 1))
-    fi
-}
 
 # ---- native ----------------------------------------------------------------------------------------------------
 
@@ -102,21 +85,13 @@ build_tests() {
 
 # A group of tests in a machine of its own. A machine that warns of the shim fails, whatever the tests say.
 run() { # LIBRARY GROUP OPTION...
-    local library=$1 group=$2 log=$out/$2.log
+    local library=$1 group=$2
     shift 2
-    "$java/bin/java" -Xcheck:jni -ea "$@" -Djava.library.path="$out/$library" \
+    counted "$group" "$java/bin/java" -Xcheck:jni -ea "$@" -Djava.library.path="$out/$library" \
         -Dprivatemail.header=core/include/privatemail.h -Dprivatemail.vectors="$PWD/tests/golden/vectors.txt" \
         -Dprivatemail.golden="$out/golden.txt" -Dprivatemail.folder="$PWD/$out/folder" \
-        -cp "$out/tests:$out/classes:$out/stubs" org.privatemail.JvmTests "$group" >"$log" 2>&1 || true
-    grep -v ' passed, ' "$log" || true
-    if ! grep -qE '^[0-9]+ passed, [0-9]+ failed$' "$log"; then
-        echo "FAILED  $group: the virtual machine died"
-        failed=$((failed + 1))
-        return
-    fi
-    passed=$((passed + $(sed -nE 's/^([0-9]+) passed, .*/\1/p' "$log")))
-    failed=$((failed + $(sed -nE 's/.* passed, ([0-9]+) failed$/\1/p' "$log")))
-    check "$group: -Xcheck:jni says nothing" silent "$log"
+        -cp "$out/tests:$out/classes:$out/stubs" org.privatemail.JvmTests "$group"
+    check "$group: -Xcheck:jni says nothing" silent "$out/$group.log"
 }
 
 silent() { ! grep -E 'WARNING|FATAL ERROR|in native method' "$1"; }
@@ -138,5 +113,4 @@ run scripted threads
 run scripted files
 run scripted memory -Xmx48m -Xms48m -XX:+UseSerialGC -XX:+AlwaysPreTouch
 run shipped shipped
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+sum_up
