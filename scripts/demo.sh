@@ -120,15 +120,18 @@ make_pack() {
 }
 
 make_store() {
-    local source
-    source="$id $recipe"
+    local source share
+    share=$(awk -v cells="$cells" 'BEGIN { print 1 / cells }')
+    source="$id $recipe $share"
     if [ -f "$store" ] && [ "$(cat "$store.source" 2>/dev/null)" = "$source" ]; then
         step "The server's store is there already, and is kept"
         return
     fi
     step "Indexing the gallery for the server"
     "$program" index --pack "$pack" --features "$gallery/gallery.npy" --labels "$gallery/gallery_labels.npy" \
-        --payloads "$gallery/images/gallery" --cells-per-item 1 --store "sqlite:$store" --force | indent
+        --payloads "$gallery/images/gallery" --share "$share" --store "sqlite:$store" --force | indent
+    explain "A group's answer holds what is likely near to a query in it, as much for every group: answers do not" \
+            "differ in length by more than their pictures do."
     echo "$source" >"$store.source"
 }
 
