@@ -14,7 +14,8 @@ struct ranking {
 };
 
 struct search {
-    const struct pml_rows *rows;
+    const struct pml_rows *queries, *rows;
+    const uint32_t *selves; /* the row that each query is; NULL: of its own number */
     unsigned neighbours;
     uint32_t *lists;
 };
@@ -40,9 +41,10 @@ static void rank_tile(const struct search *search, size_t query, struct ranking 
                       const int32_t *dots)
 {
     uint32_t *list = search->lists + query * search->neighbours;
+    const size_t self = search->selves ? search->selves[query] : query;
     for (size_t i = 0; i < count; i++) {
         int64_t score = dots[i] * (int64_t)search->rows->inverse[first + i];
-        if (first + i != query)
+        if (first + i != self)
             rank(ranking, search->neighbours, list, score, (uint32_t)(first + i));
     }
 }
@@ -56,13 +58,13 @@ static int search_piece(void *context, size_t piece)
 {
     const struct search *search = context;
     const struct pml_rows *rows = search->rows;
-    const size_t start = piece * PML_TILE, queries = smaller(PML_TILE, rows->count - start);
+    const size_t start = piece * PML_TILE, queries = smaller(PML_TILE, search->queries->count - start);
     int16_t *own = pml_tile_allocate(rows->columns), *others = pml_tile_allocate(rows->columns);
     int32_t *dots = malloc(PML_TILE * PML_TILE * sizeof *dots);
     struct ranking *rankings = calloc(PML_TILE, sizeof *rankings);
     int status = own && others && dots && rankings ? 0 : -1;
     if (status == 0)
-        pml_tile_widen(rows->values + start * rows->columns, queries, rows->columns, own);
+        pml_tile_widen(search->queries->values + start * rows->columns, queries, rows->columns, own);
     for (size_t first = 0; status == 0 && first < rows->count; first += PML_TILE) {
         size_t count = smaller(PML_TILE, rows->count - first);
         pml_tile_widen(rows->values + first * rows->columns, count, rows->columns, others);
@@ -77,11 +79,23 @@ static int search_piece(void *context, size_t piece)
     return status;
 }
 
+static int search_all(struct search *search, unsigned threads, const struct pml_progress *progress)
+{
+    return pml_parallel(threads, (search->queries->count + PML_TILE - 1) / PML_TILE, search_piece, search, progress);
+}
+
 int pml_knn(const struct pml_rows *rows, unsigned neighbours, unsigned threads, const struct pml_progress *progress,
             uint32_t *lists)
 {
-    struct search search = {rows, neighbours, lists};
-    return pml_parallel(threads, (rows->count + PML_TILE - 1) / PML_TILE, search_piece, &search, progress);
+    struct search search = {rows, rows, NULL, neighbours, lists};
+    return search_all(&search, threads, progress);
+}
+
+int pml_knn_among(const struct pml_rows *queries, const uint32_t *selves, const struct pml_rows *rows,
+                  unsigned neighbours, uint32_t *lists)
+{
+    struct search search = {queries, rows, selves, neighbours, lists};
+    return search_all(&search, 1, NULL);
 }
 
 static int by_size(const void *left, const void *right)
