@@ -2,6 +2,7 @@
  * In: the items of a slot and the cells of a pack. Out: which items vote in which cell, and with what weight.
  * Never depends on the number of threads: a piece decides about its own items only. */
 #include "index_lists_parts.h"
+#include "nearest.h"
 
 #include <stdlib.h>
 
@@ -16,44 +17,24 @@ int64_t pml_lists_score(const struct pml_lists_voters *voters, size_t item, uint
 
 /* ---- the cells of one item ---- */
 
-struct nearest {
-    int64_t scores[PML_LISTS_CELLS]; /* larger first, then smaller cell */
-    uint32_t cells[PML_LISTS_CELLS];
-    unsigned held;
-};
-
-static void keep(struct nearest *nearest, int64_t score, uint32_t cell)
+/* What the nearest prototype of each cell scores with each of `count` items; INT64_MIN for a cell without one. */
+static void score_cells(const struct pml_lists_voters *voters, size_t first, size_t count, int64_t *scores)
 {
-    unsigned at = nearest->held;
-    if (at == PML_LISTS_CELLS && score <= nearest->scores[at - 1])
-        return; /* cells come in ascending order: an equal one stays behind */
-    if (at == PML_LISTS_CELLS)
-        at--;
-    else
-        nearest->held++;
-    for (; at > 0 && nearest->scores[at - 1] < score; at--) {
-        nearest->scores[at] = nearest->scores[at - 1];
-        nearest->cells[at] = nearest->cells[at - 1];
+    const size_t columns = voters->slot->rows.columns;
+    int32_t dots[PML_TILE * PML_TILE];
+    for (size_t i = 0; i < count * voters->cell_count; i++)
+        scores[i] = INT64_MIN;
+    for (uint32_t p = 0; p < voters->prototypes; p += PML_TILE) {
+        const size_t tile = voters->prototypes - p < PML_TILE ? voters->prototypes - p : PML_TILE;
+        pml_tile_dots(voters->slot->rows.values + first * columns, count,
+                      pml_pack_prototype(voters->pack, voters->number, p), tile, columns, dots);
+        for (size_t i = 0; i < count; i++)
+            for (size_t j = 0; j < tile; j++) {
+                const int64_t score = dots[i * PML_TILE + j] * (int64_t)voters->inverse[p + j];
+                int64_t *best = scores + i * voters->cell_count + voters->cell_of[p + j];
+                *best = score > *best ? score : *best;
+            }
     }
-    nearest->scores[at] = score;
-    nearest->cells[at] = cell;
-}
-
-/* `scores`: room for one a cell. A cell is as near as the nearest of its prototypes. */
-static struct nearest find_cells(const struct pml_lists_voters *voters, size_t item, int64_t *scores)
-{
-    struct nearest nearest = {.held = 0};
-    for (uint32_t j = 0; j < voters->cell_count; j++)
-        scores[j] = INT64_MIN;
-    for (uint32_t p = 0; p < voters->prototypes; p++) {
-        const int64_t score = pml_lists_score(voters, item, p);
-        int64_t *best = scores + voters->cell_of[p];
-        *best = score > *best ? score : *best;
-    }
-    for (uint32_t j = 0; j < voters->cell_count; j++)
-        if (scores[j] > INT64_MIN)
-            keep(&nearest, scores[j], j);
-    return nearest;
 }
 
 /* r¹² in 2^-16, each product rounded down. */
@@ -64,33 +45,40 @@ static uint64_t twelfth_power(uint64_t r)
 }
 
 /* A query like this item falls into a cell that is d times as far as the nearest about d⁻¹² times as often. */
-static void share_out(const struct pml_lists_voters *voters, size_t item, const struct nearest *nearest)
+static void share_out(const struct pml_lists_voters *voters, size_t item, const int64_t *scores)
 {
     struct pml_lists_voter *votes = voters->votes + item * PML_LISTS_CELLS;
     const int64_t inverse = voters->slot->rows.inverse[item];
-    uint64_t weights[PML_LISTS_CELLS], first = 0, sum = 0;
-    for (unsigned i = 0; i < nearest->held; i++) {
-        const uint64_t distance = (uint64_t)(((int64_t)1 << 60) - nearest->scores[i] * inverse) / (1u << 30) + 1;
+    int64_t best[PML_LISTS_CELLS];
+    uint32_t cells[PML_LISTS_CELLS];
+    const struct pml_nearest nearest = {best, cells, PML_LISTS_CELLS};
+    uint64_t weights[PML_LISTS_CELLS] = {0}, first = 0, sum = 0;
+    pml_nearest_clear(&nearest);
+    for (uint32_t j = 0; j < voters->cell_count; j++)
+        pml_nearest_offer(&nearest, scores[j], j);
+    for (unsigned i = 0; i < PML_LISTS_CELLS && best[i] > INT64_MIN; i++) {
+        const uint64_t distance = (uint64_t)(((int64_t)1 << 60) - best[i] * inverse) / (1u << 30) + 1;
         first = i == 0 ? distance : first;
         weights[i] = twelfth_power((first << 16) / distance);
         sum += weights[i];
     }
     for (unsigned i = 0; i < PML_LISTS_CELLS; i++)
-        votes[i] = i < nearest->held ? (struct pml_lists_voter){nearest->cells[i], (uint32_t)(PARTS * weights[i] / sum)}
-                                     : (struct pml_lists_voter){0, 0};
+        votes[i] = (struct pml_lists_voter){cells[i], (uint32_t)(PARTS * weights[i] / sum)};
 }
 
 static int share_piece(void *context, size_t piece)
 {
     const struct pml_lists_voters *voters = context;
-    const size_t count = voters->slot->rows.count, first = piece * PML_LISTS_PIECE;
-    int64_t *scores = malloc(voters->cell_count * sizeof *scores);
-    for (size_t i = first; scores && i < first + PML_LISTS_PIECE && i < count; i++) {
-        const struct nearest nearest = find_cells(voters, i, scores);
-        share_out(voters, i, &nearest);
-    }
+    const size_t rows = voters->slot->rows.count, first = piece * PML_TILE,
+                 count = rows - first < PML_TILE ? rows - first : PML_TILE;
+    int64_t *scores = malloc(count * voters->cell_count * sizeof *scores);
+    if (!scores)
+        return -1;
+    score_cells(voters, first, count, scores);
+    for (size_t i = 0; i < count; i++)
+        share_out(voters, first + i, scores + i * voters->cell_count);
     free(scores);
-    return scores ? 0 : -1;
+    return 0;
 }
 
 /* ---- the items of each cell ---- */
@@ -135,7 +123,7 @@ int pml_lists_voters_make(struct pml_lists_voters *voters, const struct pml_list
         if (pml_pack_prototype_cell(pack, number, i, &voters->cell_of[i]) != PML_OK)
             return -1;
     }
-    if (pml_parallel(threads, (count + PML_LISTS_PIECE - 1) / PML_LISTS_PIECE, share_piece, voters, NULL) != 0)
+    if (pml_parallel(threads, (count + PML_TILE - 1) / PML_TILE, share_piece, voters, NULL) != 0)
         return -1;
     group(voters);
     return 0;

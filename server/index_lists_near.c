@@ -4,6 +4,7 @@
 #include "index_lists_parts.h"
 #include "kmeans.h"
 #include "knn.h"
+#include "nearest.h"
 
 #include <stdlib.h>
 
@@ -18,6 +19,7 @@ struct near {
     uint32_t *near;             /* near_count clusters of each cluster, nearest first */
     uint32_t *clusters;         /* of each row */
     uint32_t *starts, *members; /* rows of cluster c: members[starts[c]] … members[starts[c + 1] − 1], ascending */
+    struct pml_rows grouped;    /* the rows in this order */
     uint32_t *neighbours;       /* the result */
 };
 
@@ -49,7 +51,7 @@ static int find_centres(struct near *near, unsigned threads)
     return status;
 }
 
-static void group(struct near *near)
+static int group(struct near *near)
 {
     const size_t clusters = near->centres.count;
     for (size_t i = 0; i < near->rows->count; i++)
@@ -62,67 +64,79 @@ static void group(struct near *near)
     for (size_t c = 0; c < clusters; c++)
         near->starts[c] = near->starts[c + 1];
     near->starts[clusters] = (uint32_t)near->rows->count;
+    return pml_rows_gather(near->rows, near->members, near->rows->count, &near->grouped);
 }
 
 /* ---- the search ---- */
 
-static int by_number(const void *left, const void *right)
+/* Rows of a cluster that are searched for together, and the lists of each. */
+struct tile {
+    const struct near *near;
+    size_t first, count; /* in grouped */
+    int64_t scores[PML_TILE * PML_LISTS_NEIGHBOURS];
+};
+
+static struct pml_nearest list_of(struct tile *tile, size_t row)
 {
-    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a < b ? -1 : a > b;
+    const unsigned reach = tile->near->reach;
+    return (struct pml_nearest){tile->scores + row * reach,
+                                tile->near->neighbours + (size_t)tile->near->members[tile->first + row] * reach, reach};
 }
 
-static size_t add_cluster(const struct near *near, uint32_t cluster, uint32_t *others, size_t count)
+/* Offers the rows first … end − 1 of grouped to the tile. */
+static void look_at(struct tile *tile, size_t first, size_t end)
 {
-    for (uint32_t at = near->starts[cluster]; at < near->starts[cluster + 1]; at++)
-        others[count++] = near->members[at];
-    return count;
-}
-
-/* The rows of a cluster and of those near it, ascending; all rows where these are too few. Answers how many. */
-static size_t collect(const struct near *near, uint32_t cluster, uint32_t *others)
-{
-    size_t count = add_cluster(near, cluster, others, 0);
-    for (unsigned i = 0; i < near->near_count && (count < near->looked_at || count <= near->reach); i++)
-        count = add_cluster(near, near->near[cluster * near->near_count + i], others, count);
-    if (count <= near->reach) {
-        for (count = 0; count < near->rows->count; count++)
-            others[count] = (uint32_t)count;
+    const struct near *near = tile->near;
+    const size_t columns = near->grouped.columns;
+    int32_t dots[PML_TILE * PML_TILE];
+    for (; first < end; first += PML_TILE) {
+        const size_t count = end - first < PML_TILE ? end - first : PML_TILE;
+        pml_tile_dots(near->grouped.values + tile->first * columns, tile->count, near->grouped.values + first * columns,
+                      count, columns, dots);
+        for (size_t i = 0; i < tile->count; i++) {
+            const struct pml_nearest nearest = list_of(tile, i);
+            for (size_t j = 0; j < count; j++)
+                if (first + j != tile->first + i)
+                    pml_nearest_offer(&nearest, dots[i * PML_TILE + j] * (int64_t)near->grouped.inverse[first + j],
+                                      near->members[first + j]);
+        }
     }
-    qsort(others, count, sizeof *others, by_number);
-    return count;
+}
+
+/* The clusters nearest to the tile's own, until enough rows were seen; all of them where even these are too few. */
+static void search_tile(struct tile *tile, uint32_t cluster)
+{
+    const struct near *near = tile->near;
+    const uint32_t *others = near->near + (size_t)cluster * near->near_count;
+    size_t seen = near->starts[cluster + 1] - near->starts[cluster];
+    for (size_t i = 0; i < tile->count; i++) {
+        const struct pml_nearest nearest = list_of(tile, i);
+        pml_nearest_clear(&nearest);
+    }
+    look_at(tile, near->starts[cluster], near->starts[cluster + 1]);
+    for (unsigned i = 0; i < near->near_count && (seen < near->looked_at || seen <= near->reach); i++) {
+        look_at(tile, near->starts[others[i]], near->starts[others[i] + 1]);
+        seen += near->starts[others[i] + 1] - near->starts[others[i]];
+    }
+    if (seen <= near->reach) {
+        for (size_t i = 0; i < tile->count; i++) {
+            const struct pml_nearest nearest = list_of(tile, i);
+            pml_nearest_clear(&nearest);
+        }
+        look_at(tile, 0, near->grouped.count);
+    }
 }
 
 static int search_cluster(void *context, size_t cluster)
 {
     const struct near *near = context;
-    const uint32_t *own = near->members + near->starts[cluster];
-    const size_t own_count = near->starts[cluster + 1] - near->starts[cluster];
-    if (own_count == 0)
-        return 0;
-    uint32_t *others = malloc(near->rows->count * sizeof *others), *selves = malloc(own_count * sizeof *selves),
-             *lists = malloc(own_count * near->reach * sizeof *lists);
-    struct pml_rows queries = {0}, rows = {0};
-    int status = others && selves && lists ? pml_rows_gather(near->rows, own, own_count, &queries) : -1;
-    if (status == 0) {
-        const size_t count = collect(near, (uint32_t)cluster, others);
-        for (size_t i = 0, at = 0; i < own_count; i++, at++) {
-            while (others[at] != own[i])
-                at++;
-            selves[i] = (uint32_t)at;
-        }
-        status = pml_rows_gather(near->rows, others, count, &rows);
+    struct tile tile = {.near = near};
+    const size_t end = near->starts[cluster + 1];
+    for (tile.first = near->starts[cluster]; tile.first < end; tile.first += PML_TILE) {
+        tile.count = end - tile.first < PML_TILE ? end - tile.first : PML_TILE;
+        search_tile(&tile, (uint32_t)cluster);
     }
-    if (status == 0)
-        status = pml_knn_among(&queries, selves, &rows, near->reach, lists);
-    for (size_t i = 0; i < own_count * near->reach && status == 0; i++)
-        near->neighbours[own[i / near->reach] * near->reach + i % near->reach] = others[lists[i]];
-    pml_rows_free(&queries);
-    pml_rows_free(&rows);
-    free(others);
-    free(selves);
-    free(lists);
-    return status;
+    return 0;
 }
 
 static int search(struct near *near, unsigned threads, const struct pml_progress *progress)
@@ -131,10 +145,9 @@ static int search(struct near *near, unsigned threads, const struct pml_progress
     near->near_count = clusters > CLUSTERS_NEAR_MAX ? CLUSTERS_NEAR_MAX : (unsigned)clusters - 1;
     near->near = malloc((clusters * near->near_count + 1) * sizeof *near->near);
     near->starts = calloc(clusters + 1, sizeof *near->starts);
-    if (!near->near || !near->starts ||
+    if (!near->near || !near->starts || group(near) != 0 ||
         (near->near_count > 0 && pml_knn(&near->centres, near->near_count, threads, NULL, near->near) != 0))
         return -1;
-    group(near);
     return pml_parallel(threads, clusters, search_cluster, near, progress);
 }
 
@@ -150,6 +163,7 @@ int pml_lists_near(const struct pml_rows *rows, unsigned reach, size_t looked_at
     if (status == 0)
         status = search(&near, threads, progress);
     pml_rows_free(&near.centres);
+    pml_rows_free(&near.grouped);
     free(near.near);
     free(near.clusters);
     free(near.starts);

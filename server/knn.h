@@ -10,10 +10,6 @@
 int pml_knn(const struct pml_rows *rows, unsigned neighbours, unsigned threads, const struct pml_progress *progress,
             uint32_t *lists);
 
-/* The same of each query, where query i is the row selves[i]. On the caller's thread. */
-int pml_knn_among(const struct pml_rows *queries, const uint32_t *selves, const struct pml_rows *rows,
-                  unsigned neighbours, uint32_t *lists);
-
 /* The median over all rows of the distance, between unit vectors, to the last neighbour of the list (of an even number
  * the mean of the two in the middle). When that is 0, the smallest distance that is not; 0 when there is none. −1
  * without memory. */
