@@ -39,6 +39,7 @@ static int build_pack(struct evaluate_bench *bench, unsigned cells)
     const struct evaluate_set *set = &bench->data->public;
     const struct pml_build_options build = {.cells = cells,
                                             .slots = options->slots,
+                                            .slot_count = (unsigned)options->slot_count,
                                             .sketch = (unsigned)options->sketch,
                                             .response_only = options->mechanism == PML_RESPONSE,
                                             .seed = options->seed,

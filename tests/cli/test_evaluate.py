@@ -128,7 +128,7 @@ def test_sample_gallery(tester):
 
 def test_figures(tester, truth):
     """At ε = 16 noise is as good as gone, so every figure but the baseline is known."""
-    share, cells, queries = 0.07, 29, len(truth.features["queries"])
+    share, cells, queries = 0.07, 114, len(truth.features["queries"])
     truth.index(tester, cells, share)
     report = tester.json("figures", "evaluate", *ONE, "--epsilon", "16", "--share", share, "--releases", "3",
                          "--threads", "2")
@@ -166,7 +166,7 @@ def test_figures(tester, truth):
 
 def test_noise(tester, truth):
     """Recall at a small ε: the right list with probability p, another one otherwise."""
-    share, epsilon, cells = 0.1, 2.0, 5  # 0.1·e² is below 0.8
+    share, epsilon, cells = 0.1, 2.0, 5  # 0.55·(0.1·e²)^0.37/0.1
     truth.index(tester, cells, share)
     keep = math.exp(epsilon) / (math.exp(epsilon) + cells - 1)
     expected = []
