@@ -133,6 +133,7 @@ static const char help[] =
     "                           out; then there are no figures about classes\n"
     "  --mechanism M            response or gaussian. Default response\n"
     "  --slots S                class, group or one. Default class with labels, else one\n"
+    "  --slot-count G           with --slots group, as for privatemail pack\n"
     "  --class-from C           true: the device knows its class; predicted: the most frequent of the 8 nearest "
     "public\n"
     "                           rows. Default true\n"

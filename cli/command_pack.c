@@ -13,7 +13,7 @@
 struct arguments {
     const char *features, *labels, *out, *bandwidth, *codes, *slots;
     uint64_t neighbours, dims, cells, prototypes_per_cell, slot_count, sketch, seed, threads;
-    double alpha, share;
+    double alpha, share, epsilon;
     bool response_only, force, json;
 };
 
@@ -95,6 +95,10 @@ static int read_options(const struct arguments *arguments, struct pml_build_opti
         return command_fail(&command_pack, EXIT_USAGE, "--alpha must be 0 to 4.");
     if (arguments->share != 0.0 && !(arguments->share >= 1.0 / PML_CELLS_MAX && arguments->share <= 0.5))
         return command_fail(&command_pack, EXIT_USAGE, "--share must be 1/65536 to 0.5.");
+    if (arguments->epsilon != 0.0 &&
+        !(arguments->share != 0.0 && arguments->epsilon >= PML_EPSILON_MIN && arguments->epsilon <= PML_EPSILON_MAX))
+        return command_fail(&command_pack, EXIT_USAGE,
+                            "--epsilon chooses the cells for a share. Give --share, and an epsilon of 1e-6 to 16.");
     if (arguments->share != 0.0 && arguments->cells != 0)
         return command_fail(&command_pack, EXIT_USAGE, "--share and --cells say the same thing. Give one of them.");
     options->neighbours = (unsigned)arguments->neighbours;
@@ -102,6 +106,7 @@ static int read_options(const struct arguments *arguments, struct pml_build_opti
     options->dimensions = (unsigned)arguments->dims;
     options->cells = (unsigned)arguments->cells;
     options->share = arguments->share;
+    options->epsilon = arguments->epsilon;
     options->prototypes_per_cell = (unsigned)arguments->prototypes_per_cell;
     options->slot_count = (unsigned)arguments->slot_count;
     options->sketch = (unsigned)arguments->sketch;
@@ -124,6 +129,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         {"sketch", OPTION_COUNT, &arguments->sketch, false, false},
         {"threads", OPTION_COUNT, &arguments->threads, false, false},
         {"share", OPTION_NUMBER, &arguments->share, false, false},
+        {"epsilon", OPTION_NUMBER, &arguments->epsilon, false, false},
         {"features", OPTION_TEXT, &arguments->features, true, false},
         {"labels", OPTION_TEXT, &arguments->labels, false, false},
         {"out", OPTION_TEXT, &arguments->out, true, false},
@@ -137,7 +143,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         {"json", OPTION_FLAG, &arguments->json, false, false},
     };
     int code = options_parse(&command_pack, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
-    for (size_t i = 0; i < 8 && code < 0; i++) {
+    for (size_t i = 0; i < 9 && code < 0; i++) {
         bool zero = specs[i].kind == OPTION_COUNT ? *(uint64_t *)specs[i].value == 0 : *(double *)specs[i].value == 0.0;
         if (specs[i].given && zero)
             return command_fail(&command_pack, EXIT_USAGE, "--%s must not be 0. Leave it out for the default.",
@@ -278,6 +284,7 @@ static const char help[] =
     "  --dims k           coordinates of the embedding, 1 to 16. Default 2\n"
     "  --cells m          cells a slot, one of which a response names, 2 to 65536. Default 8\n"
     "  --share f          instead of --cells: m = 1/f, rounded up; 1/65536 to 0.5\n"
+    "  --epsilon E        with --share: the m that finds most with lists of this share (index --share) at E, up to 16\n"
     "  --prototypes-per-cell N\n"
     "                     1 to 16; above 1, m*N is at most 4096. Default 1, 4 or 16, whichever keeps most\n"
     "                     of the neighbours of held-out rows in their cell\n"

@@ -39,6 +39,7 @@ static int build_pack(struct evaluate_bench *bench, unsigned cells)
     const struct evaluate_set *set = &bench->data->public;
     const struct pml_build_options build = {.cells = cells,
                                             .slots = options->slots,
+                                            .slot_count = (unsigned)options->slot_count,
                                             .sketch = (unsigned)options->sketch,
                                             .response_only = options->mechanism == PML_RESPONSE,
                                             .seed = options->seed,
@@ -112,12 +113,13 @@ static int set_pack(struct evaluate_bench *bench, unsigned cells)
         bench->items = malloc(rows * sizeof *bench->items);
         bench->slots = calloc(rows, sizeof *bench->slots);
         bench->inverse = malloc(rows * sizeof *bench->inverse);
+        bench->popular = malloc(rows * sizeof *bench->popular);
         for (size_t i = 0; bench->items && i < rows; i++)
             bench->items[i] = i;
     }
     free(bench->sketches);
     bench->sketches = malloc(rows * bench->pack.info.sketch);
-    if (!bench->items || !bench->slots || !bench->inverse || !bench->sketches)
+    if (!bench->items || !bench->slots || !bench->inverse || !bench->popular || !bench->sketches)
         return command_no_memory(command);
     if (pml_parallel((unsigned)bench->options->threads, rows, sketch_item, bench, NULL) != 0)
         return command_status(command, "the gallery's sketches", PML_ERROR_FEATURES);
@@ -134,7 +136,8 @@ static void drop_service(struct evaluate_bench *bench)
     bench->store = NULL;
 }
 
-static int make_lists(struct evaluate_bench *bench, uint32_t share, struct pml_cell_lists *lists)
+/* Who is near whom, and who is near many: of these slots. −1 without memory. */
+static int know_gallery(struct evaluate_bench *bench)
 {
     const struct pml_features *features = &bench->data->gallery.features;
     const struct pml_lists_source source = {.features = features->values,
@@ -145,9 +148,12 @@ static int make_lists(struct evaluate_bench *bench, uint32_t share, struct pml_c
                                             .items = bench->items,
                                             .threads = (unsigned)bench->options->threads};
     size_t bad;
-    if (!bench->gallery && pml_lists_gallery_make(&bench->gallery, &source, &bad) != 0)
-        return -1;
-    return pml_lists_make(lists, bench->gallery, &bench->pack.pack, share, source.threads, NULL);
+    if (bench->gallery)
+        return 0;
+    return pml_lists_gallery_make(&bench->gallery, &source, &bad) != 0 ||
+                   pml_lists_popular(bench->gallery, bench->popular) != 0
+               ? -1
+               : 0;
 }
 
 static int fill_store(struct evaluate_bench *bench, const struct pml_store_info *info, struct pml_message *message)
@@ -163,7 +169,10 @@ static int fill_store(struct evaluate_bench *bench, const struct pml_store_info 
                                         .slots = bench->slots,
                                         .lists = &lists};
     int failed = pml_store_memory_make(&bench->store, &writer, info, message);
-    if (!failed && info->share > 0 && make_lists(bench, info->share, &lists) != 0)
+    if (!failed && know_gallery(bench) != 0)
+        failed = PML_NO_MEMORY;
+    if (!failed && info->share > 0 &&
+        pml_lists_make(&lists, bench->gallery, &bench->pack.pack, info->share, threads, NULL) != 0)
         failed = PML_NO_MEMORY;
     if (!failed && info->dimensions > 0)
         failed = pml_frames_make(&frames, &bench->pack.pack, info->iterations, threads, NULL, message);
@@ -209,4 +218,5 @@ void evaluate_bench_close(struct evaluate_bench *bench)
     free(bench->slots);
     free(bench->sketches);
     free(bench->inverse);
+    free(bench->popular);
 }

@@ -18,6 +18,7 @@ struct evaluate_bench {
     uint64_t *items;
     uint32_t *slots;                   /* of the gallery, in this pack */
     struct pml_lists_gallery *gallery; /* of these slots */
+    uint32_t *popular;                 /* its rows, most voted for first */
     int8_t *sketches;                  /* of the gallery, for the baseline */
     uint32_t *inverse;                 /* of the sketches' lengths */
     struct pml_store *store;

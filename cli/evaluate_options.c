@@ -137,6 +137,10 @@ static int check_numbers(struct evaluate_options *options, bool has_delta)
         return command_fail(command, EXIT_USAGE, "--releases must be 1 to %d.", EVALUATE_RELEASES_MAX);
     if (options->sketch != 0 && (options->sketch < 8 || options->sketch > PML_SKETCH_MAX))
         return command_fail(command, EXIT_USAGE, "--sketch must be 8 to %u.", PML_SKETCH_MAX);
+    if (options->slot_count > 0 && options->slots != PML_SLOTS_GROUP)
+        return command_fail(command, EXIT_USAGE, "--slot-count belongs to --slots group. Leave it out, or add that.");
+    if (options->slot_count > PML_SLOTS_MAX)
+        return command_fail(command, EXIT_USAGE, "--slot-count must be 1 to %u.", PML_SLOTS_MAX);
     if (options->threads > 256)
         return command_fail(command, EXIT_USAGE, "--threads must be 1 to 256.");
     options->threads = pml_parallel_threads((unsigned)options->threads);
@@ -157,6 +161,7 @@ int evaluate_options_parse(int argc, char **argv, struct evaluate_options *optio
         {"queries-labels", OPTION_TEXT, &options->queries.labels, false, false},
         {"mechanism", OPTION_TEXT, &words.mechanism, false, false},
         {"slots", OPTION_TEXT, &words.slots, false, false},
+        {"slot-count", OPTION_COUNT, &options->slot_count, false, false},
         {"class-from", OPTION_TEXT, &words.class_from, false, false},
         {"epsilon", OPTION_TEXT, &words.epsilon, false, false},
         {"share", OPTION_TEXT, &words.share, false, false},

@@ -26,6 +26,7 @@ struct evaluate_options {
     int scope;               /* PML_OWN_SLOT … */
     uint64_t cells;          /* m; 0: by the rule (cells_rule.h) */
     uint64_t cells_per_item; /* 0: lists of a share */
+    uint64_t slot_count;     /* of groups; 0: the default of pack */
     uint64_t releases, sketch, seed, threads;
     bool predicted, json;
 };

@@ -10,7 +10,8 @@ static const struct {
     enum evaluate_figure figure;
 } figures[] = {
     {"instance_recall", EVALUATE_INSTANCE}, {"carried_recall", EVALUATE_REACHED}, {"baseline", EVALUATE_BASELINE},
-    {"class_recall", EVALUATE_CLASS},       {"precision", EVALUATE_PRECISION},    {"in_class_gain", EVALUATE_GAIN},
+    {"popular", EVALUATE_POPULAR},          {"class_recall", EVALUATE_CLASS},     {"precision", EVALUATE_PRECISION},
+    {"in_class_gain", EVALUATE_GAIN},
 };
 
 static bool has_cells(const struct evaluate_report *report)
@@ -34,15 +35,17 @@ void evaluate_report_print(const struct evaluate_report *report)
     printf("%s, %u slots, lists: %s; %zu public rows, %zu items, %zu queries with %llu releases each\n\n",
            mechanism_name(report->options->mechanism), report->slots, lists_word(report), data->public.features.rows,
            data->gallery.features.rows, data->queries.features.rows, (unsigned long long)report->options->releases);
-    printf("epsilon   share carried  cells   found +-se     in answer  curve  random   class  precision  gain    bytes "
+    printf("epsilon   share carried  cells   found +-se     in answer  curve  random  popular   class  precision  gain "
+           "   bytes "
            "down\n");
     for (size_t i = 0; i < report->row_count; i++) {
         const struct evaluate_row *row = &report->rows[i];
         const double *mean = row->result.mean;
         printf("%7g %7g %7.4f ", row->epsilon, row->share, mean[EVALUATE_CARRIED]);
         has_cells(report) ? printf("%6u", row->cells) : printf("%6s", "-");
-        printf("   %.3f %.3f   %.3f      %.3f  %.3f ", mean[EVALUATE_INSTANCE], row->result.error[EVALUATE_INSTANCE],
-               mean[EVALUATE_REACHED], curve(row), mean[EVALUATE_BASELINE]);
+        printf("   %.3f %.3f   %.3f      %.3f  %.3f   %.3f  ", mean[EVALUATE_INSTANCE],
+               row->result.error[EVALUATE_INSTANCE], mean[EVALUATE_REACHED], curve(row), mean[EVALUATE_BASELINE],
+               mean[EVALUATE_POPULAR]);
         isnan(mean[EVALUATE_CLASS])
             ? printf("%7s  %9s  %6s", "-", "-", "-")
             : printf("%7.3f  %9.3f  %+.3f", mean[EVALUATE_CLASS], mean[EVALUATE_PRECISION], mean[EVALUATE_GAIN]);
@@ -52,7 +55,7 @@ void evaluate_report_print(const struct evaluate_report *report)
         "\nfound: share of the %zu nearest among the first %d; in answer: before they are ranked; curve: the most any\n"
         "epsilon-private method can have in answers of this share if all items are equally often wanted; random: "
         "found\n"
-        "in a random download of it\n"
+        "in a random download of it; popular: in a download of the items that are nearest to most others\n"
         "%.3g seconds\n",
         data->top, EVALUATE_TOP, report->seconds);
 }
@@ -71,6 +74,7 @@ static void write_row(struct json *json, const struct evaluate_report *report, c
         json_number(json, name, row->result.error[figures[i].figure]);
     }
     json_number(json, "curve", curve(row));
+    json_number(json, "ceiling_popular", pml_curve(row->epsilon, row->result.mean[EVALUATE_POPULAR]));
     json_count(json, "bytes_up", row->result.bytes_up);
     json_number(json, "bytes_down", row->result.mean[EVALUATE_DOWN]);
     json_count(json, "queries", report->data->queries.features.rows);

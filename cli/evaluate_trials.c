@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: queries, a service. Out: how much of what is truly nearest comes back, and what a random download would bring.
+ * In: queries, a service. Out: how much of what is truly nearest comes back, and what downloads without a query would bring.
  * Never touches the noise: releases are made by init, arm, load and release with the system's entropy. */
 #include "evaluate_trials.h"
 
@@ -132,7 +132,7 @@ static int rank_answer(struct worker *worker, const float *features, size_t colu
     return status == PML_OK ? pml_answer_finish(worker->client, &worker->summary) : status;
 }
 
-/* ---- the baseline ---- */
+/* ---- what a download without a query would find ---- */
 
 /* `count` different rows of the gallery, every set of them equally likely (Floyd). */
 static void draw_part(struct worker *worker, size_t count)
@@ -171,15 +171,16 @@ static bool is_before(struct found left, struct found right)
     return left.score != right.score ? left.score > right.score : left.row < right.row;
 }
 
-/* The best of the part that was drawn, ranked by the sketches that the client ranks by. Answers how many. */
-static size_t rank_part(const struct worker *worker, const int8_t *sketch, size_t count, struct found *best)
+/* The best of these rows, ranked by the sketches that the client ranks by. Answers how many. */
+static size_t rank_part(const struct worker *worker, const int8_t *sketch, const uint32_t *part, size_t count,
+                        struct found *best)
 {
     const struct evaluate_bench *bench = worker->crew->bench;
     const size_t width = bench->pack.info.sketch;
     const uint32_t inverse = pml_inverse_norm(sketch, width);
     size_t held = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t row = worker->part[i];
+        const uint32_t row = part[i];
         struct found found = {sketch_score(sketch, bench->sketches + row * width, width, inverse, bench->inverse[row]),
                               row};
         size_t at = held;
@@ -196,26 +197,36 @@ static size_t rank_part(const struct worker *worker, const int8_t *sketch, size_
     return held;
 }
 
+static size_t count_nearest(const struct worker *worker, const struct found *found, size_t count)
+{
+    size_t nearest = 0;
+    for (size_t i = 0; i < count; i++)
+        nearest += is_nearest(worker, found[i].row);
+    return nearest;
+}
+
 /* ---- figures ---- */
 
 static void add_figures(const struct worker *worker, const int8_t *sketch, double *figures)
 {
-    const struct evaluate_data *data = worker->crew->bench->data;
+    const struct evaluate_bench *bench = worker->crew->bench;
+    const struct evaluate_data *data = bench->data;
     const int32_t *classes = data->queries.labels.values;
-    struct found best[EVALUATE_TOP];
-    const size_t drawn = rank_part(worker, sketch, (size_t)worker->summary.carried, best);
-    size_t found = 0, found_by_chance = 0, of_class = 0, of_class_by_chance = 0;
+    const size_t carried = (size_t)worker->summary.carried;
+    struct found best[EVALUATE_TOP], popular[EVALUATE_TOP];
+    const size_t drawn = rank_part(worker, sketch, worker->part, carried, best),
+                 held = rank_part(worker, sketch, bench->popular, carried, popular);
+    size_t found = 0, of_class = 0, of_class_by_chance = 0;
     for (size_t i = 0; i < worker->summary.found; i++) {
         found += is_nearest(worker, worker->matches[i].item);
         of_class += classes && worker->matches[i].label == classes[worker->query];
     }
-    for (size_t i = 0; i < drawn; i++) {
-        found_by_chance += is_nearest(worker, best[i].row);
+    for (size_t i = 0; i < drawn; i++)
         of_class_by_chance += classes && data->gallery.labels.values[best[i].row] == classes[worker->query];
-    }
     figures[EVALUATE_INSTANCE] += (double)found / (double)data->top;
     figures[EVALUATE_REACHED] += (double)worker->reached / (double)data->top;
-    figures[EVALUATE_BASELINE] += (double)found_by_chance / (double)data->top;
+    figures[EVALUATE_BASELINE] += (double)count_nearest(worker, best, drawn) / (double)data->top;
+    figures[EVALUATE_POPULAR] += (double)count_nearest(worker, popular, held) / (double)data->top;
     figures[EVALUATE_CLASS] += classes ? of_class > 0 : NAN;
     figures[EVALUATE_PRECISION] += !classes                    ? NAN
                                    : worker->summary.found > 0 ? (double)of_class / (double)worker->summary.found

@@ -11,6 +11,7 @@ enum evaluate_figure {
     EVALUATE_INSTANCE,  /* share of the true nearest that were found */
     EVALUATE_REACHED,   /* share of them that the ranked part of the answer carried */
     EVALUATE_BASELINE,  /* as INSTANCE, when a random part of the gallery of the answer's size is ranked */
+    EVALUATE_POPULAR,   /* the same of the part that is nearest to most of the gallery */
     EVALUATE_CLASS,     /* 1 when one of those found has the query's class, else 0 */
     EVALUATE_PRECISION, /* share of those found that have it; 0 when nothing was found */
     EVALUATE_GAIN,      /* CLASS minus the baseline's */

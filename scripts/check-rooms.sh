@@ -45,7 +45,7 @@ room core
 room platform $public kernels.h
 room android privatemail.h privatemail_platform.h
 room ios privatemail.h privatemail_platform.h
-room server $public privatemail_platform.h
+room server $public privatemail_platform.h kernels.h
 room cli $public privatemail_platform.h $(files 'server/*.h' | xargs -rn1 basename)
 room bench $public privatemail_platform.h kernels.h
 

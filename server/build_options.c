@@ -3,6 +3,7 @@
  * Never looks at a feature or a label. */
 #include "build_options.h"
 #include "cells.h"
+#include "cells_rule.h"
 #include "messages.h"
 #include "parallel.h"
 #include "privatemail_public.h"
@@ -90,8 +91,11 @@ static int resolve_cells(struct pml_build_options *options, struct pml_message *
             return pml_say(message, "A share of %g needs more than %u cells: give a larger --share.", options->share,
                            PML_CELLS_MAX);
         /* 1/x of a share that was itself written as 1/m may miss m by a hair. */
-        options->cells = (unsigned)ceil(1.0 / options->share * (1.0 - 1e-12));
+        options->cells = options->epsilon > 0.0 ? pml_cells_rule(options->epsilon, options->share)
+                                                : (unsigned)ceil(1.0 / options->share * (1.0 - 1e-12));
     }
+    if (options->epsilon != 0.0 && !(options->share > 0.0 && options->epsilon > 0.0 && options->epsilon <= 16.0))
+        return pml_say(message, "Epsilon chooses the cells for a share: give --share too, and --epsilon up to 16.");
     if (options->cells == 0)
         options->cells = CELLS_DEFAULT;
     if (options->cells < 2)

@@ -14,6 +14,6 @@ unsigned pml_cells_round(double cells)
 
 unsigned pml_cells_rule(double epsilon, double share)
 {
-    const double odds = share * exp(epsilon), height = odds < 0.8 ? 0.5 : odds < 16.0 ? 1.0 : 2.0;
-    return pml_cells_round(height / share);
+    const double odds = exp(epsilon);
+    return pml_cells_round(fmin(2.2 * odds, fmin(0.55 * pow(share * odds, 0.37), 8.0) / share));
 }

@@ -7,9 +7,6 @@
 
 #include <stdlib.h>
 
-/* The r-th vote of an item weighs 1/(r + 4), r = 0 … 16: a multiple of 4 … 20 makes these whole, and sums exact. */
-#define VOTE 232792560u
-
 size_t pml_lists_wanted(size_t items, uint32_t share)
 {
     const uint64_t wanted = ((uint64_t)items * share + PML_SHARE_UNIT / 2) / PML_SHARE_UNIT;
@@ -19,35 +16,68 @@ size_t pml_lists_wanted(size_t items, uint32_t share)
 /* ---- the list of one cell ---- */
 
 struct listing {
-    struct pml_lists_members members;
+    struct pml_lists_voters voters;
     size_t wanted;
     uint32_t *lists; /* `wanted` items of each cell */
 };
 
-/* The items of the cell vote: each for itself and for its neighbours. */
-static void vote(const struct pml_lists_members *members, size_t cell, uint64_t *votes)
+/* An item that a cell may list. */
+struct nominee {
+    uint64_t votes;
+    int64_t score; /* with the nearest prototype of the cell */
+    uint32_t item;
+};
+
+/* For qsort: more votes, larger score, smaller item first. */
+static int by_rank(const void *left, const void *right)
 {
-    const unsigned reach = members->slot->reach;
-    for (uint32_t at = members->starts[cell]; at < members->starts[cell + 1]; at++) {
-        const size_t voter = members->grouped[at];
-        votes[voter] += VOTE / 4;
-        for (unsigned r = 0; r < reach; r++)
-            votes[members->neighbours[voter * reach + r]] += VOTE / (r + 5);
+    const struct nominee *a = left, *b = right;
+    if (a->votes != b->votes)
+        return a->votes > b->votes ? -1 : 1;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return a->item < b->item ? -1 : a->item > b->item;
+}
+
+/* Who votes in the cell votes for itself and for its neighbours. */
+static void vote(const struct pml_lists_voters *voters, size_t cell, uint64_t *votes)
+{
+    const struct pml_lists_slot *slot = voters->slot;
+    for (size_t at = voters->starts[cell]; at < voters->starts[cell + 1]; at++) {
+        const struct pml_lists_voter voter = voters->voters[at];
+        const uint32_t *neighbours = slot->neighbours + (size_t)voter.item * slot->reach;
+        votes[voter.item] += voter.part * pml_lists_vote(0);
+        for (unsigned r = 0; r < slot->reach; r++)
+            votes[neighbours[r]] += voter.part * pml_lists_vote(r + 1);
     }
 }
 
-/* Items with votes; when they are too few, all. Answers how many. */
-static size_t nominate(const struct listing *listing, size_t cell, const uint64_t *votes,
-                       struct pml_lists_ranked *ranked)
+static size_t prototypes_of(const struct pml_lists_voters *voters, size_t cell, uint32_t *own)
 {
-    const size_t count = listing->members.slot->rows.count;
+    size_t count = 0;
+    for (uint32_t p = 0; p < voters->prototypes; p++)
+        if (voters->cell_of[p] == cell)
+            own[count++] = p;
+    return count;
+}
+
+/* Items with votes; when they are too few, all. Answers how many. `own`: the prototypes of the cell. */
+static size_t nominate(const struct listing *listing, const uint32_t *own, size_t own_count, const uint64_t *votes,
+                       struct nominee *nominees)
+{
+    const size_t count = listing->voters.slot->rows.count;
     size_t voted = 0, nominated = 0;
     for (size_t i = 0; i < count; i++)
         voted += votes[i] > 0;
     for (size_t i = 0; i < count; i++) {
-        if (votes[i] > 0 || voted < listing->wanted)
-            ranked[nominated++] =
-                (struct pml_lists_ranked){votes[i], pml_lists_score(&listing->members, i, (uint32_t)cell), (uint32_t)i};
+        if (votes[i] == 0 && voted >= listing->wanted)
+            continue;
+        struct nominee nominee = {votes[i], INT64_MIN, (uint32_t)i};
+        for (size_t p = 0; p < own_count; p++) {
+            const int64_t score = pml_lists_score(&listing->voters, i, own[p]);
+            nominee.score = score > nominee.score ? score : nominee.score;
+        }
+        nominees[nominated++] = nominee;
     }
     return nominated;
 }
@@ -55,18 +85,21 @@ static size_t nominate(const struct listing *listing, size_t cell, const uint64_
 static int list_cell(void *context, size_t cell)
 {
     const struct listing *listing = context;
-    const size_t count = listing->members.slot->rows.count;
+    const size_t count = listing->voters.slot->rows.count;
     uint64_t *votes = calloc(count, sizeof *votes);
-    struct pml_lists_ranked *ranked = malloc(count * sizeof *ranked);
-    int status = votes && ranked ? 0 : -1;
+    uint32_t *own = malloc(listing->voters.prototypes * sizeof *own);
+    struct nominee *nominees = malloc(count * sizeof *nominees);
+    int status = votes && own && nominees ? 0 : -1;
     if (status == 0) {
-        vote(&listing->members, cell, votes);
-        qsort(ranked, nominate(listing, cell, votes, ranked), sizeof *ranked, pml_lists_by_rank);
+        vote(&listing->voters, cell, votes);
+        const size_t own_count = prototypes_of(&listing->voters, cell, own);
+        qsort(nominees, nominate(listing, own, own_count, votes, nominees), sizeof *nominees, by_rank);
         for (size_t i = 0; i < listing->wanted; i++)
-            listing->lists[cell * listing->wanted + i] = ranked[i].index;
+            listing->lists[cell * listing->wanted + i] = nominees[i].item;
     }
     free(votes);
-    free(ranked);
+    free(own);
+    free(nominees);
     return status;
 }
 
@@ -76,12 +109,10 @@ static int list_slot(const struct pml_lists_gallery *gallery, const pml_pack *pa
                      const struct pml_progress *progress, struct listing *listing)
 {
     const struct pml_lists_slot *slot = &gallery->slots[number];
-    int status = pml_lists_members_make(&listing->members, slot, pack, number, threads);
-    if (status == 0 && !slot->neighbours)
-        status = pml_lists_search(&listing->members, gallery->looked_at, threads, progress);
+    int status = pml_lists_voters_make(&listing->voters, slot, pack, number, threads);
     if (status == 0)
-        status = pml_parallel(threads, listing->members.cell_count, list_cell, listing, NULL);
-    pml_lists_members_free(&listing->members);
+        status = pml_parallel(threads, listing->voters.cell_count, list_cell, listing, progress);
+    pml_lists_voters_free(&listing->voters);
     return status;
 }
 
@@ -145,4 +176,26 @@ void pml_lists_free(struct pml_cell_lists *lists)
     free(lists->starts);
     free(lists->cells);
     *lists = (struct pml_cell_lists){0};
+}
+
+/* ---- without cells ---- */
+
+int pml_lists_popular(const struct pml_lists_gallery *gallery, uint32_t *order)
+{
+    const size_t rows = gallery->rows.count;
+    struct nominee *nominees = malloc(rows * sizeof *nominees), *of_slot = nominees;
+    if (!nominees)
+        return -1;
+    for (size_t i = 0; i < rows; i++)
+        nominees[i] = (struct nominee){pml_lists_vote(0), 0, (uint32_t)i};
+    for (size_t s = 0; s < gallery->slot_count; of_slot += gallery->slots[s++].rows.count) {
+        const struct pml_lists_slot *slot = &gallery->slots[s];
+        for (size_t i = 0; i < slot->rows.count * slot->reach; i++)
+            of_slot[slot->neighbours[i]].votes += pml_lists_vote((unsigned)(i % slot->reach) + 1);
+    }
+    qsort(nominees, rows, sizeof *nominees, by_rank);
+    for (size_t i = 0; i < rows; i++)
+        order[i] = gallery->origins[nominees[i].item];
+    free(nominees);
+    return 0;
 }

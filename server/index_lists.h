@@ -9,11 +9,11 @@
 #include <privatemail_public.h>
 
 /* Up to so many items of a slot their neighbours are found exactly; beyond that among so many items, those of the
- * nearest cells. */
+ * nearest clusters. */
 #define PML_LISTS_EXACT 60000u
-#define PML_LISTS_LOOKED_AT 20000u
+#define PML_LISTS_LOOKED_AT 8192u
 
-/* A gallery ordered by slot, then by item number, with the neighbours that do not depend on a pack's cells. */
+/* A gallery ordered by slot, then by item number, with the neighbours of every item in its slot. */
 struct pml_lists_gallery;
 
 struct pml_lists_source {
@@ -30,6 +30,10 @@ struct pml_lists_source {
 /* 0; −1 without memory; 1: the row *bad is not finite or all zero. */
 int pml_lists_gallery_make(struct pml_lists_gallery **gallery, const struct pml_lists_source *source, size_t *bad);
 void pml_lists_gallery_free(struct pml_lists_gallery *gallery);
+
+/* The rows of the source, those first that most items have among their nearest: what a fixed download would hold.
+ * −1 without memory. */
+int pml_lists_popular(const struct pml_lists_gallery *gallery, uint32_t *order);
 
 /* Row i is in the lists of the cells cells[starts[i]] … cells[starts[i+1] − 1] of its slot, ascending. */
 struct pml_cell_lists {

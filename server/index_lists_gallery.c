@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: the rows of a gallery. Out: the same by slot and item number, with their exact neighbours.
+ * In: the rows of a gallery. Out: the same by slot and item number, with their neighbours.
  * Never depends on the order of the rows, nor on a pack. */
 #include "index_lists_parts.h"
 #include "knn.h"
@@ -77,25 +77,27 @@ static int gather(struct pml_lists_gallery *gallery, const struct pml_lists_sour
 /* Exactly, in the slots that are not too large for it. */
 static int find_neighbours(struct pml_lists_gallery *gallery, const struct pml_lists_source *source)
 {
-    const size_t exact = source->exact > 0 ? source->exact : PML_LISTS_EXACT;
+    const size_t exact = source->exact > 0 ? source->exact : PML_LISTS_EXACT,
+                 looked_at = source->looked_at > 0 ? source->looked_at : PML_LISTS_LOOKED_AT;
     uint32_t *at = gallery->neighbours;
     size_t first = 0;
-    for (size_t s = 0; s < gallery->slot_count; s++) {
+    int status = 0;
+    for (size_t s = 0; s < gallery->slot_count && status == 0; s++) {
         struct pml_lists_slot *slot = &gallery->slots[s];
         const size_t count = slot->rows.count;
+        const struct pml_progress *progress = gallery->slot_count == 1 ? source->progress : NULL;
         slot->rows = pml_rows_slice(&gallery->rows, first, count);
         slot->reach = count > PML_LISTS_NEIGHBOURS ? PML_LISTS_NEIGHBOURS : count > 0 ? (unsigned)count - 1 : 0;
+        slot->neighbours = at;
+        if (slot->reach > 0)
+            status = count <= exact
+                         ? pml_knn(&slot->rows, slot->reach, source->threads, progress, at)
+                         : pml_lists_near(&slot->rows, slot->reach, looked_at, source->threads, progress, at);
+        at += count * slot->reach;
         first += count;
-        if (count <= exact) {
-            slot->neighbours = at;
-            at += count * slot->reach;
-            if (slot->reach > 0 && pml_knn(&slot->rows, slot->reach, source->threads,
-                                           gallery->slot_count == 1 ? source->progress : NULL, slot->neighbours) != 0)
-                return -1;
-        }
         pml_progress_tell(source->progress, (double)first / (double)source->rows);
     }
-    return 0;
+    return status;
 }
 
 int pml_lists_gallery_make(struct pml_lists_gallery **gallery, const struct pml_lists_source *source, size_t *bad)
@@ -105,7 +107,6 @@ int pml_lists_gallery_make(struct pml_lists_gallery **gallery, const struct pml_
     if (!made)
         return -1;
     made->slot_count = source->slot_count;
-    made->looked_at = source->looked_at > 0 ? source->looked_at : PML_LISTS_LOOKED_AT;
     made->slots = calloc(source->slot_count, sizeof *made->slots);
     made->origins = malloc(source->rows * sizeof *made->origins);
     made->neighbours = malloc(source->rows * PML_LISTS_NEIGHBOURS * sizeof *made->neighbours);

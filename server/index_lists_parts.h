@@ -6,65 +6,59 @@
 #include "index_lists.h"
 
 #define PML_LISTS_NEIGHBOURS 16u /* that an item votes for, beside itself */
+#define PML_LISTS_CELLS 8u       /* that it votes in */
 #define PML_LISTS_PIECE 64u      /* items that a thread takes at once */
 
 struct pml_lists_slot {
     struct pml_rows rows; /* a slice of the gallery's, ascending by item number */
     unsigned reach;       /* neighbours of each item */
-    uint32_t *neighbours; /* nearest first, as places in the slice; NULL: to be found through the cells */
+    uint32_t *neighbours; /* nearest first, as places in the slice */
 };
 
 struct pml_lists_gallery {
     struct pml_rows rows; /* of all slots */
     uint32_t *origins;    /* row of the source that each was */
-    uint32_t *neighbours; /* of all slots that have them */
+    uint32_t *neighbours; /* of all slots */
     struct pml_lists_slot *slots;
-    size_t slot_count, looked_at;
+    size_t slot_count;
 };
 
-/* The items of one slot by their cells. */
-struct pml_lists_members {
-    const struct pml_lists_slot *slot;
-    const pml_pack *pack;
-    uint32_t number;     /* of the slot */
-    uint32_t cell_count; /* m */
-    uint32_t *inverse;   /* of the slot's prototypes … */
-    uint32_t *cell_of;   /* … and their cells */
-    uint32_t prototypes; /* M */
-    uint32_t *cells;     /* cell of each item */
-    uint32_t *starts;    /* items of cell j: grouped[starts[j]] … grouped[starts[j+1] − 1], ascending */
-    uint32_t *grouped;
-    uint32_t *neighbours; /* slot->neighbours, or those found through the cells */
-};
+/* Neighbours among the items of the nearest clusters, until `looked_at` were looked at. −1 without memory. */
+int pml_lists_near(const struct pml_rows *rows, unsigned reach, size_t looked_at, unsigned threads,
+                   const struct pml_progress *progress, uint32_t *neighbours);
 
-struct pml_lists_ranked {
-    uint64_t votes;
-    int64_t score;
-    uint32_t index;
-};
-
-/* For qsort: more votes, larger score, smaller index first. */
-int pml_lists_by_rank(const void *left, const void *right);
-
-static inline const int8_t *pml_lists_row(const struct pml_lists_members *members, size_t index)
+/* What an item's vote for itself (r = 0) and for its r-th neighbour weighs, 1/(r + 4): a multiple of 4 … 20 makes these
+ * whole, and sums exact. */
+static inline uint64_t pml_lists_vote(unsigned r)
 {
-    return members->slot->rows.values + index * members->slot->rows.columns;
+    return 232792560u / (r + 4);
 }
 
-/* How near an item is to each cell: its score (SPEC 5.3) with the nearest of the cell's prototypes; INT64_MIN for a cell
- * without one. */
-void pml_lists_scores(const struct pml_lists_members *members, size_t index, int64_t *scores);
+/* An item that votes in a cell, with the part of its vote that the cell gets, in 2^-12. */
+struct pml_lists_voter {
+    uint32_t item, part;
+};
 
-/* The same for one cell. */
-int64_t pml_lists_score(const struct pml_lists_members *members, size_t index, uint32_t cell);
+/* The items of one slot by the cells that they vote in. */
+struct pml_lists_voters {
+    const struct pml_lists_slot *slot;
+    const pml_pack *pack;
+    uint32_t number;               /* of the slot */
+    uint32_t cell_count;           /* m */
+    uint32_t prototypes;           /* M */
+    uint32_t *inverse;             /* of the slot's prototypes … */
+    uint32_t *cell_of;             /* … and their cells */
+    struct pml_lists_voter *votes; /* PML_LISTS_CELLS of each item: `item` is the cell here; part 0: none */
+    size_t *starts;                /* voters of cell j: voters[starts[j]] … voters[starts[j+1] − 1], ascending */
+    struct pml_lists_voter *voters;
+};
 
-/* Cells, starts and grouped; inverse is filled. −1 without memory. */
-int pml_lists_members_make(struct pml_lists_members *members, const struct pml_lists_slot *slot, const pml_pack *pack,
-                           uint32_t number, unsigned threads);
-void pml_lists_members_free(struct pml_lists_members *members);
+/* Fills all of it. −1 without memory. Free in any case. */
+int pml_lists_voters_make(struct pml_lists_voters *voters, const struct pml_lists_slot *slot, const pml_pack *pack,
+                          uint32_t number, unsigned threads);
+void pml_lists_voters_free(struct pml_lists_voters *voters);
 
-/* Neighbours among the items of the nearest cells, until `looked_at` were looked at. −1 without memory. */
-int pml_lists_search(struct pml_lists_members *members, size_t looked_at, unsigned threads,
-                     const struct pml_progress *progress);
+/* The score (SPEC 5.3) of an item with a prototype. */
+int64_t pml_lists_score(const struct pml_lists_voters *voters, size_t item, uint32_t prototype);
 
 #endif

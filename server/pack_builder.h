@@ -14,7 +14,8 @@ struct pml_build_options {
     double alpha;        /* weight of the label graph, 0 … 4; must be 0 with one slot */
     unsigned dimensions; /* k; 0: 2 */
     unsigned cells;      /* m a slot; 0: from share, or 8 */
-    double share;        /* > 0: m = ⌈1/share⌉ */
+    double share;        /* > 0: m = ⌈1/share⌉, or … */
+    double epsilon;      /* > 0: … what suits lists of that share at this ε (cells_rule.h) */
     /* 1 … 16; 0: auto, 1, 4 or 16, whichever does best on held-out rows (cells_choice.h) */
     unsigned prototypes_per_cell;
     enum pml_codes codes;

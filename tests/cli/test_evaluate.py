@@ -14,8 +14,10 @@ sys.dont_write_bytecode = True  # the tree of sources stays as it is
 import cbor2  # noqa: E402
 import numpy as np  # noqa: E402
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
 from harness import INPUT, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
 from index_content import read_store  # noqa: E402
+from reference_server import first_ranked, inverse_norm, quantise_rows, scores_of  # noqa: E402
 
 TOP = 8
 PARTS = ("public", "gallery", "queries")
@@ -36,6 +38,16 @@ class Truth:
         self.guesses = []
         for row in self.labels["public"][to_public].tolist():
             self.guesses.append(max(row, key=lambda label: (row.count(label), -row.index(label))))
+
+    def popular(self):
+        """The gallery, those first that most of it has among its nearest (SPEC 6.5, without cells)."""
+        rows = quantise_rows(self.features["gallery"].astype("f4"))
+        scores = scores_of(rows, rows, np.array([inverse_norm(row.tolist()) for row in rows]))
+        np.fill_diagonal(scores, 1 << 62)  # first among its own nearest: its vote for itself
+        votes = np.zeros(len(rows), np.int64)
+        for rank, named in enumerate(first_ranked(scores, 17).T):
+            np.add.at(votes, named, 232792560 // (rank + 4))
+        return np.argsort(-votes, kind="stable")
 
     def index(self, tester, cells, share):
         """Own cells and sketches of the queries, lists and sketches of the gallery, for one slot."""
@@ -95,6 +107,8 @@ def check_schema(tester, what, report):
     for row in report["rows"]:
         tester.check(math.isclose(row["curve"], curve(row["epsilon"], row["carried"]), rel_tol=1e-9),
                      "%s: curve of %s" % (what, row))
+        tester.check(math.isclose(row["ceiling_popular"], curve(row["epsilon"], row["popular"]), rel_tol=1e-9),
+                     "%s: ceiling of %s" % (what, row))
         tester.check(row["instance_recall"] <= row["carried_recall"] + 1e-12 and 0 <= row["instance_recall_se"] < 0.2,
                      "%s: nothing is found that was not carried: %s" % (what, row))
 
@@ -114,7 +128,7 @@ def test_sample_gallery(tester):
 
 def test_figures(tester, truth):
     """At ε = 16 noise is as good as gone, so every figure but the baseline is known."""
-    share, cells, queries = 0.07, 29, len(truth.features["queries"])
+    share, cells, queries = 0.07, 114, len(truth.features["queries"])
     truth.index(tester, cells, share)
     report = tester.json("figures", "evaluate", *ONE, "--epsilon", "16", "--share", share, "--releases", "3",
                          "--threads", "2")
@@ -140,6 +154,10 @@ def test_figures(tester, truth):
     expected = np.mean([truth.baseline(query, carried) for query in range(queries)])
     tester.check(abs(row["baseline"] - expected) < 4 * row["baseline_se"] + 1e-9 and row["baseline_se"] > 0,
                  "baseline: %g +- %g, not %g" % (row["baseline"], row["baseline_se"], expected))
+    same = truth.popular()[:carried].tolist()
+    expected = np.mean([np.isin(truth.nearest[query], truth.ranked(query, same)[:TOP]).mean() for query in range(queries)])
+    tester.check(math.isclose(row["popular"], expected, rel_tol=1e-9) and row["popular_se"] > 0,
+                 "popular: %g, not %g" % (row["popular"], expected))
     up = tester.json("inspect", "inspect", "p.pmpk")["table"][0]["response_bytes"]
     tester.check(row["bytes_up"] == up and row["queries"] == queries and row["releases"] == 3, "bytes: %s" % row)
     size = len(cbor2.dumps(bytes(report["sketch"]))) * carried
@@ -148,7 +166,7 @@ def test_figures(tester, truth):
 
 def test_noise(tester, truth):
     """Recall at a small ε: the right list with probability p, another one otherwise."""
-    share, epsilon, cells = 0.1, 2.0, 5  # 0.1·e² is below 0.8
+    share, epsilon, cells = 0.1, 2.0, 5  # 0.55·(0.1·e²)^0.37/0.1
     truth.index(tester, cells, share)
     keep = math.exp(epsilon) / (math.exp(epsilon) + cells - 1)
     expected = []

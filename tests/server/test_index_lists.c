@@ -2,9 +2,10 @@
  * Lists of a chosen share: the same as by their definition (SPEC 6.5), whatever the order of rows and the threads. */
 #define _XOPEN_SOURCE 700
 #include "builder_support.h"
-#include "index_lists.h"
+#include "index_lists_parts.h"
+#include "knn.h"
 
-enum { ROWS = 420, COLUMNS = 12, CLASSES = 5, CELLS = 7, VOTED_FOR = 16 };
+enum { ROWS = 420, COLUMNS = 12, CLASSES = 5, CELLS = 11, VOTED_FOR = 16, VOTED_IN = 8, PARTS = 4096 };
 
 static struct built built;
 static float features[ROWS * COLUMNS];
@@ -12,7 +13,6 @@ static int8_t quantised[ROWS * COLUMNS];
 static uint32_t slots[ROWS];
 static uint64_t numbers[ROWS];
 static int64_t near[ROWS][CELLS]; /* score with each cell of the slot */
-static uint32_t own[ROWS];        /* cell */
 
 void setUp(void)
 {
@@ -48,9 +48,8 @@ static int64_t score(const int8_t *query, const int8_t *row)
     return dot * pml_inverse_norm(row, COLUMNS);
 }
 
-static void find_cell(size_t row)
+static void find_cells(size_t row)
 {
-    int64_t best = INT64_MIN;
     for (uint32_t j = 0; j < CELLS; j++)
         near[row][j] = INT64_MIN;
     for (uint32_t p = 0; p < built.info.prototypes; p++) {
@@ -58,47 +57,62 @@ static void find_cell(size_t row)
         uint32_t cell;
         TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_cell(&built.pack, slots[row], p, &cell));
         near[row][cell] = with > near[row][cell] ? with : near[row][cell];
-        if (with > best)
-            best = with, own[row] = cell;
     }
-}
-
-/* Whether the search for neighbours of `row` comes to the cell of `other`, when it ends after `looked_at` items (or
- * later, while it has not seen enough). */
-static bool is_looked_at(size_t row, size_t other, size_t looked_at)
-{
-    size_t before = 0;
-    const int64_t limit = near[row][own[other]];
-    for (size_t i = 0; i < ROWS && looked_at < ROWS; i++) {
-        const int64_t mine = near[row][own[i]];
-        before += slots[i] == slots[row] && (mine > limit || (mine == limit && own[i] < own[other]));
-    }
-    return before < looked_at || before <= VOTED_FOR; /* with the item itself among them, 16 others may be missing */
 }
 
 /* The item itself, then its nearest; answers how many. */
-static size_t ballot(size_t row, size_t looked_at, struct entry *votes)
+static size_t ballot(size_t row, struct entry *votes)
 {
     size_t count = 0;
     for (size_t i = 0; i < ROWS; i++)
-        if (i != row && slots[i] == slots[row] && is_looked_at(row, i, looked_at))
+        if (i != row && slots[i] == slots[row])
             votes[1 + count++] = (struct entry){0, score(quantised + row * COLUMNS, quantised + i * COLUMNS), i};
     qsort(votes + 1, count, sizeof *votes, by_rank);
     votes[0] = (struct entry){0, 0, row};
     return 1 + (count < VOTED_FOR ? count : VOTED_FOR);
 }
 
+/* How many of the PARTS of its vote an item has for each cell. */
+static void find_parts(size_t row, uint64_t parts[CELLS])
+{
+    const int64_t inverse = pml_inverse_norm(quantised + row * COLUMNS, COLUMNS);
+    uint64_t weights[CELLS] = {0}, sum = 0, first = UINT64_MAX;
+    for (uint32_t j = 0; j < CELLS; j++) {
+        const uint64_t distance = (uint64_t)((INT64_C(1) << 60) - near[row][j] * inverse) / (1 << 30) + 1;
+        first = near[row][j] > INT64_MIN && distance < first ? distance : first;
+    }
+    for (uint32_t j = 0; j < CELLS; j++) {
+        unsigned nearer = 0;
+        for (uint32_t i = 0; i < CELLS; i++)
+            nearer += near[row][i] > near[row][j] || (near[row][i] == near[row][j] && i < j);
+        if (near[row][j] == INT64_MIN || nearer >= VOTED_IN)
+            continue;
+        const uint64_t distance = (uint64_t)((INT64_C(1) << 60) - near[row][j] * inverse) / (1 << 30) + 1;
+        const uint64_t ratio = first * 65536 / distance;
+        uint64_t power[13] = {[1] = ratio};
+        for (unsigned i = 2; i <= 8; i *= 2)
+            power[i] = power[i / 2] * power[i / 2] / 65536;
+        weights[j] = power[8] * power[4] / 65536;
+        sum += weights[j];
+    }
+    for (uint32_t j = 0; j < CELLS; j++)
+        parts[j] = PARTS * weights[j] / sum;
+}
+
 /* listed[row][cell] */
-static void list_by_definition(double share, size_t looked_at, bool listed[ROWS][CELLS])
+static void list_by_definition(double share, bool listed[ROWS][CELLS])
 {
     static struct entry ballots[ROWS], ranked[ROWS];
     static double votes[ROWS][CELLS];
     memset(votes, 0, sizeof votes);
     memset(listed, 0, ROWS * sizeof *listed);
     for (size_t i = 0; i < ROWS; i++) {
-        const size_t count = ballot(i, looked_at, ballots);
-        for (size_t r = 0; r < count; r++)
-            votes[ballots[r].row][own[i]] += 232792560.0 / (double)(r + 4); /* whole numbers: exact */
+        const size_t count = ballot(i, ballots);
+        uint64_t parts[CELLS];
+        find_parts(i, parts);
+        for (uint32_t cell = 0; cell < CELLS; cell++)
+            for (size_t r = 0; r < count; r++) /* whole numbers: exact */
+                votes[ballots[r].row][cell] += (double)parts[cell] * 232792560.0 / (double)(r + 4);
     }
     for (uint32_t slot = 0; slot < CLASSES; slot++) {
         for (uint32_t cell = 0; cell < CELLS; cell++) {
@@ -138,10 +152,10 @@ static struct pml_cell_lists make_lists(const struct pml_lists_source *source, u
     return lists;
 }
 
-static void assert_as_defined(const struct pml_cell_lists *lists, uint32_t share, size_t looked_at)
+static void assert_as_defined(const struct pml_cell_lists *lists, uint32_t share)
 {
     static bool listed[ROWS][CELLS];
-    list_by_definition((double)share / 1e6, looked_at, listed);
+    list_by_definition((double)share / 1e6, listed);
     TEST_ASSERT_EQUAL_UINT64(0, lists->starts[0]);
     for (size_t i = 0; i < ROWS; i++) {
         size_t at = lists->starts[i];
@@ -158,23 +172,111 @@ static void test_lists_are_as_defined(void)
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
         const struct pml_lists_source source = source_of(features, slots, numbers);
         struct pml_cell_lists lists = make_lists(&source, shares[i]);
-        assert_as_defined(&lists, shares[i], ROWS);
+        assert_as_defined(&lists, shares[i]);
         pml_lists_free(&lists);
     }
 }
 
-/* In slots that are too large neighbours come from the nearest cells. */
+/* ---- large slots ---- */
+
+/* Every list has different others, nearest first. Answers how many of the true neighbours it has. */
+static size_t count_found(const struct pml_rows *rows, unsigned reach, const uint32_t *exact, const uint32_t *lists)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        const int8_t *row = rows->values + i * COLUMNS;
+        int64_t before = INT64_MAX;
+        for (unsigned r = 0; r < reach; r++) {
+            const uint32_t other = lists[i * reach + r];
+            TEST_ASSERT_LESS_THAN_UINT64(rows->count, other);
+            TEST_ASSERT_NOT_EQUAL(i, other);
+            const int64_t now = score(row, rows->values + other * COLUMNS);
+            TEST_ASSERT_TRUE(now < before || (now == before && other > lists[i * reach + r - 1]));
+            before = now;
+            for (unsigned k = 0; k < reach; k++)
+                found += exact[i * reach + k] == other;
+        }
+    }
+    return found;
+}
+
+static void test_neighbours_through_clusters(void)
+{
+    enum { REACH = 9 };
+    struct pml_rows rows;
+    uint32_t *exact = malloc(sizeof *exact * ROWS * REACH), *lists = malloc(sizeof *lists * ROWS * REACH),
+             *again = malloc(sizeof *again * ROWS * REACH);
+    size_t bad, found[3];
+    static const size_t looked_at[3] = {1, 120, ROWS};
+    TEST_ASSERT_EQUAL(0, pml_rows_allocate(&rows, ROWS, COLUMNS));
+    TEST_ASSERT_EQUAL(0, pml_rows_quantise(&rows, features, 1, NULL, &bad));
+    TEST_ASSERT_EQUAL(0, pml_knn(&rows, REACH, 1, NULL, exact));
+    for (size_t i = 0; i < 3; i++) {
+        TEST_ASSERT_EQUAL(0, pml_lists_near(&rows, REACH, looked_at[i], 1, NULL, lists));
+        TEST_ASSERT_EQUAL(0, pml_lists_near(&rows, REACH, looked_at[i], 3, NULL, again));
+        TEST_ASSERT_EQUAL(0, memcmp(lists, again, sizeof *lists * ROWS * REACH));
+        found[i] = count_found(&rows, REACH, exact, lists);
+    }
+    TEST_ASSERT_GREATER_THAN_UINT64(ROWS * REACH * 9 / 10, found[0]);
+    TEST_ASSERT_GREATER_THAN_UINT64(ROWS * REACH * 9 / 10, found[1]);
+    TEST_ASSERT_LESS_THAN_UINT64(ROWS * REACH, found[1]); /* or it would have looked everywhere */
+    TEST_ASSERT_EQUAL_UINT64(ROWS * REACH, found[2]);
+    for (size_t i = 1; i < ROWS; i++) { /* one cluster of equal rows: ties only */
+        memcpy(rows.values + i * COLUMNS, rows.values, COLUMNS);
+        pml_rows_measure(&rows, i);
+    }
+    TEST_ASSERT_EQUAL(0, pml_knn(&rows, REACH, 1, NULL, exact));
+    TEST_ASSERT_EQUAL(0, pml_lists_near(&rows, REACH, 40, 1, NULL, lists));
+    TEST_ASSERT_EQUAL(0, memcmp(lists, exact, sizeof *lists * ROWS * REACH));
+    pml_rows_free(&rows);
+    free(exact);
+    free(lists);
+    free(again);
+}
+
+/* Where everything is looked at, large slots are like others; where little is, lists still have their length. */
 static void test_large_slots(void)
 {
-    static const size_t looked_at[] = {1, 30, 60, ROWS};
-    for (size_t i = 0; i < sizeof looked_at / sizeof looked_at[0]; i++) {
+    static const size_t looked_at[] = {1, ROWS};
+    for (size_t i = 0; i < 2; i++) {
         struct pml_lists_source source = source_of(features, slots, numbers);
         source.exact = 20;
         source.looked_at = looked_at[i];
-        struct pml_cell_lists lists = make_lists(&source, 150000);
-        assert_as_defined(&lists, 150000, looked_at[i]);
+        struct pml_cell_lists lists = make_lists(&source, 150000), all;
+        source.exact = 0;
+        all = make_lists(&source, 150000);
+        TEST_ASSERT_EQUAL_UINT64(all.starts[ROWS], lists.starts[ROWS]);
+        if (looked_at[i] == ROWS)
+            assert_as_defined(&lists, 150000);
         pml_lists_free(&lists);
+        pml_lists_free(&all);
     }
+}
+
+/* Most votes first, by definition. */
+static void test_popular_items(void)
+{
+    static struct entry ballots[ROWS];
+    static double votes[ROWS];
+    const struct pml_lists_source source = source_of(features, slots, numbers);
+    struct pml_lists_gallery *gallery;
+    uint32_t order[ROWS];
+    bool seen[ROWS] = {false};
+    size_t bad;
+    memset(votes, 0, sizeof votes);
+    for (size_t i = 0; i < ROWS; i++) {
+        const size_t count = ballot(i, ballots);
+        for (size_t r = 0; r < count; r++)
+            votes[ballots[r].row] += 232792560.0 / (double)(r + 4);
+    }
+    TEST_ASSERT_EQUAL(0, pml_lists_gallery_make(&gallery, &source, &bad));
+    TEST_ASSERT_EQUAL(0, pml_lists_popular(gallery, order));
+    for (size_t i = 0; i < ROWS; i++) {
+        TEST_ASSERT_FALSE(seen[order[i]]);
+        seen[order[i]] = true;
+        TEST_ASSERT_TRUE(i == 0 || votes[order[i]] <= votes[order[i - 1]]);
+    }
+    pml_lists_gallery_free(gallery);
 }
 
 static void test_neither_order_nor_threads_matter(void)
@@ -239,7 +341,7 @@ static void make_gallery(void)
         if (i % 4 == 1)
             memcpy(features + i * COLUMNS, features + (i - 1) * COLUMNS, COLUMNS * sizeof *features);
         TEST_ASSERT_EQUAL(PML_OK, pml_quantise(features + i * COLUMNS, COLUMNS, quantised + i * COLUMNS));
-        find_cell(i);
+        find_cells(i);
     }
 }
 
@@ -252,7 +354,9 @@ int main(void)
     built = build(&input);
     make_gallery();
     RUN_TEST(test_lists_are_as_defined);
+    RUN_TEST(test_neighbours_through_clusters);
     RUN_TEST(test_large_slots);
+    RUN_TEST(test_popular_items);
     RUN_TEST(test_neither_order_nor_threads_matter);
     RUN_TEST(test_how_many_are_wanted);
     RUN_TEST(test_a_bad_row_is_named);
