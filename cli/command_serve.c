@@ -51,32 +51,60 @@ static int open_packs(struct job *job)
     return -1;
 }
 
-/* Each store tells which pack it was indexed with. */
+/* A store of one pack tells which it was indexed with. */
+static int open_own(struct job *job, const char *uri)
+{
+    const size_t count = job->arguments->packs.count;
+    struct pml_message message = {""};
+    struct pml_store *store = NULL;
+    int failed = pml_store_open(&store, uri, NULL, &message);
+    if (failed)
+        return command_input(&command_serve, failed, &message);
+    size_t place = 0;
+    while (place < count && memcmp(job->files[place].info.id, pml_store_describe(store)->pack, PML_ID_SIZE) != 0)
+        place++;
+    if (place == count || job->stores[place]) {
+        pml_store_close(store);
+        return command_fail(&command_serve, EXIT_INPUT,
+                            place == count
+                                ? "%s was indexed with none of the packs. Give its pack with --pack, or leave it out."
+                                : "%s is the second store of its pack. Leave one of them out.",
+                            uri);
+    }
+    job->stores[place] = store;
+    return -1;
+}
+
+/* One that holds many is asked for every pack that has none yet. */
+static int open_shared(struct job *job, const char *uri)
+{
+    struct pml_message message = {""};
+    size_t opened = 0;
+    for (size_t i = 0; i < job->arguments->packs.count; i++) {
+        int failed =
+            job->stores[i] ? PML_STORE_ABSENT : pml_store_open(&job->stores[i], uri, job->files[i].info.id, &message);
+        if (failed && failed != PML_STORE_ABSENT)
+            return command_input(&command_serve, failed, &message);
+        opened += !failed;
+    }
+    char shown[PML_STORE_SHOWN_MAX];
+    pml_store_show(uri, shown);
+    return opened > 0 ? -1
+                      : command_fail(&command_serve, EXIT_INPUT,
+                                     "%s has a complete gallery of none of the packs that need one. Make it with "
+                                     "privatemail index, or leave it out.",
+                                     shown);
+}
+
 static int open_stores(struct job *job)
 {
-    const struct option_list *packs = &job->arguments->packs, *uris = &job->arguments->stores;
-    for (size_t i = 0; i < uris->count; i++) {
-        struct pml_message message = {""};
-        struct pml_store *store = NULL;
-        int failed = pml_store_open(&store, uris->values[i], &message);
-        if (failed)
-            return command_input(&command_serve, failed, &message);
-        const uint8_t *id = pml_store_describe(store)->pack;
-        size_t place = 0;
-        while (place < packs->count && memcmp(job->files[place].info.id, id, PML_ID_SIZE) != 0)
-            place++;
-        if (place == packs->count || job->stores[place]) {
-            pml_store_close(store);
-            return command_fail(
-                &command_serve, EXIT_INPUT,
-                place == packs->count
-                    ? "%s was indexed with none of the packs. Give its pack with --pack, or leave it out."
-                    : "%s is the second store of its pack. Leave one of them out.",
-                uris->values[i]);
-        }
-        job->stores[place] = store;
-    }
-    return -1;
+    const struct option_list *uris = &job->arguments->stores;
+    int code = -1;
+    for (int shared = 0; shared < 2; shared++)
+        for (size_t i = 0; i < uris->count && code < 0; i++)
+            if (pml_store_shared(uris->values[i]) == shared)
+                code = (shared ? open_shared : open_own)(job, uris->values[i]);
+    return code;
 }
 
 static int open_services(struct job *job)
@@ -281,12 +309,14 @@ static int run(int argc, char **argv)
 }
 
 static const char help[] =
-    "Usage: privatemail serve --pack P.pmpk --store sqlite:FILE [OPTIONS]\n\n"
+    "Usage: privatemail serve --pack P.pmpk --store STORE [OPTIONS]\n\n"
     "Answers releases over HTTP (docs/SERVER.md) until SIGTERM or SIGINT. Plain HTTP: put a reverse proxy with TLS in\n"
     "front of it.\n\n"
     "Options:\n"
     "  --pack P.pmpk       a pack to serve; several times for several, the newest first, up to 16\n"
-    "  --store sqlite:FILE the gallery, as indexed with a pack (privatemail index); one for each pack, in any order\n"
+    "  --store STORE       the gallery, as indexed with a pack (privatemail index): sqlite:FILE, one for each pack, in "
+    "any\n"
+    "                      order; or postgres:URI, one for all the packs indexed there\n"
     "  --listen HOST:PORT  where to listen; [::1]:8080 for IPv6; port 0 takes a free one. Default 127.0.0.1:8080\n"
     "  --threads N         that answer, 1 to 256. Default: as many as the machine has\n"
     "  --connections N     at a time, up to 100000; queries on more get status 503. Default 1000\n"
