@@ -19,7 +19,7 @@ enum { THREADS_MAX = 256, CONNECTIONS_MAX = 100000, TIMEOUT_MAX = 3600, DESCRIPT
 struct arguments {
     struct option_list packs, stores;
     const char *listen, *files, *allow_origin, *log;
-    uint64_t threads, connections, timeout, grace, nearest;
+    uint64_t threads, connections, timeout, grace, nearest, cache_bytes;
     bool log_address, json;
 };
 
@@ -29,6 +29,7 @@ struct job {
     struct pml_store *stores[OPTION_LIST_MAX]; /* the i-th was indexed with the i-th pack */
     struct pml_service *services[OPTION_LIST_MAX];
     struct pml_http_pack packs[OPTION_LIST_MAX];
+    struct pml_cache *cache; /* NULL: none is wanted */
     char address[PML_HTTP_ADDRESS_MAX];
     struct pml_http *http;
 };
@@ -110,7 +111,10 @@ static int open_stores(struct job *job)
 static int open_services(struct job *job)
 {
     struct pml_progress progress = {progress_show, NULL, "frames"};
-    struct pml_service_options options = {.nearest = (uint32_t)job->arguments->nearest, .progress = &progress};
+    if (job->arguments->cache_bytes > 0 && !(job->cache = pml_cache_open((size_t)job->arguments->cache_bytes)))
+        return command_no_memory(&command_serve);
+    struct pml_service_options options = {
+        .nearest = (uint32_t)job->arguments->nearest, .progress = &progress, .cache = job->cache};
     for (size_t i = 0; i < job->arguments->packs.count; i++) {
         struct pml_message message = {""};
         const char *path = job->arguments->packs.values[i];
@@ -163,6 +167,7 @@ static int start(struct job *job)
     struct pml_message message = {""};
     struct pml_http_options options = {.packs = job->packs,
                                        .pack_count = arguments->packs.count,
+                                       .cache = job->cache,
                                        .threads = (unsigned)arguments->threads,
                                        .connections = (unsigned)arguments->connections,
                                        .timeout = (unsigned)arguments->timeout,
@@ -249,6 +254,7 @@ static int check(const struct arguments *arguments)
         {"timeout", arguments->timeout, 1, TIMEOUT_MAX},
         {"grace", arguments->grace, 0, TIMEOUT_MAX},
         {"nearest", arguments->nearest, 1, PML_CANDIDATES_MAX},
+        {"cache-bytes", arguments->cache_bytes, 0, SIZE_MAX / 4},
     };
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         if (limits[i].value < limits[i].least || limits[i].value > limits[i].most)
@@ -268,6 +274,7 @@ static void close_job(struct job *job)
             pml_store_close(job->stores[i]);
         pack_file_close(&job->files[i]);
     }
+    pml_cache_close(job->cache);
 }
 
 static int run(int argc, char **argv)
@@ -278,7 +285,8 @@ static int run(int argc, char **argv)
                                   .connections = 1000,
                                   .timeout = 30,
                                   .grace = 10,
-                                  .nearest = PML_NEAREST_DEFAULT};
+                                  .nearest = PML_NEAREST_DEFAULT,
+                                  .cache_bytes = 256u << 20};
     struct option_spec specs[] = {
         {"pack", OPTION_LIST, &arguments.packs, true, false},
         {"store", OPTION_LIST, &arguments.stores, true, false},
@@ -288,6 +296,7 @@ static int run(int argc, char **argv)
         {"timeout", OPTION_COUNT, &arguments.timeout, false, false},
         {"grace", OPTION_COUNT, &arguments.grace, false, false},
         {"nearest", OPTION_COUNT, &arguments.nearest, false, false},
+        {"cache-bytes", OPTION_COUNT, &arguments.cache_bytes, false, false},
         {"files", OPTION_TEXT, &arguments.files, false, false},
         {"allow-origin", OPTION_TEXT, &arguments.allow_origin, false, false},
         {"log", OPTION_TEXT, &arguments.log, false, false},
@@ -325,6 +334,7 @@ static const char help[] =
     "                      Default 30\n"
     "  --grace S           seconds that running requests get after SIGTERM; a second one ends at once. Default 10\n"
     "  --nearest M         gaussian: candidates of a slot in an answer, 1 to 1048576. Default 32\n"
+    "  --cache-bytes N     of response answers' parts that are kept in memory; 0 keeps none. Default 268435456\n"
     "  --files DIR         also serves the files of this folder, for a page. Default: none\n"
     "  --allow-origin O    lets web pages of origin O (such as https://app.example, or *) ask. Default: none\n"
     "  --log text|off      one line a request on stderr: time, method, route, status, bytes, milliseconds. Default "
