@@ -18,6 +18,7 @@ struct arguments {
     const char *release, *pack, *store, *out;
     uint64_t top, nearest;
     bool force, json;
+    char shown[PML_STORE_SHOWN_MAX]; /* the store's URI without a password */
 };
 
 /* Where the candidates of a slot stand in the answer. */
@@ -57,14 +58,14 @@ static int open_all(struct job *job)
     int status = pml_release_parse(&job->file.pack, job->release, job->size, &job->view);
     if (status != PML_OK)
         return command_status(&command_find, arguments->release, status);
-    failed = pml_store_open(&job->store, arguments->store, &message);
+    failed = pml_store_open(&job->store, arguments->store, job->file.info.id, &message);
     if (failed)
         return command_input(&command_find, failed, &message);
     failed = pml_service_open(&job->service, &job->file.pack, job->store, &options, &message);
     progress_end();
     if (failed)
         return command_fail(&command_find, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s",
-                            arguments->store, message.text);
+                            arguments->shown, message.text);
     return -1;
 }
 
@@ -100,13 +101,13 @@ static int find(struct job *job)
     if (status == PML_STORE_FAILED)
         return command_fail(&command_find, EXIT_INPUT,
                             "%s does not answer. Check the disk, or make it anew with privatemail index.",
-                            job->arguments->store);
+                            job->arguments->shown);
     if (status == PML_ERROR_SECTION)
         return command_fail(
             &command_find, EXIT_INPUT,
             "%s has nothing for %s releases. Index the gallery with a pack that serves them, or use the "
             "other mechanism.",
-            job->arguments->store, mechanism_name(job->view.mechanism));
+            job->arguments->shown, mechanism_name(job->view.mechanism));
     return status == PML_OK ? -1 : command_status(&command_find, job->arguments->release, status);
 }
 
@@ -216,7 +217,7 @@ static int check(const struct arguments *arguments)
     if (code < 0)
         code = output_apart(&command_find, arguments->out, arguments->pack, "the pack");
     const char *place = strchr(arguments->store, ':');
-    if (code < 0 && place)
+    if (code < 0 && place && !pml_store_shared(arguments->store))
         code = output_apart(&command_find, arguments->out, place + 1, "the store");
     return code < 0 ? output_check(&command_find, arguments->out, arguments->force) : code;
 }
@@ -251,6 +252,7 @@ static int run(int argc, char **argv)
     if (code >= 0)
         return code;
     struct job job = {.arguments = &arguments};
+    pml_store_show(arguments.store, arguments.shown);
     code = open_all(&job);
     if (code < 0)
         code = find(&job);
@@ -263,12 +265,12 @@ static int run(int argc, char **argv)
 }
 
 static const char help[] =
-    "Usage: privatemail find --release R.cbor --pack P.pmpk --store sqlite:FILE [OPTIONS]\n\n"
+    "Usage: privatemail find --release R.cbor --pack P.pmpk --store STORE [OPTIONS]\n\n"
     "Answers a release as privatemail serve would, without a network, and tells the candidates of every slot.\n\n"
     "Options:\n"
     "  --release R.cbor    the release\n"
     "  --pack P.pmpk       the pack it was made with\n"
-    "  --store sqlite:FILE the gallery, as indexed with this pack (privatemail index)\n"
+    "  --store STORE       the gallery, as indexed with this pack (privatemail index): sqlite:FILE or postgres:URI\n"
     "  --top N             candidates of a slot to show, 0 to 1048576. Default 8\n"
     "  --nearest M         gaussian: candidates of a slot in the answer, 1 to 1048576. Default 32\n"
     "  --out ANSWER.cbor   also writes the answer (docs/SPEC.md, section 3)\n"

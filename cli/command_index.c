@@ -17,6 +17,7 @@ struct arguments {
     uint64_t cells, iterations, threads;
     double share;
     bool force, json;
+    char shown[PML_STORE_SHOWN_MAX]; /* the store's URI without a password */
 };
 
 struct report {
@@ -61,6 +62,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
     struct pml_message message = {""};
     if (pml_store_check(arguments->store, &message) != 0)
         return command_fail(&command_index, EXIT_USAGE, "--store: %s", message.text);
+    pml_store_show(arguments->store, arguments->shown);
     return -1;
 }
 
@@ -90,7 +92,7 @@ static int measure(const struct arguments *arguments, const pml_pack_info *pack,
 {
     struct pml_message message = {""};
     struct pml_store *store;
-    int failed = pml_store_open(&store, arguments->store, &message);
+    int failed = pml_store_open(&store, arguments->store, pack->id, &message);
     if (failed)
         return command_fail(&command_index, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_OUTPUT, "%s", message.text);
     const size_t count = report->cells = (size_t)pack->slots * pack->cells;
@@ -99,7 +101,7 @@ static int measure(const struct arguments *arguments, const pml_pack_info *pack,
     for (size_t i = 0; i < count && code < 0; i++) {
         if (pml_store_cell_size(store, (uint32_t)(i / pack->cells), (uint32_t)(i % pack->cells), &sizes[i]))
             code =
-                command_fail(&command_index, EXIT_OUTPUT, "%s cannot be read back. Check the disk.", arguments->store);
+                command_fail(&command_index, EXIT_OUTPUT, "%s cannot be read back. Check the disk.", arguments->shown);
     }
     report->smallest = report->median = report->largest = NAN;
     if (code < 0 && count > 0) {
@@ -124,7 +126,7 @@ static void print_report(const struct arguments *arguments, const struct pack_fi
                          const struct pml_store_info *info, const struct index_payloads *payloads,
                          const struct report *report)
 {
-    printf("%s: %llu items for pack %s\n", arguments->store, (unsigned long long)info->items, pack->id);
+    printf("%s: %llu items for pack %s\n", arguments->shown, (unsigned long long)info->items, pack->id);
     if (report->cells > 0)
         printf("response: %zu cells of %g to %g items, median %g, %zu empty; ", report->cells, report->smallest,
                report->largest, report->median, report->empty);
@@ -149,7 +151,7 @@ static void write_report(const struct arguments *arguments, const struct pack_fi
         [PML_LISTS_NONE] = "none", [PML_LISTS_OWN] = "own", [PML_LISTS_SHARE] = "share"};
     struct json json = {0};
     json_open(&json, NULL, '{');
-    json_text(&json, "store", arguments->store);
+    json_text(&json, "store", arguments->shown);
     json_text(&json, "pack", pack->id);
     json_count(&json, "items", info->items);
     json_count(&json, "cells", report->cells);
@@ -314,10 +316,9 @@ static int run(int argc, char **argv)
 }
 
 static const char help[] =
-    "Usage: privatemail index --pack P --features S.npy [--labels L.npy] --store sqlite:FILE [OPTIONS]\n\n"
-    "Makes the store that privatemail serve and find search, from a gallery. Works in FILE.building; when it is "
-    "stopped,\n"
-    "even by a power cut, the same command goes on where it was, and the store becomes the same.\n\n"
+    "Usage: privatemail index --pack P --features S.npy [--labels L.npy] --store STORE [OPTIONS]\n\n"
+    "Makes the store that privatemail serve and find search, from a gallery. When it is stopped, even by a power\n"
+    "cut, the same command goes on where it was, and the store becomes the same; it is seen when it is complete.\n\n"
     "Options:\n"
     "  --pack P             the pack that devices use\n"
     "  --features S.npy     float32, little-endian, C order, as many features a row as the pack has\n"
@@ -330,7 +331,9 @@ static const char help[] =
     "likely\n"
     "                       among the nearest of a query in it. Answers then carry the share F, whatever the cells\n"
     "  --iterations T       0 to 64, of the embedding. Default 5\n"
-    "  --store sqlite:FILE  the store to write\n"
+    "  --store STORE        the store to write: sqlite:FILE (works in FILE.building), or postgres:URI, a database "
+    "that\n"
+    "                       holds the stores of any number of packs (docs/SERVER.md)\n"
     "  --force              replace the store that is there\n"
     "  --threads N          1 to 256. Default as many as the host has; never changes the store\n"
     "  --json               JSON on stdout instead of text (docs/CLI.md)\n"

@@ -19,7 +19,7 @@ enum { THREADS_MAX = 256, CONNECTIONS_MAX = 100000, TIMEOUT_MAX = 3600, DESCRIPT
 struct arguments {
     struct option_list packs, stores;
     const char *listen, *files, *allow_origin, *log;
-    uint64_t threads, connections, timeout, grace, nearest;
+    uint64_t threads, connections, timeout, grace, nearest, cache_bytes;
     bool log_address, json;
 };
 
@@ -29,6 +29,7 @@ struct job {
     struct pml_store *stores[OPTION_LIST_MAX]; /* the i-th was indexed with the i-th pack */
     struct pml_service *services[OPTION_LIST_MAX];
     struct pml_http_pack packs[OPTION_LIST_MAX];
+    struct pml_cache *cache; /* NULL: none is wanted */
     char address[PML_HTTP_ADDRESS_MAX];
     struct pml_http *http;
 };
@@ -51,38 +52,69 @@ static int open_packs(struct job *job)
     return -1;
 }
 
-/* Each store tells which pack it was indexed with. */
+/* A store of one pack tells which it was indexed with. */
+static int open_own(struct job *job, const char *uri)
+{
+    const size_t count = job->arguments->packs.count;
+    struct pml_message message = {""};
+    struct pml_store *store = NULL;
+    int failed = pml_store_open(&store, uri, NULL, &message);
+    if (failed)
+        return command_input(&command_serve, failed, &message);
+    size_t place = 0;
+    while (place < count && memcmp(job->files[place].info.id, pml_store_describe(store)->pack, PML_ID_SIZE) != 0)
+        place++;
+    if (place == count || job->stores[place]) {
+        pml_store_close(store);
+        return command_fail(&command_serve, EXIT_INPUT,
+                            place == count
+                                ? "%s was indexed with none of the packs. Give its pack with --pack, or leave it out."
+                                : "%s is the second store of its pack. Leave one of them out.",
+                            uri);
+    }
+    job->stores[place] = store;
+    return -1;
+}
+
+/* One that holds many is asked for every pack that has none yet. */
+static int open_shared(struct job *job, const char *uri)
+{
+    struct pml_message message = {""};
+    size_t opened = 0;
+    for (size_t i = 0; i < job->arguments->packs.count; i++) {
+        int failed =
+            job->stores[i] ? PML_STORE_ABSENT : pml_store_open(&job->stores[i], uri, job->files[i].info.id, &message);
+        if (failed && failed != PML_STORE_ABSENT)
+            return command_input(&command_serve, failed, &message);
+        opened += !failed;
+    }
+    char shown[PML_STORE_SHOWN_MAX];
+    pml_store_show(uri, shown);
+    return opened > 0 ? -1
+                      : command_fail(&command_serve, EXIT_INPUT,
+                                     "%s has a complete gallery of none of the packs that need one. Make it with "
+                                     "privatemail index, or leave it out.",
+                                     shown);
+}
+
 static int open_stores(struct job *job)
 {
-    const struct option_list *packs = &job->arguments->packs, *uris = &job->arguments->stores;
-    for (size_t i = 0; i < uris->count; i++) {
-        struct pml_message message = {""};
-        struct pml_store *store = NULL;
-        int failed = pml_store_open(&store, uris->values[i], &message);
-        if (failed)
-            return command_input(&command_serve, failed, &message);
-        const uint8_t *id = pml_store_describe(store)->pack;
-        size_t place = 0;
-        while (place < packs->count && memcmp(job->files[place].info.id, id, PML_ID_SIZE) != 0)
-            place++;
-        if (place == packs->count || job->stores[place]) {
-            pml_store_close(store);
-            return command_fail(
-                &command_serve, EXIT_INPUT,
-                place == packs->count
-                    ? "%s was indexed with none of the packs. Give its pack with --pack, or leave it out."
-                    : "%s is the second store of its pack. Leave one of them out.",
-                uris->values[i]);
-        }
-        job->stores[place] = store;
-    }
-    return -1;
+    const struct option_list *uris = &job->arguments->stores;
+    int code = -1;
+    for (int shared = 0; shared < 2; shared++)
+        for (size_t i = 0; i < uris->count && code < 0; i++)
+            if (pml_store_shared(uris->values[i]) == shared)
+                code = (shared ? open_shared : open_own)(job, uris->values[i]);
+    return code;
 }
 
 static int open_services(struct job *job)
 {
     struct pml_progress progress = {progress_show, NULL, "frames"};
-    struct pml_service_options options = {.nearest = (uint32_t)job->arguments->nearest, .progress = &progress};
+    if (job->arguments->cache_bytes > 0 && !(job->cache = pml_cache_open((size_t)job->arguments->cache_bytes)))
+        return command_no_memory(&command_serve);
+    struct pml_service_options options = {
+        .nearest = (uint32_t)job->arguments->nearest, .progress = &progress, .cache = job->cache};
     for (size_t i = 0; i < job->arguments->packs.count; i++) {
         struct pml_message message = {""};
         const char *path = job->arguments->packs.values[i];
@@ -135,6 +167,7 @@ static int start(struct job *job)
     struct pml_message message = {""};
     struct pml_http_options options = {.packs = job->packs,
                                        .pack_count = arguments->packs.count,
+                                       .cache = job->cache,
                                        .threads = (unsigned)arguments->threads,
                                        .connections = (unsigned)arguments->connections,
                                        .timeout = (unsigned)arguments->timeout,
@@ -221,6 +254,7 @@ static int check(const struct arguments *arguments)
         {"timeout", arguments->timeout, 1, TIMEOUT_MAX},
         {"grace", arguments->grace, 0, TIMEOUT_MAX},
         {"nearest", arguments->nearest, 1, PML_CANDIDATES_MAX},
+        {"cache-bytes", arguments->cache_bytes, 0, SIZE_MAX / 4},
     };
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         if (limits[i].value < limits[i].least || limits[i].value > limits[i].most)
@@ -240,6 +274,7 @@ static void close_job(struct job *job)
             pml_store_close(job->stores[i]);
         pack_file_close(&job->files[i]);
     }
+    pml_cache_close(job->cache);
 }
 
 static int run(int argc, char **argv)
@@ -250,7 +285,8 @@ static int run(int argc, char **argv)
                                   .connections = 1000,
                                   .timeout = 30,
                                   .grace = 10,
-                                  .nearest = PML_NEAREST_DEFAULT};
+                                  .nearest = PML_NEAREST_DEFAULT,
+                                  .cache_bytes = 256u << 20};
     struct option_spec specs[] = {
         {"pack", OPTION_LIST, &arguments.packs, true, false},
         {"store", OPTION_LIST, &arguments.stores, true, false},
@@ -260,6 +296,7 @@ static int run(int argc, char **argv)
         {"timeout", OPTION_COUNT, &arguments.timeout, false, false},
         {"grace", OPTION_COUNT, &arguments.grace, false, false},
         {"nearest", OPTION_COUNT, &arguments.nearest, false, false},
+        {"cache-bytes", OPTION_COUNT, &arguments.cache_bytes, false, false},
         {"files", OPTION_TEXT, &arguments.files, false, false},
         {"allow-origin", OPTION_TEXT, &arguments.allow_origin, false, false},
         {"log", OPTION_TEXT, &arguments.log, false, false},
@@ -281,12 +318,14 @@ static int run(int argc, char **argv)
 }
 
 static const char help[] =
-    "Usage: privatemail serve --pack P.pmpk --store sqlite:FILE [OPTIONS]\n\n"
+    "Usage: privatemail serve --pack P.pmpk --store STORE [OPTIONS]\n\n"
     "Answers releases over HTTP (docs/SERVER.md) until SIGTERM or SIGINT. Plain HTTP: put a reverse proxy with TLS in\n"
     "front of it.\n\n"
     "Options:\n"
     "  --pack P.pmpk       a pack to serve; several times for several, the newest first, up to 16\n"
-    "  --store sqlite:FILE the gallery, as indexed with a pack (privatemail index); one for each pack, in any order\n"
+    "  --store STORE       the gallery, as indexed with a pack (privatemail index): sqlite:FILE, one for each pack, in "
+    "any\n"
+    "                      order; or postgres:URI, one for all the packs indexed there\n"
     "  --listen HOST:PORT  where to listen; [::1]:8080 for IPv6; port 0 takes a free one. Default 127.0.0.1:8080\n"
     "  --threads N         that answer, 1 to 256. Default: as many as the machine has\n"
     "  --connections N     at a time, up to 100000; queries on more get status 503. Default 1000\n"
@@ -295,6 +334,7 @@ static const char help[] =
     "                      Default 30\n"
     "  --grace S           seconds that running requests get after SIGTERM; a second one ends at once. Default 10\n"
     "  --nearest M         gaussian: candidates of a slot in an answer, 1 to 1048576. Default 32\n"
+    "  --cache-bytes N     of response answers' parts that are kept in memory; 0 keeps none. Default 268435456\n"
     "  --files DIR         also serves the files of this folder, for a page. Default: none\n"
     "  --allow-origin O    lets web pages of origin O (such as https://app.example, or *) ask. Default: none\n"
     "  --log text|off      one line a request on stderr: time, method, route, status, bytes, milliseconds. Default "

@@ -178,6 +178,7 @@ everything() {
     step evaluate python tests/cli/test_evaluate.py build/release/cli/privatemail
     step lists python tests/server/test_lists.py build/release/cli/privatemail
     step serve python tests/cli/test_serve.py build/release/cli/privatemail
+    step postgres python tests/cli/test_postgres.py build/release/cli/privatemail
     step wasm scripts/build-wasm.sh --out build/page-wasm
     step page python tests/page/test_page.py build/release/cli/privatemail build/page-wasm
     step paper python bench/paper_defects.py --check

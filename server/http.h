@@ -29,11 +29,12 @@ struct pml_http_options {
     int listener;                      /* a listening socket; the service closes it, also when it cannot start */
     const struct pml_http_pack *packs; /* the newest first */
     size_t pack_count;
-    unsigned threads;     /* that answer */
-    unsigned connections; /* at a time; queries on more are told to come later */
-    unsigned timeout;     /* seconds for a request to arrive; also for an answer to move on, and for idling */
-    const char *files;    /* a folder to serve at /; NULL: none */
-    const char *origin;   /* the web pages that may ask: an origin, "*", or NULL for none but our own */
+    struct pml_cache *cache; /* the services'; NULL: they have none */
+    unsigned threads;        /* that answer */
+    unsigned connections;    /* at a time; queries on more are told to come later */
+    unsigned timeout;        /* seconds for a request to arrive; also for an answer to move on, and for idling */
+    const char *files;       /* a folder to serve at /; NULL: none */
+    const char *origin;      /* the web pages that may ask: an origin, "*", or NULL for none but our own */
     /* Called once a request, from many threads at once. May be NULL. */
     void (*log)(void *context, const struct pml_http_entry *entry);
     void *log_context;

@@ -6,35 +6,13 @@
 
 #include <inttypes.h>
 
-static int append_base64(struct pml_bytes *text, const uint8_t *bytes, size_t size)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char part[1024];
-    size_t used = 0;
-    for (size_t i = 0; i < size; i += 3) {
-        uint32_t word = (uint32_t)bytes[i] << 16;
-        word |= i + 1 < size ? (uint32_t)bytes[i + 1] << 8 : 0;
-        word |= i + 2 < size ? bytes[i + 2] : 0;
-        part[used++] = digits[word >> 18];
-        part[used++] = digits[word >> 12 & 63];
-        part[used++] = i + 1 < size ? digits[word >> 6 & 63] : '=';
-        part[used++] = i + 2 < size ? digits[word & 63] : '=';
-        if (used == sizeof part) {
-            if (pml_bytes_append(text, part, used) != 0)
-                return -1;
-            used = 0;
-        }
-    }
-    return pml_bytes_append(text, part, used);
-}
-
 static int append_candidate(struct pml_bytes *text, const struct pml_candidate *candidate, bool first)
 {
     int failed = pml_http_print(text, "%s{\"item\":%" PRIu64 ",\"class\":%" PRId32 ",\"sketch\":\"", first ? "" : ",",
                                 candidate->item, candidate->label);
-    failed = failed || append_base64(text, (const uint8_t *)candidate->sketch, candidate->sketch_size);
+    failed = failed || pml_http_base64(text, (const uint8_t *)candidate->sketch, candidate->sketch_size);
     failed = failed || pml_http_print(text, "\",\"payload\":\"");
-    failed = failed || append_base64(text, candidate->payload, candidate->payload_size);
+    failed = failed || pml_http_base64(text, candidate->payload, candidate->payload_size);
     return failed || pml_http_print(text, "\"}") ? -1 : 0;
 }
 

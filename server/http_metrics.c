@@ -11,8 +11,9 @@ static const double bounds[PML_HTTP_BUCKETS] = {0.001, 0.0025, 0.005, 0.01, 0.02
 
 const char *pml_http_route_name(enum pml_http_route route)
 {
-    static const char *const names[PML_HTTP_ROUTES] = {"/v1/query", "/v1/pack/ID", "/healthz",
-                                                       "/metrics",  "files",       "none"};
+    static const char *const names[PML_HTTP_ROUTES] = {
+        "/v1/query", "/v1/pack/ID", "/v1/pack/ID/gallery", "/v1/gallery/D/SLOT/CELL", "/healthz", "/metrics",
+        "files",     "none"};
     return names[route];
 }
 
@@ -82,6 +83,14 @@ int pml_http_metrics_write(struct pml_http_metrics *metrics, const struct pml_ht
     failed |= write_one(text, "sent_bytes_total", "counter", "Bytes of answers' bodies.", metrics->sent);
     failed |= write_one(text, "store_failures_total", "counter", "Queries that the store could not answer.",
                         metrics->store_failures);
+    failed |= write_one(text, "queries_total", "counter", "Queries that were answered.", gauges->queries);
+    failed |= write_one(text, "queries_from_store_total", "counter",
+                        "Queries for which the store was read; the others were answered from memory.", gauges->touched);
+    failed |= write_one(text, "cache_hits_total", "counter", "Parts of answers found in memory.", gauges->cache.hits);
+    failed |= write_one(text, "cache_misses_total", "counter", "Parts that were not.", gauges->cache.misses);
+    failed |= write_one(text, "cache_evictions_total", "counter", "Parts that had to go.", gauges->cache.evictions);
+    failed |= write_one(text, "cache_bytes", "gauge", "Bytes of parts in memory.", gauges->cache.bytes);
+    failed |= write_one(text, "cache_limit_bytes", "gauge", "Bytes there may be.", gauges->cache.limit);
     failed |= write_one(text, "connections", "gauge", "Open connections.", gauges->connections);
     failed |= write_one(text, "requests_in_flight", "gauge", "Requests that are not over.", gauges->running);
     failed |= write_one(text, "packs", "gauge", "Packs that are served.", gauges->packs);

@@ -3,6 +3,7 @@
 #ifndef PML_HTTP_METRICS_H
 #define PML_HTTP_METRICS_H
 
+#include "cache.h"
 #include "http_connection.h"
 
 enum { PML_HTTP_CODES = 16, PML_HTTP_BUCKETS = 12 };
@@ -22,6 +23,8 @@ void pml_http_count(struct pml_http_metrics *metrics, const struct pml_http_requ
 /* What else is told. */
 struct pml_http_gauges {
     size_t connections, running, packs;
+    uint64_t queries, touched;     /* answered; of these: for which the store was read */
+    struct pml_cache_counts cache; /* zero: there is none */
 };
 
 /* Prometheus' text. −1 without memory. */

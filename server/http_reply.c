@@ -31,6 +31,34 @@ struct pml_http_reply pml_http_reply_bytes(unsigned status, const char *type, st
     return typed(status, type, response, size);
 }
 
+static void release_parts(void *context)
+{
+    pml_parts_free(context);
+    free(context);
+}
+
+struct pml_http_reply pml_http_reply_parts(unsigned status, const char *type, struct pml_parts *parts)
+{
+    const uint64_t size = parts->size;
+    struct pml_parts *kept = malloc(sizeof *kept);
+    struct MHD_IoVec *vector = calloc(parts->count, sizeof *vector);
+    struct MHD_Response *response = NULL;
+    if (kept && vector) {
+        for (size_t i = 0; i < parts->count; i++)
+            vector[i] = (struct MHD_IoVec){parts->parts[i]->bytes, parts->parts[i]->size};
+        *kept = *parts;
+        response = MHD_create_response_from_iovec(vector, (unsigned)parts->count, release_parts, kept);
+    }
+    free(vector); /* it was copied */
+    if (response) {
+        *parts = (struct pml_parts){0};
+    } else {
+        free(kept);
+        pml_parts_free(parts);
+    }
+    return typed(status, type, response, size);
+}
+
 struct pml_http_reply pml_http_reply_kept(unsigned status, const char *type, const void *bytes, size_t size)
 {
     /* libmicrohttpd does not write to it */

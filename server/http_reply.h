@@ -3,7 +3,7 @@
 #ifndef PML_HTTP_REPLY_H
 #define PML_HTTP_REPLY_H
 
-#include "candidate.h"
+#include "service.h"
 
 #include <microhttpd.h>
 
@@ -16,6 +16,9 @@ struct pml_http_reply {
 
 /* `bytes` are taken over, whatever happens. */
 struct pml_http_reply pml_http_reply_bytes(unsigned status, const char *type, struct pml_bytes *bytes);
+
+/* Parts, which are taken over and sent from where they are. */
+struct pml_http_reply pml_http_reply_parts(unsigned status, const char *type, struct pml_parts *parts);
 
 /* Bytes that outlive the service. */
 struct pml_http_reply pml_http_reply_kept(unsigned status, const char *type, const void *bytes, size_t size);

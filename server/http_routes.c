@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const char pack_path[] = "/v1/pack/";
+static const char pack_path[] = "/v1/pack/", gallery_path[] = "/v1/gallery/", gallery_end[] = "/gallery";
 
 static const char *field(struct MHD_Connection *from, const char *name)
 {
@@ -27,12 +27,16 @@ enum pml_http_route pml_http_route(const struct pml_http *http, const char *path
         if (strcmp(path, pml_http_route_name(plain[i])) == 0)
             return plain[i];
     }
+    if (strncmp(path, gallery_path, sizeof gallery_path - 1) == 0)
+        return PML_ROUTE_CELL;
     if (strncmp(path, pack_path, sizeof pack_path - 1) == 0)
-        return PML_ROUTE_PACK;
+        return strcmp(path + strcspn(path + sizeof pack_path - 1, "/") + sizeof pack_path - 1, gallery_end) == 0
+                   ? PML_ROUTE_GALLERY
+                   : PML_ROUTE_PACK;
     return http->files >= 0 && path[0] == '/' ? PML_ROUTE_FILES : PML_ROUTE_NONE;
 }
 
-static struct pml_http_reply not_found(void)
+struct pml_http_reply pml_http_not_found(void)
 {
     return pml_http_reply_error(MHD_HTTP_NOT_FOUND, "not_found", "There is nothing of this name.");
 }
@@ -89,6 +93,12 @@ static struct pml_http_reply other_pack(const struct pml_http *http)
     return no_store(pml_http_reply_bytes(MHD_HTTP_CONFLICT, "application/json", &text));
 }
 
+struct pml_http_reply pml_http_store_failed(struct pml_http *http)
+{
+    http->metrics.store_failures++;
+    return come_later("store", "The gallery does not answer. Send the same bytes again later.");
+}
+
 static struct pml_http_reply query_error(struct pml_http *http, int status)
 {
     switch (status) {
@@ -98,8 +108,7 @@ static struct pml_http_reply query_error(struct pml_http *http, int status)
         return pml_http_reply_error(MHD_HTTP_BAD_REQUEST, "release",
                                     "This server does not serve the release's mechanism. Use the other one.");
     default:
-        http->metrics.store_failures++;
-        return come_later("store", "The gallery does not answer. Send the same bytes again later.");
+        return pml_http_store_failed(http);
     }
 }
 
@@ -125,11 +134,15 @@ static struct pml_http_reply query(struct pml_http *http, struct MHD_Connection 
     struct pml_http_accept accept = {0};
     struct pml_bytes answer = {0};
     MHD_get_connection_values(from, MHD_HEADER_KIND, take_accept, &accept);
-    bool json = pml_http_accept_json(&accept);
-    int status = (json ? pml_http_answer_json : pml_service_answer)(service, body->bytes, body->size, &answer);
-    if (status != PML_OK)
-        return query_error(http, status);
-    return no_store(pml_http_reply_bytes(MHD_HTTP_OK, json ? "application/json" : "application/cbor-seq", &answer));
+    if (!pml_http_accept_json(&accept)) {
+        struct pml_parts parts;
+        int failed = pml_service_parts(service, body->bytes, body->size, &parts);
+        return failed ? query_error(http, failed)
+                      : no_store(pml_http_reply_parts(MHD_HTTP_OK, "application/cbor-seq", &parts));
+    }
+    int status = pml_http_answer_json(service, body->bytes, body->size, &answer);
+    return status != PML_OK ? query_error(http, status)
+                            : no_store(pml_http_reply_bytes(MHD_HTTP_OK, "application/json", &answer));
 }
 
 /* ---- /v1/pack/ID ---- */
@@ -161,26 +174,41 @@ static struct pml_http_reply part_of_pack(const struct pml_http_pack *pack, stru
     }
 }
 
-static struct pml_http_reply pack(const struct pml_http *http, struct MHD_Connection *from, const char *path)
+/* The pack whose id begins `text` and ends it, but for `end`; NULL when there is none. */
+static const struct pml_http_pack *find_pack(const struct pml_http *http, const char *text, const char *end, char *id)
 {
     for (size_t i = 0; i < http->options.pack_count; i++) {
-        char id[2 * PML_ID_SIZE + 1], tag[2 * PML_ID_SIZE + 3];
         pml_http_id_text(pml_service_pack(http->options.packs[i].service)->id, id);
-        if (strcasecmp(path + sizeof pack_path - 1, id) != 0)
-            continue;
-        snprintf(tag, sizeof tag, "\"%s\"", id);
-        struct pml_http_reply reply;
-        if (pml_http_has_tag(field(from, MHD_HTTP_HEADER_IF_NONE_MATCH), tag))
-            reply = pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0);
-        else
-            reply = part_of_pack(&http->options.packs[i], from, tag);
-        pml_http_reply_field(&reply, MHD_HTTP_HEADER_ETAG, tag);
-        pml_http_reply_field(&reply, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
-        if (reply.status != MHD_HTTP_RANGE_NOT_SATISFIABLE)
-            pml_http_reply_field(&reply, MHD_HTTP_HEADER_CACHE_CONTROL, "public, max-age=31536000, immutable");
-        return reply;
+        if (strncasecmp(text, id, 2 * PML_ID_SIZE) == 0 && strcmp(text + 2 * PML_ID_SIZE, end) == 0)
+            return &http->options.packs[i];
     }
-    return not_found();
+    return NULL;
+}
+
+static struct pml_http_reply pack(const struct pml_http *http, struct MHD_Connection *from, const char *path)
+{
+    char id[2 * PML_ID_SIZE + 1], tag[2 * PML_ID_SIZE + 3];
+    const struct pml_http_pack *found = find_pack(http, path + sizeof pack_path - 1, "", id);
+    struct pml_http_reply reply;
+    if (!found)
+        return pml_http_not_found();
+    snprintf(tag, sizeof tag, "\"%s\"", id);
+    if (pml_http_has_tag(field(from, MHD_HTTP_HEADER_IF_NONE_MATCH), tag))
+        reply = pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0);
+    else
+        reply = part_of_pack(found, from, tag);
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_ETAG, tag);
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
+    if (reply.status != MHD_HTTP_RANGE_NOT_SATISFIABLE)
+        pml_http_reply_field(&reply, MHD_HTTP_HEADER_CACHE_CONTROL, "public, max-age=31536000, immutable");
+    return reply;
+}
+
+static struct pml_http_reply gallery(const struct pml_http *http, struct MHD_Connection *from, const char *path)
+{
+    char id[2 * PML_ID_SIZE + 1];
+    const struct pml_http_pack *found = find_pack(http, path + sizeof pack_path - 1, gallery_end, id);
+    return found ? pml_http_gallery(found, field(from, MHD_HTTP_HEADER_IF_NONE_MATCH)) : pml_http_not_found();
 }
 
 /* ---- /healthz, /metrics ---- */
@@ -203,6 +231,13 @@ static struct pml_http_reply metrics(struct pml_http *http)
     struct pml_bytes text = {0};
     struct pml_http_gauges gauges = {.packs = http->options.pack_count};
     gauges.connections = pml_http_connections_count(&http->connections, &gauges.running);
+    if (http->options.cache)
+        gauges.cache = pml_cache_count(http->options.cache);
+    for (size_t i = 0; i < http->options.pack_count; i++) {
+        const struct pml_service_counts counts = pml_service_count(http->options.packs[i].service);
+        gauges.queries += counts.queries;
+        gauges.touched += counts.touched;
+    }
     if (pml_http_metrics_write(&http->metrics, &gauges, &text) != 0) {
         pml_bytes_free(&text);
         return (struct pml_http_reply){0};
@@ -235,7 +270,7 @@ struct pml_http_reply pml_http_answer(struct pml_http *http, struct MHD_Connecti
 {
     bool reads = strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
     if (request->route == PML_ROUTE_NONE)
-        return not_found();
+        return pml_http_not_found();
     if (http->options.origin && strcmp(request->method, "OPTIONS") == 0)
         return preflight();
     if (request->route == PML_ROUTE_QUERY) {
@@ -250,6 +285,10 @@ struct pml_http_reply pml_http_answer(struct pml_http *http, struct MHD_Connecti
     switch (request->route) {
     case PML_ROUTE_PACK:
         return pack(http, from, path);
+    case PML_ROUTE_GALLERY:
+        return gallery(http, from, path);
+    case PML_ROUTE_CELL:
+        return pml_http_cell(http, path + sizeof gallery_path - 1, field(from, MHD_HTTP_HEADER_IF_NONE_MATCH));
     case PML_ROUTE_HEALTH:
         return no_store(health(http));
     case PML_ROUTE_METRICS:

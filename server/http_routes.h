@@ -22,4 +22,12 @@ enum pml_http_route pml_http_route(const struct pml_http *http, const char *path
 struct pml_http_reply pml_http_answer(struct pml_http *http, struct MHD_Connection *from,
                                       const struct pml_http_request *request, const char *path);
 
+/* ---- http_gallery.c: what a front end needs to put answers together ---- */
+
+/* GET /v1/pack/ID/gallery and /v1/gallery/D/SLOT/CELL; `rest` is what follows the pack's id, or "/v1/gallery/". */
+struct pml_http_reply pml_http_gallery(const struct pml_http_pack *pack, const char *tags);
+struct pml_http_reply pml_http_cell(struct pml_http *http, const char *rest, const char *tags);
+struct pml_http_reply pml_http_not_found(void);
+struct pml_http_reply pml_http_store_failed(struct pml_http *http);
+
 #endif

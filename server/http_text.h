@@ -11,4 +11,7 @@ int pml_http_print(struct pml_bytes *text, const char *format, ...) __attribute_
 /* An id as 32 hexadecimal digits. */
 void pml_http_id_text(const uint8_t id[PML_ID_SIZE], char text[2 * PML_ID_SIZE + 1]);
 
+/* Appends bytes as base64. −1 without memory. */
+int pml_http_base64(struct pml_bytes *text, const uint8_t *bytes, size_t size);
+
 #endif

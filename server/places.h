@@ -12,6 +12,7 @@ struct pml_places {
     size_t starts[PML_SLOTS_MAX + 1]; /* items of slot s are those from starts[s] up to starts[s+1] − 1 */
     uint64_t *items;                  /* within a slot ascending */
     float *values;                    /* k an item */
+    struct pml_kdtree **trees;        /* of each slot; NULL where there are few */
     uint16_t *slots;                  /* of the items as they were put; gone once they are grouped */
 };
 
@@ -24,6 +25,9 @@ void pml_places_put(struct pml_places *places, uint64_t item, uint32_t slot, con
 /* −1 without memory. */
 int pml_places_group(struct pml_places *places);
 void pml_places_free(struct pml_places *places);
+
+/* Squared; the terms are added in the order of the coordinates. */
+double pml_places_distance(const float *left, const double *right, unsigned dimensions);
 
 struct pml_near {
     double distance; /* squared */

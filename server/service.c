@@ -12,8 +12,12 @@ struct pml_service {
     pml_pack_info info;
     struct pml_store *store;
     struct pml_frames *frames; /* NULL: the store has no places */
+    struct pml_cache *cache;   /* or NULL */
     uint32_t nearest;
+    atomic_ullong *counts; /* QUERIES and TOUCHED */
 };
+
+enum { QUERIES, TOUCHED, COUNTS };
 
 /* ---- opening ---- */
 
@@ -45,9 +49,11 @@ int pml_service_open(struct pml_service **service, const pml_pack *pack, struct 
         return pml_say_memory(message);
     made->pack = pack;
     made->store = store;
+    made->cache = options->cache;
+    made->counts = calloc(COUNTS, sizeof *made->counts);
     made->nearest = options->nearest > 0 ? options->nearest : PML_NEAREST_DEFAULT;
-    int failed = 0;
-    if (pml_pack_describe(pack, &made->info) != PML_OK)
+    int failed = made->counts ? 0 : pml_say_memory(message);
+    if (!failed && pml_pack_describe(pack, &made->info) != PML_OK)
         failed = pml_say(message, "the pack is not open. Open it first.");
     if (!failed)
         failed = check_fit(&made->info, stored, message);
@@ -66,6 +72,7 @@ void pml_service_close(struct pml_service *service)
     if (!service)
         return;
     pml_frames_free(service->frames);
+    free(service->counts);
     free(service);
 }
 
@@ -82,6 +89,11 @@ const struct pml_store_info *pml_service_store(const struct pml_service *service
 int pml_service_ping(const struct pml_service *service)
 {
     return pml_store_ping(service->store);
+}
+
+struct pml_service_counts pml_service_count(const struct pml_service *service)
+{
+    return (struct pml_service_counts){service->counts[QUERIES], service->counts[TOUCHED]};
 }
 
 /* ---- answering ---- */
@@ -120,58 +132,132 @@ int pml_service_place(const struct pml_service *service, const void *release, si
     return status == PML_OK ? place_rows(service, release, size, places) : status;
 }
 
-static int visit_slots(const struct pml_service *service, const pml_release_view *view, const double *places,
-                       pml_slot_fn slot, void *context)
+/* What a slot gets for a cell: the part that is kept, or a new one. */
+static int cell_part(const struct pml_service *service, uint32_t slot, uint32_t cell, struct pml_part **part,
+                     bool *touched)
 {
+    const struct pml_cache_key key = {service->store, slot, cell};
+    struct pml_fragment candidates = {0};
+    *part = service->cache ? pml_cache_find(service->cache, &key) : NULL;
+    if (*part)
+        return PML_OK;
+    *touched = true;
+    int status = pml_store_cell(service->store, slot, cell, &candidates);
+    if (status == PML_STORE_OK && !(*part = pml_part_make(slot, &candidates)))
+        status = PML_STORE_NO_MEMORY;
+    if (status == PML_STORE_OK && service->cache)
+        pml_cache_keep(service->cache, &key, *part);
+    pml_bytes_free(&candidates.bytes);
+    return status;
+}
+
+static int nearest_part(const struct pml_service *service, uint32_t slot, const double *place, struct pml_part **part)
+{
+    struct pml_fragment candidates = {0};
+    int status = pml_store_nearest(service->store, slot, place, service->nearest, &candidates);
+    if (status == PML_STORE_OK && !(*part = pml_part_make(slot, &candidates)))
+        status = PML_STORE_NO_MEMORY;
+    pml_bytes_free(&candidates.bytes);
+    return status;
+}
+
+static int slot_parts(const struct pml_service *service, const pml_release_view *view, const double *places,
+                      struct pml_parts *parts)
+{
+    bool touched = places != NULL;
     int status = PML_OK;
     for (uint32_t c = 0; c < service->info.slots && status == PML_OK; c++) {
-        struct pml_fragment candidates = {0};
-        if (view->mechanism == PML_GAUSSIAN)
-            status = pml_store_nearest(service->store, c, places + (size_t)c * service->info.dimensions,
-                                       service->nearest, &candidates);
-        else
-            status = pml_store_cell(service->store, c, pml_release_symbol(view, c), &candidates);
-        if (status == PML_OK)
-            status = slot(context, c, &candidates);
-        pml_bytes_free(&candidates.bytes);
+        struct pml_part **part = &parts->parts[parts->count];
+        status = places ? nearest_part(service, c, places + (size_t)c * service->info.dimensions, part)
+                        : cell_part(service, c, pml_release_symbol(view, c), part, &touched);
+        parts->count += status == PML_OK;
+        parts->size += status == PML_OK ? (*part)->size : 0;
     }
+    if (status == PML_OK) {
+        service->counts[QUERIES]++;
+        service->counts[TOUCHED] += touched;
+    }
+    return status;
+}
+
+int pml_service_header(const struct pml_service *service, struct pml_part **header)
+{
+    const pml_pack_info *info = &service->info;
+    struct pml_bytes bytes = {0};
+    *header = pml_answer_write_header(&bytes, info->id, info->slots, info->sketch,
+                                      pml_store_describe(service->store)->items) == 0
+                  ? pml_part_copy(&bytes)
+                  : NULL;
+    pml_bytes_free(&bytes);
+    return *header ? PML_OK : PML_STORE_NO_MEMORY;
+}
+
+int pml_service_cell(const struct pml_service *service, uint32_t slot, uint32_t cell, struct pml_part **part)
+{
+    bool touched = false;
+    *part = NULL;
+    if (slot >= service->info.slots || cell >= service->info.cells || service->info.sketch == 0 ||
+        pml_store_lists(pml_store_describe(service->store)) == PML_LISTS_NONE)
+        return PML_ERROR_SECTION;
+    return cell_part(service, slot, cell, part, &touched);
+}
+
+void pml_parts_free(struct pml_parts *parts)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        pml_part_release(parts->parts[i]);
+    free(parts->parts);
+    *parts = (struct pml_parts){0};
+}
+
+int pml_service_parts(const struct pml_service *service, const void *release, size_t size, struct pml_parts *parts)
+{
+    pml_release_view view;
+    double *places = NULL;
+    *parts = (struct pml_parts){0};
+    int status = parse(service, release, size, &view);
+    if (status != PML_OK)
+        return status;
+    parts->parts = calloc((size_t)service->info.slots + 1, sizeof *parts->parts);
+    status = parts->parts ? pml_service_header(service, &parts->parts[0]) : PML_STORE_NO_MEMORY;
+    if (status == PML_OK) {
+        parts->count = 1;
+        parts->size = parts->parts[0]->size;
+    }
+    if (status == PML_OK && view.mechanism == PML_GAUSSIAN) {
+        places = malloc((size_t)service->info.slots * service->info.dimensions * sizeof *places);
+        status = places ? place_rows(service, release, size, places) : PML_STORE_NO_MEMORY;
+    }
+    if (status == PML_OK)
+        status = slot_parts(service, &view, places, parts);
+    free(places);
+    if (status != PML_OK)
+        pml_parts_free(parts);
     return status;
 }
 
 int pml_service_visit(const struct pml_service *service, const void *release, size_t size, pml_slot_fn slot,
                       void *context)
 {
-    pml_release_view view;
-    double *places = NULL;
-    int status = parse(service, release, size, &view);
-    if (status == PML_OK && view.mechanism == PML_GAUSSIAN) {
-        places = malloc((size_t)service->info.slots * service->info.dimensions * sizeof *places);
-        status = places ? place_rows(service, release, size, places) : PML_STORE_NO_MEMORY;
+    struct pml_parts parts;
+    int status = pml_service_parts(service, release, size, &parts);
+    for (size_t i = 1; i < parts.count && status == PML_OK; i++) {
+        const struct pml_fragment candidates = pml_part_candidates(parts.parts[i]);
+        status = slot(context, (uint32_t)(i - 1), &candidates);
     }
-    if (status == PML_OK)
-        status = visit_slots(service, &view, places, slot, context);
-    free(places);
+    pml_parts_free(&parts);
     return status;
-}
-
-static int append_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
-{
-    struct pml_bytes *answer = context;
-    if (pml_answer_write_slot(answer, slot, candidates->count) != 0 ||
-        pml_bytes_append(answer, candidates->bytes.bytes, candidates->bytes.size) != 0)
-        return PML_STORE_NO_MEMORY;
-    return PML_OK;
 }
 
 int pml_service_answer(const struct pml_service *service, const void *release, size_t size, struct pml_bytes *answer)
 {
-    const pml_pack_info *info = &service->info;
-    int status = PML_OK;
-    if (pml_answer_write_header(answer, info->id, info->slots, info->sketch,
-                                pml_store_describe(service->store)->items) != 0)
-        status = PML_STORE_NO_MEMORY;
-    if (status == PML_OK)
-        status = pml_service_visit(service, release, size, append_slot, answer);
+    struct pml_parts parts;
+    int status = pml_service_parts(service, release, size, &parts);
+    for (size_t i = 0; i < parts.count && status == PML_OK; i++) {
+        if (pml_bytes_append(answer, parts.parts[i]->bytes, parts.parts[i]->size) != 0)
+            status = PML_STORE_NO_MEMORY;
+    }
+    pml_parts_free(&parts);
     if (status != PML_OK)
         pml_bytes_free(answer);
     return status;

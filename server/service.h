@@ -4,8 +4,8 @@
 #ifndef PML_SERVICE_H
 #define PML_SERVICE_H
 
+#include "cache.h"
 #include "frames.h"
-#include "store.h"
 
 #define PML_NEAREST_DEFAULT 32u
 
@@ -13,6 +13,7 @@ struct pml_service_options {
     uint32_t nearest; /* M of SPEC 6.5; 0: PML_NEAREST_DEFAULT */
     unsigned threads; /* for making the frames; 0: as many as the host has */
     const struct pml_progress *progress;
+    struct pml_cache *cache; /* outlives the service; NULL: every part is made anew */
 };
 
 struct pml_service;
@@ -29,9 +30,32 @@ const struct pml_store_info *pml_service_store(const struct pml_service *service
 /* 0 when the store answers. */
 int pml_service_ping(const struct pml_service *service);
 
+/* What was asked for since it was opened. */
+struct pml_service_counts {
+    uint64_t queries; /* that got an answer */
+    uint64_t touched; /* of these: for which the store was read */
+};
+struct pml_service_counts pml_service_count(const struct pml_service *service);
+
+/* An answer in parts: its header, then one for each slot. */
+struct pml_parts {
+    struct pml_part **parts;
+    size_t count;
+    uint64_t size; /* of all */
+};
+void pml_parts_free(struct pml_parts *parts); /* gives them back */
+
 /* PML_OK; PML_ERROR_RELEASE, PML_ERROR_PACK_ID, PML_ERROR_SECTION (the store has no cells or no places, or the pack no
- * sketches) for the release's fault; PML_STORE_NO_MEMORY or PML_STORE_FAILED for ours. `answer` must be empty, and is
- * on error. */
+ * sketches) for the release's fault; PML_STORE_NO_MEMORY or PML_STORE_FAILED for ours. On error there
+ * are no parts. */
+int pml_service_parts(const struct pml_service *service, const void *release, size_t size, struct pml_parts *parts);
+
+/* The header of every answer, and what a slot gets for a cell of a response release; together they are the answer.
+ * PML_ERROR_SECTION when there is no such slot or cell. */
+int pml_service_header(const struct pml_service *service, struct pml_part **header);
+int pml_service_cell(const struct pml_service *service, uint32_t slot, uint32_t cell, struct pml_part **part);
+
+/* The parts as one. `answer` must be empty, and is on error. */
 int pml_service_answer(const struct pml_service *service, const void *release, size_t size, struct pml_bytes *answer);
 
 /* The same slot by slot, for other forms of an answer. `slot` is called for 0 … G−1 in order; what it answers other than

@@ -3,11 +3,13 @@
  * Never knows how a store keeps its items. */
 #include "store.h"
 #include "messages.h"
+#include "store_content.h"
 #include "store_kind.h"
 
+#include <stdio.h>
 #include <string.h>
 
-static const struct pml_store_kind *const kinds[] = {&pml_store_sqlite};
+static const struct pml_store_kind *const kinds[] = {&pml_store_sqlite, &pml_store_postgres};
 
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -35,17 +37,34 @@ int pml_store_check(const char *uri, struct pml_message *message)
     return find_kind(uri, &place, message) ? 0 : -1;
 }
 
+bool pml_store_shared(const char *uri)
+{
+    const char *place;
+    const struct pml_store_kind *kind = find_kind(uri, &place, NULL);
+    return kind && kind->shared;
+}
+
+void pml_store_show(const char *uri, char shown[PML_STORE_SHOWN_MAX])
+{
+    const char *place;
+    const struct pml_store_kind *kind = find_kind(uri, &place, NULL);
+    if (kind && kind->show)
+        kind->show(place, shown);
+    else
+        snprintf(shown, PML_STORE_SHOWN_MAX, "%s", uri);
+}
+
 enum pml_lists pml_store_lists(const struct pml_store_info *info)
 {
     return info->share > 0 ? PML_LISTS_SHARE : info->cells_per_item > 0 ? PML_LISTS_OWN : PML_LISTS_NONE;
 }
 
-int pml_store_open(struct pml_store **store, const char *uri, struct pml_message *message)
+int pml_store_open(struct pml_store **store, const char *uri, const uint8_t *pack, struct pml_message *message)
 {
     const char *place;
     const struct pml_store_kind *kind = find_kind(uri, &place, message);
     *store = NULL;
-    int status = kind ? kind->open(store, place, message) : -1;
+    int status = kind ? kind->open(store, place, pack, message) : -1;
     if (status == 0)
         (*store)->kind = kind;
     return status;
@@ -97,7 +116,8 @@ int pml_store_begin(struct pml_store_writer **writer, const char *uri, const str
 
 int pml_store_add(struct pml_store_writer *writer, const struct pml_store_item *item, struct pml_message *message)
 {
-    return writer->kind->add(writer, item, message);
+    int status = pml_store_check_item(&writer->info, item, message);
+    return status == 0 ? writer->kind->add(writer, item, message) : status;
 }
 
 int pml_store_checkpoint(struct pml_store_writer *writer, struct pml_message *message)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where a gallery lives. One interface, one file a kind; the kind is chosen by the URI's scheme ("sqlite:FILE"). */
+ * Where a gallery lives. One interface, one file a kind; the kind is chosen by the URI's scheme ("sqlite:FILE",
+ * "postgres:URI"). */
 #ifndef PML_STORE_H
 #define PML_STORE_H
 
@@ -14,6 +15,7 @@ struct pml_store_info {
     uint32_t cells_per_item; /* PML_LISTS_OWN: 1 or 2; else 0 */
     uint32_t iterations;     /* T the places were made with */
     uint32_t share;          /* PML_LISTS_SHARE: F in millionths; else 0 */
+    uint64_t digest;         /* of all of it (SPEC 8); whoever begins a store need not know it */
 };
 
 /* What the list of a cell holds (SPEC 6.5). NONE: nothing, so there is no response; OWN: the items whose first cell it
@@ -28,12 +30,22 @@ enum pml_lists pml_store_lists(const struct pml_store_info *info);
 /* 0 when the URI names a kind of store there is; else not, with a message. */
 int pml_store_check(const char *uri, struct pml_message *message);
 
+/* Whether what the URI names may hold the stores of several packs. */
+bool pml_store_shared(const char *uri);
+
+/* The URI as it may be shown: without a password. */
+#define PML_STORE_SHOWN_MAX 300u
+void pml_store_show(const char *uri, char shown[PML_STORE_SHOWN_MAX]);
+
 /* ---- reading: any number of threads at the same time ---- */
 
 struct pml_store;
 
-/* Opens for reading; refuses stores that are damaged, incomplete or of another version. 0, or not with a message. */
-int pml_store_open(struct pml_store **store, const char *uri, struct pml_message *message);
+/* Opens for reading; refuses stores that are damaged, incomplete or of another version. `pack`: the id of the pack whose
+ * store is wanted, for URIs of several; NULL: of the only one. 0, or not with a message; PML_STORE_ABSENT when the URI
+ * is right but has no complete store of this pack. */
+#define PML_STORE_ABSENT (-4)
+int pml_store_open(struct pml_store **store, const char *uri, const uint8_t *pack, struct pml_message *message);
 void pml_store_close(struct pml_store *store);
 const struct pml_store_info *pml_store_describe(const struct pml_store *store);
 
@@ -75,6 +87,8 @@ struct pml_store_item {
  * set, and then at pml_store_finish, at once. */
 int pml_store_begin(struct pml_store_writer **writer, const char *uri, const struct pml_store_info *info,
                     const uint8_t source[32], bool force, uint64_t *done, struct pml_message *message);
+
+/* A fault of an item may be told as late as at the next checkpoint. */
 int pml_store_add(struct pml_store_writer *writer, const struct pml_store_item *item, struct pml_message *message);
 
 /* Makes what was added so far durable: after a crash it is still there. After a failure here or in pml_store_add only

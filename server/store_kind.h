@@ -21,8 +21,12 @@ struct pml_store_writer {
 struct pml_store_kind {
     const char *scheme;
     const char *form; /* of a URI, for messages */
+    bool shared;      /* one place holds the stores of several packs */
 
-    int (*open)(struct pml_store **store, const char *place, struct pml_message *message);
+    /* NULL: a place has nothing to hide. */
+    void (*show)(const char *place, char shown[PML_STORE_SHOWN_MAX]);
+
+    int (*open)(struct pml_store **store, const char *place, const uint8_t *pack, struct pml_message *message);
     void (*close)(struct pml_store *store);
     int (*cell)(struct pml_store *store, uint32_t slot, uint32_t cell, struct pml_fragment *fragment);
     int (*cell_size)(struct pml_store *store, uint32_t slot, uint32_t cell, uint64_t *size);
@@ -38,6 +42,6 @@ struct pml_store_kind {
     void (*abandon)(struct pml_store_writer *writer);
 };
 
-extern const struct pml_store_kind pml_store_sqlite;
+extern const struct pml_store_kind pml_store_sqlite, pml_store_postgres;
 
 #endif

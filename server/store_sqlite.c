@@ -3,8 +3,8 @@
  * Never hands out a candidate whose digest does not fit, and never writes: the file is opened as immutable. */
 #define _POSIX_C_SOURCE 200809L
 #include "store_sqlite.h"
-#include "digest.h"
 #include "messages.h"
+#include "store_content.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -109,20 +109,14 @@ static void give_back(struct sqlite_store *store, struct connection *connection)
 /* ---- candidates ---- */
 
 /* One row of CELL or ITEM, which must be exactly the candidate that was written. */
-static int take_candidate(const struct pml_store *store, sqlite3_stmt *row, struct pml_fragment *fragment)
+static int take_row(const struct pml_store *store, sqlite3_stmt *row, struct pml_fragment *fragment)
 {
-    struct pml_candidate candidate;
-    size_t end = 0;
-    const uint8_t *bytes = sqlite3_column_blob(row, 2);
-    const size_t size = (size_t)sqlite3_column_bytes(row, 2);
-    if (!bytes || sqlite3_column_type(row, 1) != SQLITE_INTEGER ||
-        pml_digest_string(0, bytes, size) != (uint64_t)sqlite3_column_int64(row, 1) ||
-        pml_candidate_read(bytes, size, &end, &candidate) != 0 || end != size ||
-        candidate.item != (uint64_t)sqlite3_column_int64(row, 0) || candidate.sketch_size != store->info.sketch ||
-        fragment->count == PML_CANDIDATES_MAX)
+    if (sqlite3_column_type(row, 1) != SQLITE_INTEGER)
         return PML_STORE_FAILED;
-    fragment->count++;
-    return pml_bytes_append(&fragment->bytes, bytes, size) == 0 ? PML_STORE_OK : PML_STORE_NO_MEMORY;
+    const uint8_t *bytes = sqlite3_column_blob(row, 2);
+    return pml_store_take_candidate(&store->info, (uint64_t)sqlite3_column_int64(row, 0),
+                                    (uint64_t)sqlite3_column_int64(row, 1), bytes, (size_t)sqlite3_column_bytes(row, 2),
+                                    fragment);
 }
 
 /* Runs a bound statement to its end; `found` counts its rows. */
@@ -130,22 +124,12 @@ static int collect(const struct pml_store *store, sqlite3_stmt *statement, struc
 {
     int status = PML_STORE_OK, step = SQLITE_ROW;
     while (status == PML_STORE_OK && (step = sqlite3_step(statement)) == SQLITE_ROW) {
-        status = take_candidate(store, statement, fragment);
+        status = take_row(store, statement, fragment);
         (*found)++;
     }
     if (status == PML_STORE_OK && step != SQLITE_DONE)
         status = step == SQLITE_NOMEM ? PML_STORE_NO_MEMORY : PML_STORE_FAILED;
     sqlite3_reset(statement);
-    return status;
-}
-
-/* All or nothing: on failure the fragment is what it was. */
-static int settle(struct pml_fragment *fragment, const struct pml_fragment *before, int status)
-{
-    if (status != PML_STORE_OK) {
-        fragment->count = before->count;
-        fragment->bytes.size = before->bytes.size;
-    }
     return status;
 }
 
@@ -163,7 +147,7 @@ static int read_cell(struct pml_store *base, uint32_t slot, uint32_t cell, struc
     sqlite3_bind_int64(statement, 2, cell);
     status = collect(base, statement, fragment, &found);
     give_back(store, connection);
-    return settle(fragment, &before, status);
+    return pml_store_settle(fragment, &before, status);
 }
 
 static int read_cell_size(struct pml_store *base, uint32_t slot, uint32_t cell, uint64_t *size)
@@ -209,7 +193,7 @@ static int read_nearest(struct pml_store *base, uint32_t slot, const double *pla
         give_back(store, connection);
     }
     free(near);
-    return settle(fragment, &before, status);
+    return pml_store_settle(fragment, &before, status);
 }
 
 static int ping(struct pml_store *base)
@@ -317,7 +301,7 @@ static int load(struct sqlite_store *store, sqlite3 *database, const char *path,
         status = pml_sqlite_scan(database, &meta.info, &store->places, &digest);
     if (status == PML_SQLITE_NO_MEMORY)
         return pml_say_memory(message);
-    if (status != PML_SQLITE_OK || digest != meta.digest)
+    if (status != PML_SQLITE_OK || digest != meta.info.digest)
         return say_damaged(message, path);
     store->base.info = meta.info;
     return 0;
@@ -342,8 +326,9 @@ static int open_connected(struct sqlite_store *store, const char *path, uint64_t
     return status;
 }
 
-int pml_sqlite_open(struct pml_store **store, const char *path, struct pml_message *message)
+int pml_sqlite_open(struct pml_store **store, const char *path, const uint8_t *pack, struct pml_message *message)
 {
+    (void)pack; /* a file has one, and tells which */
     struct stat found;
     if (stat(path, &found) != 0)
         return pml_say(message,

@@ -19,15 +19,11 @@ struct pml_sqlite_meta {
     struct pml_store_info info;
     uint8_t source[32];
     bool done;
-    uint64_t digest;
 };
 
 /* PML_SQLITE_OK; _DAMAGED: not as SPEC 8 says; _FAILED: SQLite failed, sqlite3_errcode tells how; _FULL_CELL: an answer
  * cannot carry a cell as large as that. */
 enum { PML_SQLITE_OK, PML_SQLITE_DAMAGED, PML_SQLITE_FAILED, PML_SQLITE_FULL_CELL, PML_SQLITE_NO_MEMORY };
-
-/* What meta says of the lists: none, own or share. */
-const char *pml_sqlite_lists(const struct pml_store_info *info);
 
 int pml_sqlite_read_meta(sqlite3 *database, struct pml_sqlite_meta *meta);
 
@@ -51,7 +47,7 @@ int pml_sqlite_number(sqlite3 *database, const char *text, int64_t *number);
 
 /* ---- store_sqlite.c: reading ---- */
 
-int pml_sqlite_open(struct pml_store **store, const char *path, struct pml_message *message);
+int pml_sqlite_open(struct pml_store **store, const char *path, const uint8_t *pack, struct pml_message *message);
 
 /* ---- store_sqlite_write.c ---- */
 

@@ -5,6 +5,7 @@
 #include "store_sqlite_building.h"
 #include "files.h"
 #include "messages.h"
+#include "store_content.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -142,7 +143,7 @@ int pml_building_put(struct pml_building *building, const char *key, int64_t num
 
 static int put_lists(struct pml_building *building, const struct pml_store_info *info)
 {
-    int code = put(building, "lists", 0, pml_sqlite_lists(info), NULL, 0);
+    int code = put(building, "lists", 0, pml_store_lists_name(info), NULL, 0);
     if (code == SQLITE_OK)
         code = pml_building_put(building, "cells_per_item", info->cells_per_item);
     return code == SQLITE_OK ? pml_building_put(building, "share", info->share) : code;
@@ -179,14 +180,6 @@ static int start_over(struct pml_building *building, struct pml_message *message
     return lock(building, message);
 }
 
-static bool same_info(const struct pml_store_info *left, const struct pml_store_info *right)
-{
-    return memcmp(left->pack, right->pack, PML_ID_SIZE) == 0 && left->items == right->items &&
-           left->sketch == right->sketch && left->dimensions == right->dimensions &&
-           left->cells_per_item == right->cells_per_item && left->share == right->share &&
-           left->iterations == right->iterations;
-}
-
 /* The locked file becomes one that holds the first *done items of this source. */
 static int take_up(struct pml_building *building, const struct pml_store_info *info, const uint8_t source[32],
                    uint64_t *done, struct pml_message *message)
@@ -202,8 +195,8 @@ static int take_up(struct pml_building *building, const struct pml_store_info *i
     if (schema != PML_SQLITE_OK || (tables > 0 && application != PML_SQLITE_APPLICATION))
         return pml_say(message, "%.*s: is a database of something else: remove it, the store is built there.", SHOWN,
                        building->path);
-    if (tables > 0 && pml_sqlite_read_meta(building->database, &meta) == PML_SQLITE_OK && same_info(&meta.info, info) &&
-        memcmp(meta.source, source, sizeof meta.source) == 0) {
+    if (tables > 0 && pml_sqlite_read_meta(building->database, &meta) == PML_SQLITE_OK &&
+        pml_store_same_info(&meta.info, info) && memcmp(meta.source, source, sizeof meta.source) == 0) {
         if (pml_sqlite_number(building->database, "SELECT count(*) FROM items", &items) != PML_SQLITE_OK)
             return pml_building_fail(building, message);
         *done = (uint64_t)items;

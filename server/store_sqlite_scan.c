@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * In: an open store. Out: its description, its places, its digest.
  * Never believes a column: types, lengths and ranges are looked at, the digest says the rest. */
-#include "digest.h"
+#include "store_content.h"
 #include "store_sqlite.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ int pml_sqlite_number(sqlite3 *database, const char *text, int64_t *number)
 #define META "CREATE TABLE meta(key TEXT PRIMARY KEY, value)"
 #define ITEMS "CREATE TABLE items(item INTEGER PRIMARY KEY, slot INTEGER, place BLOB, digest INTEGER, candidate BLOB)"
 #define CELLS                                                                                                          \
-    "CREATE TABLE cells(slot INTEGER, cell INTEGER, item INTEGER, PRIMARY KEY(slot, cell, item)) "           \
+    "CREATE TABLE cells(slot INTEGER, cell INTEGER, item INTEGER, PRIMARY KEY(slot, cell, item)) "                     \
     "WITHOUT ROWID"
 
 const char pml_sqlite_create[] = META ";" ITEMS ";" CELLS;
@@ -98,18 +98,11 @@ static bool take_blob(sqlite3_stmt *row, int column, void *bytes, int size)
     return blob != NULL;
 }
 
-const char *pml_sqlite_lists(const struct pml_store_info *info)
-{
-    static const char *const names[] = {
-        [PML_LISTS_NONE] = "none", [PML_LISTS_OWN] = "own", [PML_LISTS_SHARE] = "share"};
-    return names[pml_store_lists(info)];
-}
-
 /* The word fits the numbers. */
 static bool take_lists(sqlite3_stmt *row, int column, const struct pml_store_info *info)
 {
     const char *word = (const char *)sqlite3_column_text(row, column);
-    return word && strcmp(word, pml_sqlite_lists(info)) == 0 && (info->cells_per_item == 0 || info->share == 0);
+    return word && strcmp(word, pml_store_lists_name(info)) == 0 && (info->cells_per_item == 0 || info->share == 0);
 }
 
 static bool take_meta(sqlite3_stmt *row, struct pml_sqlite_meta *meta)
@@ -128,7 +121,7 @@ static bool take_meta(sqlite3_stmt *row, struct pml_sqlite_meta *meta)
     meta->info.iterations = (uint32_t)values[4];
     meta->info.share = (uint32_t)values[5];
     meta->done = values[6] == 1;
-    meta->digest = (uint64_t)sqlite3_column_int64(row, DIGEST);
+    meta->info.digest = (uint64_t)sqlite3_column_int64(row, DIGEST);
     return sound && meta->info.items > 0 && take_lists(row, LISTS, &meta->info) &&
            sqlite3_column_type(row, DIGEST) == SQLITE_INTEGER;
 }
@@ -161,9 +154,7 @@ int pml_sqlite_read_meta(sqlite3 *database, struct pml_sqlite_meta *meta)
 struct scan {
     const struct pml_store_info *info;
     struct pml_places *places;
-    uint64_t digest;
-    uint64_t rows;
-    uint64_t slot, cell, item, run; /* the last row of cells; how many its cell has so far */
+    struct pml_store_digest digest;
 };
 
 static int take_place(sqlite3_stmt *row, int column, unsigned dimensions, float *place)
@@ -188,16 +179,12 @@ static int take_item(struct scan *scan, sqlite3_stmt *row)
     uint64_t item, slot;
     float place[PML_DIMENSIONS_MAX];
     const unsigned dimensions = scan->info->dimensions;
-    if (scan->rows == scan->info->items || !take_count(row, 0, INT64_MAX, &item) ||
+    if (scan->digest.items == scan->info->items || !take_count(row, 0, INT64_MAX, &item) ||
         !take_count(row, 1, PML_SLOTS_MAX - 1, &slot) || sqlite3_column_type(row, 3) != SQLITE_INTEGER ||
         take_place(row, 2, dimensions, place) != PML_SQLITE_OK)
         return PML_SQLITE_DAMAGED;
-    scan->rows++;
-    scan->digest = pml_digest_number(scan->digest, item);
-    scan->digest = pml_digest_number(scan->digest, slot);
-    if (dimensions > 0)
-        scan->digest = pml_digest_string(scan->digest, sqlite3_column_blob(row, 2), 4 * (size_t)dimensions);
-    scan->digest = pml_digest_number(scan->digest, (uint64_t)sqlite3_column_int64(row, 3));
+    pml_store_digest_item(&scan->digest, item, slot, dimensions > 0 ? sqlite3_column_blob(row, 2) : NULL,
+                          (uint64_t)sqlite3_column_int64(row, 3));
     if (scan->places && dimensions > 0)
         pml_places_put(scan->places, item, (uint32_t)slot, place);
     return PML_SQLITE_OK;
@@ -205,26 +192,14 @@ static int take_item(struct scan *scan, sqlite3_stmt *row)
 
 static int take_cell(struct scan *scan, sqlite3_stmt *row)
 {
+    static const int statuses[] = {[PML_CELL_OK] = PML_SQLITE_OK,
+                                   [PML_CELL_UNORDERED] = PML_SQLITE_DAMAGED,
+                                   [PML_CELL_FULL] = PML_SQLITE_FULL_CELL};
     uint64_t slot, cell, item;
     if (!take_count(row, 0, PML_SLOTS_MAX - 1, &slot) || !take_count(row, 1, PML_CELLS_MAX - 1, &cell) ||
         !take_count(row, 2, INT64_MAX, &item))
         return PML_SQLITE_DAMAGED;
-    bool same = scan->rows > 0 && slot == scan->slot && cell == scan->cell;
-    bool ascends = scan->rows == 0 || slot > scan->slot || (slot == scan->slot && cell > scan->cell) ||
-                   (same && item > scan->item);
-    if (!ascends) /* a tree whose branches meet again would be read almost for ever */
-        return PML_SQLITE_DAMAGED;
-    scan->run = same ? scan->run + 1 : 1;
-    scan->slot = slot;
-    scan->cell = cell;
-    scan->item = item;
-    scan->rows++;
-    if (scan->run > PML_CANDIDATES_MAX)
-        return PML_SQLITE_FULL_CELL;
-    scan->digest = pml_digest_number(scan->digest, slot);
-    scan->digest = pml_digest_number(scan->digest, cell);
-    scan->digest = pml_digest_number(scan->digest, item);
-    return PML_SQLITE_OK;
+    return statuses[pml_store_digest_cell(&scan->digest, slot, cell, item)];
 }
 
 static int scan_rows(sqlite3 *database, const char *query, struct scan *scan,
@@ -234,7 +209,6 @@ static int scan_rows(sqlite3 *database, const char *query, struct scan *scan,
     if (sqlite3_prepare_v2(database, query, -1, &statement, NULL) != SQLITE_OK)
         return failure(database);
     int status = PML_SQLITE_OK, step = SQLITE_ROW;
-    scan->rows = 0;
     while (status == PML_SQLITE_OK && (step = sqlite3_step(statement)) == SQLITE_ROW)
         status = take(scan, statement);
     if (status == PML_SQLITE_OK && step != SQLITE_DONE)
@@ -245,32 +219,19 @@ static int scan_rows(sqlite3 *database, const char *query, struct scan *scan,
     return status;
 }
 
-static uint64_t digest_info(const struct pml_store_info *info)
-{
-    uint64_t digest = pml_digest_string(0, info->pack, PML_ID_SIZE);
-    digest = pml_digest_number(digest, info->items);
-    digest = pml_digest_number(digest, info->sketch);
-    digest = pml_digest_number(digest, info->dimensions);
-    digest = pml_digest_number(digest, info->cells_per_item);
-    digest = pml_digest_number(digest, info->share);
-    return pml_digest_number(digest, info->iterations);
-}
-
 int pml_sqlite_scan(sqlite3 *database, const struct pml_store_info *info, struct pml_places *places, uint64_t *digest)
 {
-    struct scan scan = {.info = info, .places = places, .digest = digest_info(info)};
+    struct scan scan = {.info = info, .places = places};
+    pml_store_digest_begin(&scan.digest, info);
     if (places && info->dimensions > 0 && pml_places_allocate(places, (size_t)info->items, info->dimensions) != 0)
         return PML_SQLITE_NO_MEMORY;
     int status = scan_rows(database, "SELECT item, slot, place, digest FROM items ORDER BY item", &scan, take_item);
-    if (status == PML_SQLITE_OK && scan.rows != info->items)
-        status = PML_SQLITE_DAMAGED;
     if (status == PML_SQLITE_OK)
-        status = scan_rows(database, "SELECT slot, cell, item FROM cells ORDER BY slot, cell, item", &scan,
-                           take_cell);
-    if (status == PML_SQLITE_OK && info->share == 0 && scan.rows != info->items * info->cells_per_item)
+        status = scan_rows(database, "SELECT slot, cell, item FROM cells ORDER BY slot, cell, item", &scan, take_cell);
+    if (status == PML_SQLITE_OK && !pml_store_digest_complete(&scan.digest))
         status = PML_SQLITE_DAMAGED;
     if (status == PML_SQLITE_OK && places && info->dimensions > 0 && pml_places_group(places) != 0)
         status = PML_SQLITE_NO_MEMORY;
-    *digest = scan.digest;
+    *digest = scan.digest.value;
     return status;
 }

@@ -8,11 +8,11 @@
 #include "files.h"
 #include "leftovers.h"
 #include "messages.h"
+#include "store_content.h"
 #include "store_sqlite_building.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -97,21 +97,6 @@ int pml_sqlite_begin(struct pml_store_writer **out, const char *path, const stru
 
 /* ---- add ---- */
 
-static int check_item(const struct pml_store_info *info, const struct pml_store_item *item, struct pml_message *message)
-{
-    const struct pml_candidate *candidate = &item->candidate;
-    bool sound = candidate->item <= INT64_MAX && item->slot < PML_SLOTS_MAX && candidate->sketch_size == info->sketch &&
-                 candidate->payload_size <= PML_PAYLOAD_MAX && (info->dimensions == 0 || item->place) &&
-                 (info->share > 0 || item->cell_count == info->cells_per_item) &&
-                 (item->cell_count == 0 || item->cells);
-    for (uint32_t i = 0; sound && i < info->dimensions; i++)
-        sound = isfinite(item->place[i]);
-    if (sound)
-        return 0;
-    return pml_say(message, "item %llu does not fit the store: check its number, sketch, place and payload.",
-                   (unsigned long long)candidate->item);
-}
-
 static int insert(struct sqlite_writer *writer, sqlite3_stmt *statement, uint64_t item, struct pml_message *message)
 {
     int code = sqlite3_step(statement);
@@ -119,19 +104,8 @@ static int insert(struct sqlite_writer *writer, sqlite3_stmt *statement, uint64_
     if (code == SQLITE_DONE)
         return 0;
     if ((code & 0xFF) == SQLITE_CONSTRAINT)
-        return pml_say(message, "item %llu is there twice: use every number once.", (unsigned long long)item);
+        return pml_store_say_twice(item, message);
     return pml_building_fail(&writer->building, message);
-}
-
-static size_t place_bytes(const float *place, uint32_t dimensions, uint8_t *bytes)
-{
-    for (uint32_t i = 0; i < dimensions; i++) {
-        uint32_t bits;
-        memcpy(&bits, &place[i], sizeof bits);
-        for (unsigned j = 0; j < 4; j++)
-            bytes[4 * i + j] = (uint8_t)(bits >> 8 * j);
-    }
-    return 4 * (size_t)dimensions;
 }
 
 int pml_sqlite_add(struct pml_store_writer *base, const struct pml_store_item *item, struct pml_message *message)
@@ -140,20 +114,17 @@ int pml_sqlite_add(struct pml_store_writer *base, const struct pml_store_item *i
     struct pml_bytes *candidate = &writer->candidate;
     uint8_t place[4 * PML_DIMENSIONS_MAX];
     const uint64_t number = item->candidate.item;
-    int status = check_item(&base->info, item, message);
-    if (status != 0)
-        return status;
     candidate->size = 0;
     if (pml_candidate_write(candidate, &item->candidate) != 0)
         return pml_say_memory(message);
     sqlite3_bind_int64(writer->add_item, 1, (sqlite3_int64)number);
     sqlite3_bind_int64(writer->add_item, 2, item->slot);
     if (base->info.dimensions > 0)
-        sqlite3_bind_blob(writer->add_item, 3, place, (int)place_bytes(item->place, base->info.dimensions, place),
-                          SQLITE_STATIC);
+        sqlite3_bind_blob(writer->add_item, 3, place,
+                          (int)pml_store_place_bytes(item->place, base->info.dimensions, place), SQLITE_STATIC);
     sqlite3_bind_int64(writer->add_item, 4, (sqlite3_int64)pml_digest_string(0, candidate->bytes, candidate->size));
     sqlite3_bind_blob(writer->add_item, 5, candidate->bytes, (int)candidate->size, SQLITE_STATIC);
-    status = insert(writer, writer->add_item, number, message);
+    int status = insert(writer, writer->add_item, number, message);
     for (uint32_t i = 0; i < item->cell_count && status == 0; i++) {
         sqlite3_bind_int64(writer->add_cell, 1, item->slot);
         sqlite3_bind_int64(writer->add_cell, 2, item->cells[i]);
@@ -179,10 +150,7 @@ static int complete(struct sqlite_writer *writer, struct pml_message *message)
     uint64_t digest;
     int status = pml_sqlite_scan(writer->building.database, &writer->base.info, NULL, &digest);
     if (status == PML_SQLITE_FULL_CELL)
-        return pml_say(message,
-                       "%.*s: a cell has more than the %u items that an answer can carry: use a pack with more "
-                       "cells.",
-                       SHOWN, writer->building.place, PML_CANDIDATES_MAX);
+        return pml_store_say_full(writer->building.place, message);
     if (status == PML_SQLITE_DAMAGED)
         return pml_say(message, "%.*s: is damaged: remove it, and start again.", SHOWN, writer->building.path);
     if (status != PML_SQLITE_OK || pml_building_put(&writer->building, "digest", (int64_t)digest) != SQLITE_OK ||
@@ -214,7 +182,7 @@ static int put_in_place(struct sqlite_writer *writer, const char *copy, struct p
     if (status == 0 && lstat(writer->building.place, &replaced) == 0)
         (void)!chmod(copy, replaced.st_mode & 0777);
     if (status == 0)
-        status = pml_sqlite_open(&read_back, copy, message);
+        status = pml_sqlite_open(&read_back, copy, NULL, message);
     if (status != 0)
         return status;
     pml_store_sqlite.close(read_back);

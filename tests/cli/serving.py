@@ -50,12 +50,15 @@ def reference_gallery(tester, name="p"):
 
 
 class Server:
-    """privatemail serve on a free port; its log is in `log`."""
+    """privatemail serve on a free port; its log is in `log`. `stores`: URIs instead of the packs' files; `prefix`: a
+    command that runs it."""
 
-    def __init__(self, tester, *options, names=("p",)):
-        arguments = [tester.program, "serve", "--listen", "127.0.0.1:0", "--json"]
+    def __init__(self, tester, *options, names=("p",), stores=None, listen="127.0.0.1:0", prefix=()):
+        arguments = [*prefix, tester.program, "serve", "--listen", listen, "--json"]
         for name in names:
-            arguments += ["--pack", name + ".pmpk", "--store", "sqlite:%s.store" % name]
+            arguments += ["--pack", name + ".pmpk"]
+        for uri in stores or ["sqlite:%s.store" % name for name in names]:
+            arguments += ["--store", uri]
         # Not in the tester's folder, which must stay as it is while a command fails.
         self.tester, self.log_file = tester, tempfile.NamedTemporaryFile()
         self.process = subprocess.Popen(arguments + [str(option) for option in options], cwd=tester.folder,

@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True  # the tree of sources stays as it is
 
 import cbor2  # noqa: E402
 
+import serve_cache  # noqa: E402
 import serve_hostile  # noqa: E402
 import serve_query  # noqa: E402
 from harness import INPUT, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
@@ -289,7 +290,7 @@ def test_bad_start(tester):
     tester.fails("no folder", INPUT, ["--files"], *base, "--pack", "p.pmpk", "--store", "sqlite:p.store", "--files",
                  "p.pmpk")
     for option, value in (("threads", "0"), ("threads", "1000"), ("connections", "0"), ("timeout", "0"),
-                          ("grace", "5000"), ("nearest", "0"), ("log", "loud"), ("listen", "")):
+                          ("grace", "5000"), ("nearest", "0"), ("cache-bytes", "x"), ("log", "loud"), ("listen", "")):
         tester.fails("--%s %s" % (option, value), USAGE, ["--" + option], "serve", "--pack", "p.pmpk", "--store",
                      "sqlite:p.store", "--" + option, value)
     tester.fails("too many", USAGE, ["16"], *base, "--store", "sqlite:p.store", *["--pack", "p.pmpk"] * 17)
@@ -316,6 +317,7 @@ def main():
                 test(tester, server)
         for test in (test_other_pack, test_files, test_log, test_listening, test_bad_start):
             test(tester)
+        serve_cache.run_all(tester)
         serve_hostile.run_all(tester)
         serve_query.run_all(tester)
     print("%d passed, %d failed" % (tester.passed, tester.failed))

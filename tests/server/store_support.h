@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A gallery drawn from item numbers, stores made of it, and what they must answer. Define _XOPEN_SOURCE first. */
+ * A gallery drawn from item numbers, stores made of it, and what they must answer. Define _XOPEN_SOURCE first.
+ * Stores are files; or schemas of the PostgreSQL that PML_TEST_POSTGRES leads to (tests/cli/postgres.py). */
 #ifndef TEST_STORE_SUPPORT_H
 #define TEST_STORE_SUPPORT_H
 
+#include "digest.h"
 #include "server_support.h"
 #include "store.h"
 
+#include <libpq-fe.h>
 #include <sys/stat.h>
 
 enum { GALLERY = 1500, SLOTS = 5, CELLS_A_SLOT = 4, SKETCH = 16 };
 
 static const struct pml_store_info gallery_info = {
-    {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, GALLERY, SKETCH, 3, 2, 5, 0};
+    {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, GALLERY, SKETCH, 3, 2, 5, 0, 0};
+#define GALLERY_DIGEST 0x4045456ADAE2331Cu /* as SPEC 8 says, in every kind of store */
 static const uint8_t gallery_source[32] = "made by the tests of the store";
 
 /* The memory an item points to. */
@@ -44,11 +48,64 @@ static inline void draw_item(size_t index, struct drawn *drawn)
                                            index % 3 == 0 ? 0 : (size_t)draw_below(&state, sizeof drawn->payload)}};
 }
 
-/* "sqlite:" and the path of `name` in the test's folder. */
+/* ---- where stores are ---- */
+
+static inline const char *postgres(void)
+{
+    return getenv("PML_TEST_POSTGRES");
+}
+
+/* Runs a statement, and answers its first value in `value` (of 64 bytes) when there is one. */
+static inline void tell_postgres(const char *text, char *value)
+{
+    PGconn *session = PQconnectdb(postgres());
+    PGresult *result = PQexec(session, text);
+    TEST_ASSERT_TRUE_MESSAGE(PQresultStatus(result) == PGRES_COMMAND_OK || PQresultStatus(result) == PGRES_TUPLES_OK,
+                             PQerrorMessage(session));
+    if (value)
+        snprintf(value, 64, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
+    PQclear(result);
+    PQfinish(session);
+}
+
+/* The schema that stands for a file. */
+static inline const char *schema_of(const char *name)
+{
+    static char schema[40];
+    snprintf(schema, sizeof schema, "t_%llx", (unsigned long long)pml_digest_string(0, name, strlen(name)));
+    return schema;
+}
+
+static inline void make_stores(void)
+{
+    make_folder();
+    if (postgres())
+        tell_postgres("SET client_min_messages = warning; CREATE EXTENSION IF NOT EXISTS cube;"
+                      "CREATE EXTENSION IF NOT EXISTS btree_gist",
+                      NULL);
+}
+
+static inline void remove_stores(void)
+{
+    remove_folder();
+    if (postgres())
+        tell_postgres(
+            "SET client_min_messages = warning; DO $$ DECLARE name text; BEGIN FOR name IN SELECT nspname FROM"
+            " pg_namespace WHERE nspname LIKE 't\\_%' LOOP EXECUTE 'DROP SCHEMA ' || name || ' CASCADE'; END LOOP;"
+            " END $$",
+            NULL);
+}
+
 static inline const char *uri_of(const char *name)
 {
     static char uri[600];
-    snprintf(uri, sizeof uri, "sqlite:%s", in_folder(name));
+    if (postgres()) {
+        snprintf(uri, sizeof uri, "SET client_min_messages = warning; CREATE SCHEMA IF NOT EXISTS %s", schema_of(name));
+        tell_postgres(uri, NULL);
+        snprintf(uri, sizeof uri, "postgres:%s options='-c search_path=%s,public'", postgres(), schema_of(name));
+    } else {
+        snprintf(uri, sizeof uri, "sqlite:%s", in_folder(name));
+    }
     return uri;
 }
 
@@ -87,7 +144,7 @@ static inline void make_store(const char *name)
 static inline struct pml_store *open_store(const char *name)
 {
     struct pml_store *store;
-    TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of(name), &said), said.text);
+    TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of(name), NULL, &said), said.text);
     return store;
 }
 
@@ -114,6 +171,48 @@ static inline void assert_same_file(const char *left, const char *right)
     TEST_ASSERT_EQUAL(0, memcmp(left_bytes, right_bytes, left_size));
     free(left_bytes);
     free(right_bytes);
+}
+
+/* A hash of every row of a finished gallery. */
+static inline void hash_schema(const char *name, char hash[64])
+{
+    char text[900], number[64];
+    snprintf(text, sizeof text, "SELECT gallery FROM %s.privatemail_galleries WHERE state = 'done'", schema_of(name));
+    tell_postgres(text, number);
+    snprintf(text, sizeof text,
+             "SET search_path = %s, public; SELECT md5((SELECT string_agg(i::text, '|' ORDER BY item) FROM"
+             " privatemail_items_%s i) || (SELECT coalesce(string_agg(c::text, '|' ORDER BY slot, cell), '') FROM"
+             " privatemail_cells_%s c) || (SELECT g.digest || ' ' || added || ' ' || items FROM privatemail_galleries g"
+             " WHERE gallery = %s))",
+             schema_of(name), number, number, number);
+    tell_postgres(text, hash);
+}
+
+/* Not only the same answers: the same bytes, or rows. */
+static inline void assert_same_store(const char *left, const char *right)
+{
+    char left_hash[64], right_hash[64];
+    if (!postgres()) {
+        assert_same_file(left, right);
+        return;
+    }
+    hash_schema(left, left_hash);
+    hash_schema(right, right_hash);
+    TEST_ASSERT_EQUAL_STRING(left_hash, right_hash);
+}
+
+/* Stores, finished and begun ones, that are there under any name. */
+static inline void assert_stores(const char *name, size_t expected)
+{
+    char text[200], count[64];
+    if (!postgres()) {
+        TEST_ASSERT_EQUAL_UINT64(expected, empty_folder());
+        return;
+    }
+    snprintf(text, sizeof text,
+             "SELECT count(*) FROM pg_tables WHERE schemaname = '%s' AND tablename ~ 'items_[0-9]+$'", schema_of(name));
+    tell_postgres(text, count);
+    TEST_ASSERT_EQUAL_STRING("1", count);
 }
 
 /* ---- what the store must answer, by looking at all items ---- */

@@ -146,7 +146,7 @@ static void check_cells(uint32_t count)
     index_all(name, frames, &info, false, 2);
     pml_frames_free(frames);
     memset(seen, 0, sizeof seen);
-    TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of(name), &said), said.text);
+    TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of(name), NULL, &said), said.text);
     for (uint32_t slot = 0; slot < built.info.slots; slot++) {
         for (uint32_t cell = 0; cell < built.info.cells; cell++) {
             struct pml_fragment found = {0};
@@ -184,7 +184,7 @@ static void test_places_are_those_of_the_frames(void)
     TEST_ASSERT_EQUAL(0, pml_rows_allocate(&rows, ROWS, COLUMNS));
     TEST_ASSERT_EQUAL(0, pml_rows_quantise(&rows, gallery_input.features.values, 2, NULL, &bad));
     TEST_ASSERT_EQUAL(0, pml_frames_items(frames, &rows, slots, 2, places));
-    TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of("a"), &said), said.text);
+    TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of("a"), NULL, &said), said.text);
     for (size_t i = 0; i < ROWS; i += 97) {
         struct pml_fragment found = {0};
         struct pml_candidate candidate;

@@ -70,7 +70,7 @@ static void make_store(const struct recipe *recipe)
         TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_add(writer, &drawn.item, &said), said.text);
     }
     TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_finish(writer, &said), said.text);
-    TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri, &said), said.text);
+    TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri, NULL, &said), said.text);
 }
 
 static const struct recipe usual = {.dimensions = 2, .cells = 1, .sketch = WIDTH};

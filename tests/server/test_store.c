@@ -7,12 +7,12 @@
 
 void setUp(void)
 {
-    make_folder();
+    make_stores();
 }
 
 void tearDown(void)
 {
-    remove_folder();
+    remove_stores();
 }
 
 /* ---- reading ---- */
@@ -154,7 +154,7 @@ static void test_stores_of_one_mechanism(void)
         TEST_ASSERT_EQUAL(0, pml_store_begin(&writer, uri_of(name), &info, gallery_source, false, &done, &said));
         TEST_ASSERT_EQUAL(0, pml_store_add(writer, &drawn.item, &said));
         finish_store(writer);
-        TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of(name), &said), said.text);
+        TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of(name), NULL, &said), said.text);
         TEST_ASSERT_EQUAL(0, pml_store_cell(store, drawn.item.slot, drawn.cells[0], &found));
         TEST_ASSERT_EQUAL_UINT64(!places, found.count);
         TEST_ASSERT_EQUAL(places ? PML_STORE_OK : PML_STORE_FAILED,
@@ -176,16 +176,34 @@ static void test_uris(void)
     uint64_t done;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         TEST_ASSERT_EQUAL(-1, pml_store_check(wrong[i], &said));
-        TEST_ASSERT_EQUAL(-1, pml_store_open(&store, wrong[i], &said));
-        assert_said("it must be sqlite:FILE");
+        TEST_ASSERT_EQUAL(-1, pml_store_open(&store, wrong[i], NULL, &said));
+        assert_said("it must be sqlite:FILE or postgres:URI.");
         TEST_ASSERT_NULL(store);
         TEST_ASSERT_EQUAL(-1, pml_store_begin(&writer, wrong[i], &gallery_info, gallery_source, false, &done, &said));
-        assert_said("it must be sqlite:FILE");
+        assert_said("it must be sqlite:FILE or postgres:URI.");
         TEST_ASSERT_NULL(writer);
     }
     TEST_ASSERT_EQUAL(0, pml_store_check("sqlite:a", &said));
+    TEST_ASSERT_EQUAL(0, pml_store_check("postgres://host/name", &said));
+    TEST_ASSERT_TRUE(pml_store_shared("postgres:name") && !pml_store_shared("sqlite:a") && !pml_store_shared("a"));
+    char shown[PML_STORE_SHOWN_MAX];
+    pml_store_show("sqlite:a b", shown);
+    TEST_ASSERT_EQUAL_STRING("sqlite:a b", shown);
+    pml_store_show("postgres://me:secret@host:1/name?sslmode=require", shown);
+    TEST_ASSERT_EQUAL_STRING("postgres://host/name", shown);
+    pml_store_show("postgres:password='secret' dbname=n", shown);
+    TEST_ASSERT_NULL(strstr(shown, "secret"));
     pml_store_close(NULL);
     pml_store_abandon(NULL);
+}
+
+/* Whatever the kind, the same items give the same digest (SPEC 8, 9). */
+static void test_the_digest(void)
+{
+    make_store("a");
+    struct pml_store *store = open_store("a");
+    TEST_ASSERT_EQUAL_HEX64(GALLERY_DIGEST, pml_store_describe(store)->digest);
+    pml_store_close(store);
 }
 
 /* Characters that mean something in a URI of SQLite's mean nothing here. */
@@ -211,7 +229,7 @@ static void test_strange_names(void)
         TEST_ASSERT_EQUAL_MESSAGE(0, status, said.text);
         add_items(writer, 0, GALLERY);
         finish_store(writer);
-        TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, relative[i], &said), said.text);
+        TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, relative[i], NULL, &said), said.text);
         pml_store_close(store);
         TEST_ASSERT_EQUAL(0, access(relative[i] + 7, R_OK));
     }
@@ -228,6 +246,8 @@ int main(void)
     RUN_TEST(test_many_threads_read_at_once);
     RUN_TEST(test_stores_of_one_mechanism);
     RUN_TEST(test_uris);
-    RUN_TEST(test_strange_names);
+    RUN_TEST(test_the_digest);
+    if (!postgres())
+        RUN_TEST(test_strange_names);
     return UNITY_END();
 }

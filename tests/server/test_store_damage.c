@@ -79,7 +79,7 @@ static int outcome(const uint8_t *bytes, size_t size)
 {
     struct pml_store *store;
     put_file("damaged", bytes, size);
-    if (pml_store_open(&store, uri_of("damaged"), &said) != 0) {
+    if (pml_store_open(&store, uri_of("damaged"), NULL, &said) != 0) {
         TEST_ASSERT_NULL(store);
         TEST_ASSERT_TRUE(strlen(said.text) > 20);
         return REFUSED;
@@ -142,7 +142,7 @@ static void test_lost_and_misplaced_pages(void)
 static void refuse(const char *name, const char *part)
 {
     struct pml_store *store;
-    TEST_ASSERT_EQUAL(-1, pml_store_open(&store, uri_of(name), &said));
+    TEST_ASSERT_EQUAL(-1, pml_store_open(&store, uri_of(name), NULL, &said));
     assert_said(part);
 }
 

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: the id of a pack; or a gallery's digest, a slot and a cell. Out: what a front end needs to put together the answer
+ * to a response release, in parts that never change.
+ * Never knows whose release names a cell. */
+#define _POSIX_C_SOURCE 200809L
+#include "http_fields.h"
+#include "http_routes.h"
+#include "http_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGEST_DIGITS = 16 };
+
+static struct pml_http_reply with_tag(struct pml_http_reply reply, const char *tag, const char *control)
+{
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_ETAG, tag);
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_CACHE_CONTROL, control);
+    return reply;
+}
+
+/* ---- /v1/pack/ID/gallery ---- */
+
+static int describe(const struct pml_service *service, struct pml_bytes *text)
+{
+    const pml_pack_info *pack = pml_service_pack(service);
+    const struct pml_store_info *store = pml_service_store(service);
+    struct pml_part *header;
+    char id[2 * PML_ID_SIZE + 1];
+    if (pml_service_header(service, &header) != PML_OK)
+        return -1;
+    pml_http_id_text(pack->id, id);
+    int failed = pml_http_print(text,
+                                "{\"pack\":\"%s\",\"gallery\":\"%016" PRIx64 "\",\"items\":%" PRIu64
+                                ",\"slots\":%" PRIu32 ",\"cells\":%" PRIu32 ",\"header\":\"",
+                                id, store->digest, store->items, (uint32_t)pack->slots,
+                                pml_store_lists(store) == PML_LISTS_NONE ? 0 : (uint32_t)pack->cells);
+    failed = failed || pml_http_base64(text, header->bytes, header->size);
+    failed = failed || pml_http_print(text, "\"}\n");
+    pml_part_release(header);
+    return failed;
+}
+
+struct pml_http_reply pml_http_gallery(const struct pml_http_pack *pack, const char *tags)
+{
+    /* It changes when the gallery is indexed anew: front ends ask again every minute. */
+    static const char control[] = "public, max-age=60";
+    char tag[DIGEST_DIGITS + 3];
+    struct pml_bytes text = {0};
+    snprintf(tag, sizeof tag, "\"%016" PRIx64 "\"", pml_service_store(pack->service)->digest);
+    if (pml_http_has_tag(tags, tag))
+        return with_tag(pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0), tag, control);
+    if (describe(pack->service, &text) != 0) {
+        pml_bytes_free(&text);
+        return (struct pml_http_reply){0};
+    }
+    return with_tag(pml_http_reply_bytes(MHD_HTTP_OK, "application/json", &text), tag, control);
+}
+
+/* ---- /v1/gallery/D/SLOT/CELL ---- */
+
+/* A number in its only form: a part has one address. */
+static bool read_number(const char **at, uint32_t *value)
+{
+    const size_t digits = strspn(*at, "0123456789");
+    if (digits == 0 || digits > 9 || (digits > 1 && **at == '0'))
+        return false;
+    *value = (uint32_t)strtoul(*at, NULL, 10);
+    *at += digits;
+    return true;
+}
+
+static const struct pml_service *find_gallery(const struct pml_http *http, const char *rest)
+{
+    for (size_t i = 0; i < http->options.pack_count; i++) {
+        const struct pml_service *service = http->options.packs[i].service;
+        char digest[DIGEST_DIGITS + 1];
+        snprintf(digest, sizeof digest, "%016" PRIx64, pml_service_store(service)->digest);
+        if (strncmp(rest, digest, DIGEST_DIGITS) == 0)
+            return service;
+    }
+    return NULL;
+}
+
+static bool read_path(const char *rest, uint32_t *slot, uint32_t *cell)
+{
+    const char *at = rest + DIGEST_DIGITS;
+    if (*at++ != '/' || !read_number(&at, slot))
+        return false;
+    return *at++ == '/' && read_number(&at, cell) && *at == 0;
+}
+
+struct pml_http_reply pml_http_cell(struct pml_http *http, const char *rest, const char *tags)
+{
+    static const char control[] = "public, max-age=31536000, immutable";
+    const struct pml_service *service = find_gallery(http, rest);
+    struct pml_parts parts = {calloc(1, sizeof *parts.parts), 1, 0};
+    uint32_t slot, cell;
+    char tag[64];
+    int status = parts.parts ? PML_ERROR_SECTION : PML_STORE_NO_MEMORY;
+    if (parts.parts && service && read_path(rest, &slot, &cell)) {
+        snprintf(tag, sizeof tag, "\"%.*s.%" PRIu32 ".%" PRIu32 "\"", DIGEST_DIGITS, rest, slot, cell);
+        if (pml_http_has_tag(tags, tag)) {
+            free(parts.parts);
+            return with_tag(pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0), tag, control);
+        }
+        status = pml_service_cell(service, slot, cell, &parts.parts[0]);
+    }
+    if (status == PML_OK) {
+        parts.size = parts.parts[0]->size;
+        return with_tag(pml_http_reply_parts(MHD_HTTP_OK, "application/cbor-seq", &parts), tag, control);
+    }
+    free(parts.parts);
+    return status == PML_ERROR_SECTION ? pml_http_not_found() : pml_http_store_failed(http);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: a place. Out: connections that work, or none at once.
+ * Never lets more than one thread at a time knock at a database that is gone. */
+#define _POSIX_C_SOURCE 200809L
+#include "store_postgres_pool.h"
+#include "messages.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { IDLE_MAX = 256, BACKOFF_FIRST = 100, BACKOFF_LAST = 5000 /* milliseconds */ };
+
+struct pml_postgres_pool {
+    char *place;
+    int (*prepare)(void *context, PGconn *session);
+    void *context;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t wake;
+    pthread_t mender;
+    PGconn *idle[IDLE_MAX];
+    size_t idle_count;
+    bool down, ended;
+};
+
+static PGconn *connect_prepared(struct pml_postgres_pool *pool)
+{
+    PGconn *session = pml_postgres_connect(pool->place, NULL);
+    if (session && pool->prepare(pool->context, session) != 0) {
+        PQfinish(session);
+        session = NULL;
+    }
+    return session;
+}
+
+/* ---- mending ---- */
+
+/* Under the lock. The others most likely lead to the same place that is gone. */
+static void go_down(struct pml_postgres_pool *pool)
+{
+    while (pool->idle_count > 0)
+        PQfinish(pool->idle[--pool->idle_count]);
+    pool->down = true;
+    pthread_cond_signal(&pool->wake);
+}
+
+/* Under the lock, which is let go meanwhile. */
+static void rest(struct pml_postgres_pool *pool, long milliseconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += milliseconds / 1000;
+    until.tv_nsec += milliseconds % 1000 * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    while (!pool->ended && pthread_cond_timedwait(&pool->wake, &pool->lock, &until) == 0) {
+    }
+}
+
+static void *mend(void *context)
+{
+    struct pml_postgres_pool *pool = context;
+    long backoff = BACKOFF_FIRST;
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->ended) {
+        if (!pool->down) {
+            backoff = BACKOFF_FIRST;
+            pthread_cond_wait(&pool->wake, &pool->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&pool->lock);
+        PGconn *session = connect_prepared(pool);
+        pthread_mutex_lock(&pool->lock);
+        if (session) {
+            pool->idle[pool->idle_count++] = session; /* there were none: it was down */
+            pool->down = false;
+        } else {
+            rest(pool, backoff);
+            backoff = 2 * backoff < BACKOFF_LAST ? 2 * backoff : BACKOFF_LAST;
+        }
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* ---- using ---- */
+
+PGconn *pml_postgres_take(struct pml_postgres_pool *pool)
+{
+    PGconn *session = NULL;
+    pthread_mutex_lock(&pool->lock);
+    const bool down = pool->down;
+    if (!down && pool->idle_count > 0)
+        session = pool->idle[--pool->idle_count];
+    pthread_mutex_unlock(&pool->lock);
+    if (session || down)
+        return session;
+    session = connect_prepared(pool);
+    if (!session) {
+        pthread_mutex_lock(&pool->lock);
+        go_down(pool);
+        pthread_mutex_unlock(&pool->lock);
+    }
+    return session;
+}
+
+void pml_postgres_give(struct pml_postgres_pool *pool, PGconn *session)
+{
+    const bool alive = pml_postgres_alive(session);
+    pthread_mutex_lock(&pool->lock);
+    const bool kept = alive && !pool->down && pool->idle_count < IDLE_MAX;
+    if (kept)
+        pool->idle[pool->idle_count++] = session;
+    else if (!alive && !pool->down)
+        go_down(pool);
+    pthread_mutex_unlock(&pool->lock);
+    if (!kept)
+        PQfinish(session);
+}
+
+/* ---- open and close ---- */
+
+int pml_postgres_pool_open(struct pml_postgres_pool **out, const char *place, PGconn *session,
+                           int (*prepare)(void *context, PGconn *session), void *context, struct pml_message *message)
+{
+    struct pml_postgres_pool *pool = calloc(1, sizeof *pool);
+    pthread_condattr_t monotonic;
+    if (!pool || !(pool->place = strdup(place))) {
+        free(pool);
+        return pml_say_memory(message);
+    }
+    pool->prepare = prepare;
+    pool->context = context;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&pool->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    int failed = prepare(context, session) != 0 ? pml_postgres_fail(session, message) : 0;
+    if (!failed && pthread_create(&pool->mender, NULL, mend, pool) != 0)
+        failed = pml_say(message, "the system gives no threads: close other programs.");
+    if (failed) {
+        pthread_cond_destroy(&pool->wake);
+        pthread_mutex_destroy(&pool->lock);
+        free(pool->place);
+        free(pool);
+        return failed;
+    }
+    pml_postgres_give(pool, session);
+    *out = pool;
+    return 0;
+}
+
+void pml_postgres_pool_close(struct pml_postgres_pool *pool)
+{
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pool->ended = true;
+    pthread_cond_signal(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    pthread_join(pool->mender, NULL);
+    go_down(pool); /* closes those that are idle; nobody else is here */
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool->place);
+    free(pool);
+}

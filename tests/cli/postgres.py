@@ -1,0 +1,99 @@
+"""A PostgreSQL of one's own, from Debian's packages: in a new folder, on a socket there (and a port of 127.0.0.1 when
+one is wanted), under a user that is not root, and gone afterwards.
+
+    python3 tests/cli/postgres.py COMMAND [ARGUMENT...]
+
+runs a command that finds it in PML_TEST_POSTGRES ("host=... user=... dbname=..."). Exit code: the command's; 77 when
+PostgreSQL is not installed."""
+import glob
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+SETTINGS = ["fsync=off", "shared_buffers=128MB", "max_connections=100"]
+
+
+def find_binaries():
+    """The folder of initdb and its like; None when there is none."""
+    found = [path for path in glob.glob("/usr/lib/postgresql/*/bin") if os.path.exists(path + "/initdb")]
+    return max(found, key=lambda path: int(path.split("/")[4])) if found else None
+
+
+def free_port(host="127.0.0.1"):
+    with socket.create_server((host, 0)) as taken:
+        return taken.getsockname()[1]
+
+
+class Postgres:
+    """`folder`: where its data are made; `address`: where it listens beside its socket, "" for nowhere."""
+
+    def __init__(self, *settings, folder=None, address="", prefix=()):
+        self.binaries = find_binaries()
+        if not self.binaries:
+            raise FileNotFoundError("PostgreSQL is not installed: scripts/setup.sh installs it")
+        self.folder = tempfile.mkdtemp(prefix="pml-postgres.")
+        self.data = os.path.join(folder or self.folder, "data")
+        self.owner, self.prefix = [], list(prefix)
+        if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+            for path in {self.folder, folder or self.folder}:
+                shutil.chown(path, "postgres", "postgres")
+            self.owner = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+        self.address, self.port = address, free_port() if address else 5432
+        self.settings = SETTINGS + ["listen_addresses=" + address, "port=%d" % self.port,
+                                    "unix_socket_directories=" + self.folder, *settings]
+        self.conninfo = "host=%s port=%d user=tests dbname=postgres" % (self.folder, self.port)
+        self.log = os.path.join(self.folder, "log")
+        self.run("initdb", "-U", "tests", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8")
+        if address:
+            with open(self.data + "/pg_hba.conf", "a", encoding="utf-8") as stream:
+                stream.write("host all all all trust\n")
+        self.start()
+
+    def run(self, program, *arguments, check=True):
+        return subprocess.run(self.prefix + self.owner + [os.path.join(self.binaries, program), "-D", self.data,
+                                                          *arguments],
+                              cwd=self.folder, check=check, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              timeout=120)
+
+    def start(self):
+        options = " ".join("-c '%s'" % setting for setting in self.settings)
+        self.run("pg_ctl", "-w", "-l", self.log, "-o", options, "start")
+
+    def stop(self, mode="fast"):
+        self.run("pg_ctl", "-w", "-m", mode, "stop")
+
+    def query(self, text, user="tests"):
+        """The rows as text, columns divided by |."""
+        done = subprocess.run([os.path.join(self.binaries, "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-c", text,
+                               self.conninfo.replace("user=tests", "user=" + user)],
+                              capture_output=True, text=True, timeout=60)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr)
+        return done.stdout.strip()
+
+    def uri(self, host=None):
+        return "postgres:" + (self.conninfo if not host else
+                              "host=%s port=%d user=tests dbname=postgres" % (host, self.port))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.run("pg_ctl", "-w", "-m", "immediate", "stop", check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def main():
+    if not find_binaries():
+        print("no PostgreSQL here: scripts/setup.sh installs it", file=sys.stderr)
+        return SKIPPED
+    with Postgres() as database:
+        return subprocess.run(sys.argv[1:], env=dict(os.environ, PML_TEST_POSTGRES=database.conninfo)).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""Answers from parts: what is kept in memory, and what a front end can put together itself."""
+import base64
+import json
+
+import cbor2
+
+from serving import Server, pack_id, reference_gallery
+
+
+def read_gallery(server, name):
+    return json.loads(server.request("GET", "/v1/pack/%s/gallery" % name).body)
+
+
+def symbols_of(tester, release, cells):
+    """The cells that a release names, by the command."""
+    done = tester.json("find", "find", "--release", release, "--pack", "p.pmpk", "--store", "sqlite:p.store", "--top", 0)
+    found = [slot["cell"] for slot in done["slots"]]
+    tester.check(all(cell < cells for cell in found), "cells of the release")
+    return found
+
+
+def test_parts_are_the_answer(tester):
+    """Header and parts, fetched one by one, are the answer to the release, byte for byte."""
+    release = tester.read("p-response.cbor")
+    with Server(tester) as server:
+        answer = server.request("GET", "/v1/pack/%s/gallery" % pack_id(tester))
+        gallery = json.loads(answer.body)
+        tester.check(answer.status == 200 and answer.headers["Content-Type"] == "application/json" and
+                     answer.headers["ETag"] == '"%s"' % gallery["gallery"] and
+                     answer.headers["Cache-Control"] == "public, max-age=60", "gallery: %s" % answer.headers)
+        tester.check((gallery["pack"], gallery["items"], gallery["slots"]) == (pack_id(tester), 200, 5) and
+                     len(gallery["gallery"]) == 16, "gallery: %s" % gallery)
+        whole, path = base64.b64decode(gallery["header"]), "/v1/gallery/%s/" % gallery["gallery"]
+        tester.check(cbor2.loads(whole) == [1, bytes.fromhex(pack_id(tester)), 5, 16, 200], "header")
+        for slot, cell in enumerate(symbols_of(tester, "p-response.cbor", gallery["cells"])):
+            part = server.request("GET", path + "%d/%d" % (slot, cell))
+            tag = '"%s.%d.%d"' % (gallery["gallery"], slot, cell)
+            tester.check(part.status == 200 and part.headers["ETag"] == tag and
+                         part.headers["Content-Type"] == "application/cbor-seq" and
+                         "immutable" in part.headers["Cache-Control"], "part %d: %s" % (slot, part.headers))
+            again = server.request("GET", path + "%d/%d" % (slot, cell), headers={"If-None-Match": tag})
+            tester.check((again.status, again.body) == (304, b"") and again.headers["ETag"] == tag, "not modified")
+            head = server.request("HEAD", path + "%d/%d" % (slot, cell))
+            tester.check((head.status, head.headers["Content-Length"]) == (200, str(len(part.body))), "HEAD")
+            whole += part.body
+        tester.check(whole == server.post(release).body == reference_gallery(tester).answer(release),
+                     "the parts are the answer")
+        again = server.request("GET", "/v1/pack/%s/gallery" % pack_id(tester),
+                               headers={"If-None-Match": '"%s"' % gallery["gallery"]})
+        tester.check(again.status == 304, "the gallery is not modified")
+        for wrong in ("", "0", "0/", "/0", "0/0/", "0/0/0", "00/0", "0/00", "5/0", "0/%d" % gallery["cells"], "-1/0",
+                      "+0/0", "0/99999999999", "4294967296/0", "x/0", "0/0x", " 0/0"):
+            found = server.request("GET", (path + wrong).replace(" ", "%20"))
+            tester.check((found.status, found.error()) == (404, "not_found"), "%s: %d" % (wrong, found.status))
+        for wrong in ("/v1/gallery/", "/v1/gallery/0/0/0", "/v1/gallery/%s" % gallery["gallery"],
+                      "/v1/gallery/%016x/0/0" % (int(gallery["gallery"], 16) ^ 1), "/v1/pack/x/gallery",
+                      "/v1/pack/%s/gallery/" % pack_id(tester)):
+            tester.check(server.request("GET", wrong).status == 404, "404 for " + wrong)
+        tester.check(server.request("POST", path + "0/0", b"x").status == 405, "parts are read only")
+        log = server.log()
+        tester.check(" GET /v1/gallery/D/SLOT/CELL 200 " in log and gallery["gallery"] not in log,
+                     "the log tells no cell")
+
+
+def test_from_memory(tester):
+    """The second answer comes from memory; a small cache forgets; without one everything comes from the store."""
+    release, gaussian = tester.read("p-response.cbor"), tester.read("p-gaussian.cbor")
+    expected = reference_gallery(tester).answer(release)
+    for limit in (1 << 20, 500, 0):
+        with Server(tester, "--cache-bytes", limit) as server:
+            for _ in range(10):
+                tester.check(server.post(release).body == expected, "cache of %d" % limit)
+            touched, hits = server.metric("queries_from_store_total"), server.metric("cache_hits_total")
+            tester.check(server.metric("queries_total") == 10, "queries are counted")
+            tester.check({1 << 20: touched == 1 and hits == 45, 500: touched == 10, 0: touched == 10 and hits == 0}[limit],
+                         "cache of %d: %d of 10 touch the store, %d hits" % (limit, touched, hits))
+            tester.check(server.metric("cache_bytes") <= limit == server.metric("cache_limit_bytes"), "the limit holds")
+            server.post(gaussian)
+            tester.check(server.metric("queries_from_store_total") == touched + 1, "a Gaussian query reads the store")
+            server.post(release, Accept="application/json")
+            tester.check(server.metric("queries_total") == 12, "JSON is counted too")
+
+
+def test_two_packs_share_it(tester):
+    with Server(tester, names=("p", "old")) as server:
+        for _ in range(2):
+            for name in ("p", "old"):
+                release = tester.read(name + "-response.cbor")
+                tester.check(server.post(release).body == reference_gallery(tester, name).answer(release), "two packs")
+        tester.check(server.metric("queries_from_store_total") == 2, "each pack's parts are its own")
+
+
+def run_all(tester):
+    for test in (test_parts_are_the_answer, test_from_memory, test_two_packs_share_it):
+        test(tester)

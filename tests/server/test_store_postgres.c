@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is special about stores in PostgreSQL: many packs in one place, connections that end, rows that are not those
+ * that were written. */
+#define _XOPEN_SOURCE 700
+#include "store_support.h"
+
+#include <time.h>
+
+void setUp(void)
+{
+    if (postgres())
+        make_stores();
+}
+
+void tearDown(void)
+{
+    if (postgres())
+        remove_stores();
+}
+
+/* A gallery of one more pack in the place of "a". */
+static void make_other(uint8_t pack, size_t count)
+{
+    struct pml_store_info info = gallery_info;
+    struct pml_store_writer *writer;
+    uint64_t done;
+    info.pack[0] = pack;
+    info.items = count;
+    TEST_ASSERT_EQUAL(0, pml_store_begin(&writer, uri_of("a"), &info, gallery_source, false, &done, &said));
+    add_items(writer, 0, count);
+    finish_store(writer);
+}
+
+static int open_pack(uint8_t first, struct pml_store **store)
+{
+    uint8_t pack[PML_ID_SIZE];
+    memcpy(pack, gallery_info.pack, sizeof pack);
+    pack[0] = first;
+    return pml_store_open(store, uri_of("a"), pack, &said);
+}
+
+static void test_many_packs(void)
+{
+    struct pml_store *store;
+    TEST_ASSERT_EQUAL(PML_STORE_ABSENT, pml_store_open(&store, uri_of("a"), NULL, &said));
+    assert_said("make it with privatemail index");
+    make_store("a");
+    make_other(2, 10);
+    TEST_ASSERT_EQUAL(-1, pml_store_open(&store, uri_of("a"), NULL, &said));
+    assert_said("galleries of 2 packs");
+    TEST_ASSERT_EQUAL(PML_STORE_ABSENT, open_pack(3, &store));
+    for (uint8_t pack = 1; pack < 3; pack++) {
+        TEST_ASSERT_EQUAL_MESSAGE(0, open_pack(pack, &store), said.text);
+        TEST_ASSERT_EQUAL_UINT64(pack == 1 ? GALLERY : 10, pml_store_describe(store)->items);
+        pml_store_close(store);
+    }
+    struct pml_store_info info = gallery_info; /* one that is not complete is not there */
+    struct pml_store_writer *writer;
+    uint64_t done;
+    info.pack[0] = 4;
+    TEST_ASSERT_EQUAL(0, pml_store_begin(&writer, uri_of("a"), &info, gallery_source, false, &done, &said));
+    add_items(writer, 0, 100);
+    TEST_ASSERT_EQUAL(0, pml_store_checkpoint(writer, &said));
+    TEST_ASSERT_EQUAL(PML_STORE_ABSENT, open_pack(4, &store));
+    pml_store_abandon(writer);
+    TEST_ASSERT_EQUAL(PML_STORE_ABSENT, open_pack(4, &store));
+}
+
+static void test_places_that_do_not_answer(void)
+{
+    static const char *const places[] = {"postgres:host=/nowhere user=me password=secret dbname=x",
+                                         "postgres://me:secret@127.0.0.1:1/x", "postgres:dbname="};
+    for (size_t i = 0; i < 2; i++) {
+        struct pml_store *store;
+        struct pml_store_writer *writer;
+        uint64_t done;
+        TEST_ASSERT_EQUAL(-1, pml_store_open(&store, places[i], NULL, &said));
+        assert_said("check the URI");
+        TEST_ASSERT_NULL(strstr(said.text, "secret"));
+        TEST_ASSERT_EQUAL(-1, pml_store_begin(&writer, places[i], &gallery_info, gallery_source, false, &done, &said));
+        assert_said("check the URI");
+    }
+}
+
+/* ---- rows that were changed ---- */
+
+static void change(const char *format)
+{
+    char text[400];
+    int length = snprintf(text, sizeof text, "SET search_path = %s, public; ", schema_of("a"));
+    snprintf(text + length, sizeof text - (size_t)length, "%s", format);
+    tell_postgres(text, NULL);
+}
+
+/* Answers whether reading failed; what does not fail is right. */
+static bool cell_fails(struct pml_store *store, uint32_t slot, uint32_t cell)
+{
+    struct pml_fragment expected = expected_cell(slot, cell), found = {0}, none = {0};
+    int status = pml_store_cell(store, slot, cell, &found);
+    TEST_ASSERT_TRUE(same_fragment(&found, status == PML_STORE_OK ? &expected : &none));
+    pml_bytes_free(&expected.bytes);
+    pml_bytes_free(&found.bytes);
+    return status != PML_STORE_OK;
+}
+
+static void test_changed_rows(void)
+{
+    static const char *const changes[] = {
+        "UPDATE privatemail_items_1 SET candidate = set_byte(candidate, 20, 255 - get_byte(candidate, 20))",
+        "UPDATE privatemail_items_1 SET digest = digest # 1",
+        "DELETE FROM privatemail_items_1",
+        "UPDATE privatemail_items_1 a SET candidate = b.candidate, digest = b.digest FROM privatemail_items_1 b"
+        " WHERE b.item = (a.item % 4500 + 3) % 4500",
+        "UPDATE privatemail_cells_1 SET items = items[2:]",
+        "UPDATE privatemail_cells_1 SET items = items || items[1]",
+        "UPDATE privatemail_cells_1 a SET items = b.items FROM privatemail_cells_1 b WHERE b.slot = a.slot AND"
+        " b.cell = (a.cell + 1) % 4",
+        "UPDATE privatemail_cells_1 SET digest = 0",
+        "DROP TABLE privatemail_cells_1",
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        make_store("a");
+        struct pml_store *store = open_store("a");
+        TEST_ASSERT_FALSE(cell_fails(store, 1, 1));
+        change(changes[i]);
+        TEST_ASSERT_TRUE(cell_fails(store, 1, 1));
+        pml_store_close(store);
+        remove_stores();
+        make_stores();
+    }
+}
+
+static void test_a_registry_of_another_version(void)
+{
+    struct pml_store *store;
+    make_store("a");
+    change("UPDATE privatemail_galleries SET version = 2");
+    TEST_ASSERT_EQUAL(-1, pml_store_open(&store, uri_of("a"), NULL, &said));
+    assert_said("another version");
+    change("UPDATE privatemail_galleries SET version = 1, lists = 'share'");
+    TEST_ASSERT_EQUAL(-1, pml_store_open(&store, uri_of("a"), NULL, &said));
+    assert_said("damaged");
+}
+
+/* ---- connections ---- */
+
+static void test_connections_that_end_are_made_anew(void)
+{
+    make_store("a");
+    struct pml_store *store = open_store("a");
+    TEST_ASSERT_FALSE(cell_fails(store, 1, 1));
+    for (int round = 0; round < 3; round++) {
+        tell_postgres("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name ="
+                      " 'privatemail'",
+                      NULL);
+        const struct timespec moment = {.tv_nsec = 20000000};
+        int tries = 0;
+        while (cell_fails(store, 1, 1) && ++tries < 100)
+            nanosleep(&moment, NULL);
+        TEST_ASSERT_TRUE(tries > 0 && tries < 100); /* it was noticed, and it was mended */
+        TEST_ASSERT_EQUAL(0, pml_store_ping(store));
+    }
+    pml_store_close(store);
+}
+
+/* A statement that takes too long is given up by PostgreSQL; the connection goes on. */
+static void test_statements_that_hang(void)
+{
+    make_store("a");
+    struct pml_store *store = open_store("a");
+    PGconn *holder = PQconnectdb(postgres());
+    char text[200];
+    snprintf(text, sizeof text, "BEGIN; LOCK TABLE %s.privatemail_cells_1", schema_of("a"));
+    PQclear(PQexec(holder, text));
+    time_t start = time(NULL);
+    TEST_ASSERT_TRUE(cell_fails(store, 1, 1));
+    TEST_ASSERT_TRUE(time(NULL) - start <= 7);
+    PQfinish(holder);
+    TEST_ASSERT_FALSE(cell_fails(store, 1, 1));
+    pml_store_close(store);
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    if (postgres()) {
+        RUN_TEST(test_many_packs);
+        RUN_TEST(test_places_that_do_not_answer);
+        RUN_TEST(test_changed_rows);
+        RUN_TEST(test_a_registry_of_another_version);
+        RUN_TEST(test_connections_that_end_are_made_anew);
+        RUN_TEST(test_statements_that_hang);
+    }
+    return UNITY_END();
+}
