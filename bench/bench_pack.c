@@ -14,22 +14,20 @@
 static const struct command command = {
     .name = "bench_pack",
     .summary = "what building a pack costs",
-    .help =
-        "usage: bench_pack [--n N] [--d D] [--clusters M] [--threads T] [--rounds R] [--quick] [--json]\n"
-        "\n"
-        "Times, on one thread unless told otherwise: the graph of 10 nearest neighbours of n rows among each other\n"
-        "(exact), k-means, and a whole pack of one slot with all its stages, from floats to checked bytes.\n"
-        "\n"
-        "  --n N         rows. Default 20000\n"
-        "  --d D         features. Default 512\n"
-        "  --clusters M  cells. Default 100\n"
-        "  --threads T   0: as many as the machine has. Default 1\n"
-        "  --rounds R    rounds, each of which measures everything once. Default 5\n"
-        "  --quick       small sizes and 3 rounds: shows that it runs, not how fast\n"
-        "  --json        the numbers as JSON on stdout, times in microseconds with their quartiles\n"
-        "\n"
-        "example: taskset -c 1 build/release/bench/bench_pack --n 20000 --d 512\n"
-        "exit codes: 0, 2 usage, 7 no memory\n",
+    .help = "usage: bench_pack [--n N] [--d D] [--clusters M] [--rounds R] [--quick] [--json]\n"
+            "\n"
+            "Times, on one thread: the graph of 10 nearest neighbours of n rows among each other\n"
+            "(exact), k-means, and a whole pack of one slot with all its stages, from floats to checked bytes.\n"
+            "\n"
+            "  --n N         rows. Default 20000\n"
+            "  --d D         features. Default 512\n"
+            "  --clusters M  cells. Default 100\n"
+            "  --rounds R    rounds, each of which measures everything once. Default 5\n"
+            "  --quick       small sizes and 3 rounds: shows that it runs, not how fast\n"
+            "  --json        the numbers as JSON on stdout, times in microseconds with their quartiles\n"
+            "\n"
+            "example: taskset -c 1 build/release/bench/bench_pack --n 20000 --d 512\n"
+            "exit codes: 0, 2 usage, 7 no memory\n",
 };
 
 enum { NEIGHBOURS = 10, STAGES_MAX = BENCH_SERIES_MAX - 1 };
@@ -44,7 +42,7 @@ struct stages {
 struct work {
     struct pml_features features;
     struct pml_rows rows;
-    unsigned clusters, threads;
+    unsigned clusters;
     struct stages stages;
     uint32_t *lists, *of;
     int8_t *centres;
@@ -55,7 +53,7 @@ static void run_graph(void *context, size_t repeats, double *seconds)
     struct work *work = context;
     double start = bench_now();
     for (size_t i = 0; i < repeats; i++)
-        if (pml_knn(&work->rows, NEIGHBOURS, work->threads, NULL, work->lists) != 0)
+        if (pml_knn(&work->rows, NEIGHBOURS, 1, NULL, work->lists) != 0)
             bench_stop("there is no memory for the graph.");
     *seconds += bench_now() - start;
 }
@@ -66,7 +64,7 @@ static void run_kmeans(void *context, size_t repeats, double *seconds)
     struct pml_kmeans result = {work->centres, work->of, 0};
     double start = bench_now();
     for (size_t i = 0; i < repeats; i++)
-        if (pml_kmeans(&work->rows, work->clusters, 1, work->threads, NULL, &result) != 0)
+        if (pml_kmeans(&work->rows, work->clusters, 1, 1, NULL, &result) != 0)
             bench_stop("there is no memory for k-means.");
     *seconds += bench_now() - start;
 }
@@ -98,7 +96,7 @@ static void run_pack(void *context, size_t repeats, double *seconds)
     struct work *work = context;
     const struct pml_build_options options = {.cells = work->clusters,
                                               .slots = PML_SLOTS_ONE,
-                                              .threads = work->threads,
+                                              .threads = 1,
                                               .progress = on_progress,
                                               .progress_context = &work->stages};
     struct pml_message message;
@@ -122,7 +120,7 @@ static void prepare(struct work *work, size_t n, size_t d)
     size_t bad;
     work->features = (struct pml_features){synthetic_features(n, d, 2), n, d};
     if (pml_rows_allocate(&work->rows, n, d) != 0 ||
-        pml_rows_quantise(&work->rows, work->features.values, work->threads, NULL, &bad) != 0)
+        pml_rows_quantise(&work->rows, work->features.values, 1, NULL, &bad) != 0)
         bench_stop("there is no memory for the rows.");
     work->lists = bench_allocate(n * NEIGHBOURS * sizeof *work->lists);
     work->of = bench_allocate(n * sizeof *work->of);
@@ -148,21 +146,18 @@ int main(int argc, char **argv)
     static struct bench bench = {.rounds = 5}; /* a round takes seconds */
     static struct work work;
     struct bench_output output = {0};
-    uint64_t n = 0, d = 0, clusters = 0, threads = 1;
+    uint64_t n = 0, d = 0, clusters = 0;
     bool quick = false;
     struct option_spec specs[] = {{"n", OPTION_COUNT, &n, false, false},
                                   {"d", OPTION_COUNT, &d, false, false},
-                                  {"clusters", OPTION_COUNT, &clusters, false, false},
-                                  {"threads", OPTION_COUNT, &threads, false, false}};
-    int code = bench_options(&command, argc, argv, specs, 4, &bench, &output, &quick);
+                                  {"clusters", OPTION_COUNT, &clusters, false, false}};
+    int code = bench_options(&command, argc, argv, specs, 3, &bench, &output, &quick);
     if (code >= 0)
         return code;
     n = n > 0 ? n : quick ? 300 : 20000, d = d > 0 ? d : quick ? 24 : 512;
-    work.clusters = clusters > 0 ? (unsigned)clusters : quick ? 8 : 100, work.threads = (unsigned)threads;
-    if (n < 32 || n > PML_ANCHORS_MAX || d > PML_FEATURES_MAX || clusters > n / 2 || clusters == 1 || threads > 256)
-        return command_fail(&command, EXIT_USAGE,
-                            "--n must be 32 to %u, --d at most %u, --clusters 2 to n/2, --threads "
-                            "at most 256.",
+    work.clusters = clusters > 0 ? (unsigned)clusters : quick ? 8 : 100;
+    if (n < 32 || n > PML_ANCHORS_MAX || d > PML_FEATURES_MAX || clusters > n / 2 || clusters == 1)
+        return command_fail(&command, EXIT_USAGE, "--n must be 32 to %u, --d at most %u, --clusters 2 to n/2.",
                             PML_ANCHORS_MAX, PML_FEATURES_MAX);
     prepare(&work, (size_t)n, (size_t)d);
     const struct bench_case cases[CASES] = {
