@@ -16,7 +16,11 @@ let package = Package(
         .target(name: "CPrivateMail", path: "core", exclude: ["sources.cmake"], cSettings: mechanisms),
         .target(
             name: "CPrivateMailPlatform", dependencies: ["CPrivateMail"], path: "platform",
-            sources: ["entropy.c", "kernels_select.c"], publicHeadersPath: ".", cSettings: mechanisms),
+            sources: [
+                "entropy.c", "kernels_select.c", "kernels_avx2.c", "kernels_avx512vnni.c", "kernels_neon.c",
+                "kernels_neon_dotprod.c", "kernels_helium.c",
+            ],
+            publicHeadersPath: ".", cSettings: mechanisms),
         .target(
             name: "PrivateMail", dependencies: ["CPrivateMail", "CPrivateMailPlatform"],
             path: "ios/Sources/PrivateMail", resources: [.copy("PrivacyInfo.xcprivacy")]),

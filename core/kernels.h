@@ -9,24 +9,55 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* out[i] = Σ_j query[j]·rows[i·count + j], i = 0 … row_count−1. Values −127 … 127, count ≤ 4096: exact in int32.
- * Time and addresses depend on the counts only. */
+/* out[i] = Σ_j query[j]·rows[i·count + j], i = 0 … row_count−1. Queries hold −127 … 127, rows any int8, count ≤ 4096:
+ * exact in int32. Time and addresses depend on the counts only; no byte beyond query and rows is read. */
 typedef void (*pml_dots_s8_fn)(const int8_t *query, const int8_t *rows, size_t count, size_t row_count, int32_t *out);
+
+/* Puts `count` keys into a descending list of `length` keys: the largest of both stay. May overwrite `keys`. Time and
+ * addresses depend on the counts only. */
+typedef void (*pml_keep_largest_fn)(uint64_t *list, size_t length, uint64_t *keys, size_t count);
 
 struct pml_kernels {
     const char *name;
     pml_dots_s8_fn dots_s8;
+    pml_keep_largest_fn keep_largest; /* NULL in builds without the Gaussian mechanism */
 };
 
-/* X(name): one line here gives a kernel its prototype, its entry in the dispatch, its test and its bench. */
+/* X(name), the slowest first: one line here gives a kernel set its prototype, its place in the dispatch, its tests and
+ * its bench. What the compiler can make for this architecture; the CPU is asked when it runs. */
+#if defined(__GNUC__) && defined(__x86_64__)
+#define PML_KERNEL_LIST(X) X(portable) X(avx2) X(avx512vnni)
+#elif defined(__GNUC__) && defined(__aarch64__)
+#define PML_KERNEL_LIST(X) X(portable) X(neon) X(neon_dotprod)
+#elif defined(__GNUC__) && defined(__ARM_NEON)
+#define PML_KERNEL_LIST(X) X(portable) X(neon)
+#elif defined(__GNUC__) && defined(__ARM_FEATURE_MVE)
+#define PML_KERNEL_LIST(X) X(portable) X(helium)
+#else
 #define PML_KERNEL_LIST(X) X(portable)
+#endif
 
 #define PML_KERNEL_DECLARE(name)                                                                                       \
-    void pml_dots_s8_##name(const int8_t *query, const int8_t *rows, size_t count, size_t row_count, int32_t *out);
+    void pml_dots_s8_##name(const int8_t *query, const int8_t *rows, size_t count, size_t row_count, int32_t *out);    \
+    extern const struct pml_kernels pml_kernels_##name;
 PML_KERNEL_LIST(PML_KERNEL_DECLARE)
 #undef PML_KERNEL_DECLARE
 
-extern const struct pml_kernels pml_kernels_portable;
+#define PML_KERNEL_ONE(name) +1
+#define PML_KERNEL_COUNT (0u PML_KERNEL_LIST(PML_KERNEL_ONE))
+
+void pml_keep_largest_portable(uint64_t *list, size_t length, uint64_t *keys, size_t count);
+
+/* For sets that have no better one. */
+#if !defined(PML_WITH_GAUSSIAN) || PML_WITH_GAUSSIAN
+#define PML_KEEP_LARGEST_PORTABLE pml_keep_largest_portable
+#else
+#define PML_KEEP_LARGEST_PORTABLE NULL
+#endif
+
+/* platform/kernels_select.c: the best set that this CPU runs of the first `count` ≥ 1 of the list. What pml_platform_kernels
+ * answers is that of all; tests and benches go below it. */
+const struct pml_kernels *pml_kernels_among(size_t count);
 
 /* Rows a caller hands to a kernel at once. */
 #define PML_KERNEL_ROWS 16u

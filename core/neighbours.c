@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Stage: the K nearest anchors (SPEC 5.3). In: a secret row. Out: K keys, best first, ties by smaller index.
- * Exact: every score is an integer. Every anchor walks through the whole list with masked swaps, so the time does not
+ * Exact: every score is an integer. Every anchor is offered to the whole list without a branch, so the time does not
  * depend on the query, whatever the order of the anchors. */
 #include "exact.h"
 #include "stages.h"
@@ -11,27 +11,21 @@ static uint64_t key_of(int64_t score, size_t index)
     return (uint64_t)(score + ((int64_t)1 << 43)) << 20 | (0xFFFFF ^ (uint64_t)index);
 }
 
-static void offer(uint64_t *keys, size_t count, uint64_t key)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint64_t held = keys[i], nearer = mask_less_unsigned(held, key);
-        keys[i] = select64(nearer, key, held);
-        key = select64(nearer, held, key);
-    }
-}
-
 void pml_neighbours_find(const struct pack_view *pack, const struct pml_kernels *kernels, const int8_t *row,
                          uint64_t *keys)
 {
     const int8_t *rows = (const int8_t *)pack->section[PML_SECTION_ANCHORS];
     const uint8_t *norms = pack->section[PML_SECTION_ANCHOR_NORMS];
     int32_t dots[PML_KERNEL_ROWS];
+    uint64_t offered[PML_KERNEL_ROWS];
     memset(keys, 0, sizeof *keys * pack->K);
     for (size_t at = 0; at < pack->n; at += PML_KERNEL_ROWS) {
         size_t count = pack->n - at < PML_KERNEL_ROWS ? pack->n - at : PML_KERNEL_ROWS;
         kernels->dots_s8(row, rows + at * pack->d, pack->d, count, dots);
         for (size_t i = 0; i < count; i++)
-            offer(keys, pack->K, key_of(multiply_signed(dots[i], pack_u32(norms, at + i)), at + i));
+            offered[i] = key_of(multiply_signed(dots[i], pack_u32(norms, at + i)), at + i);
+        kernels->keep_largest(keys, pack->K, offered, count);
     }
     pml_wipe(dots, sizeof dots);
+    pml_wipe(offered, sizeof offered);
 }

@@ -96,8 +96,10 @@ build_by_clang() { # ABI
     for source in core/*.c; do
         compile "$abi" "$folder/objects/$(basename "$source" .c).o" "$source" -ffreestanding
     done
-    for source in platform/entropy.c platform/kernels_select.c; do
-        compile "$abi" "$folder/objects/$(basename "$source" .c).o" "$source" -Icore
+    compile "$abi" "$folder/objects/entropy.o" platform/entropy.c
+    # Freestanding: the compiler's headers of vector instructions want a whole libc otherwise.
+    for source in platform/kernels_*.c; do
+        compile "$abi" "$folder/objects/$(basename "$source" .c).o" "$source" -ffreestanding
     done
     # The static library is for users of an NDK, who have the helpers from there.
     llvm-ar rcsD "$folder/libprivatemail.a" "$folder"/objects/*.o

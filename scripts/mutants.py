@@ -129,7 +129,8 @@ class Build:
             shutil.copytree(ROOT / folder, TREE / folder, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "README.md", TREE)  # test_memory reads its table
         sources = re.findall(r"^\s*(\w+\.c)$", (ROOT / "core/sources.cmake").read_text(), re.MULTILINE)
-        self.library = [f"core/{name}" for name in sources] + ["platform/entropy.c", "platform/kernels_select.c"]
+        self.library = [f"core/{name}" for name in sources] + ["platform/entropy.c"]
+        self.library += [f"platform/{path.name}" for path in sorted((ROOT / "platform").glob("kernels_*.c"))]
         jobs = [(TREE / file, object_of(file), *core_options(file)) for file in self.library]
         unity_options = [f"-I{unity}", "-DUNITY_INCLUDE_DOUBLE", "-DUNITY_SUPPORT_64",
                          f'-DPML_TESTS_DIR="{TREE}/tests"']

@@ -21,7 +21,7 @@ check() {
 }
 
 for build in "$@"; do
-    for mode in response answer gaussian; do
+    for mode in kernels response answer gaussian; do
         check 0 "$build/secrets" "$mode"
     done
     check 9 "$build/secrets" leak

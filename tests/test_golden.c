@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The whole pipeline, stage by stage and end to end, against an independent reference (tests/golden/reference.py). */
+#include "draws.h"
 #include "golden/vectors.h"
 #include "random.h"
 #include "stages.h"
@@ -167,8 +168,8 @@ static void test_calibrations(void)
         pml_certificate certificate;
         pml_calibration c;
         TEST_ASSERT_EQUAL(PML_OK, pml_pack_certify(&pack, scratch, count, &certificate));
-        TEST_ASSERT_EQUAL(PML_OK, pml_pack_calibrate(&pack, &certificate, g->epsilon, g->delta,
-                                                     (unsigned)g->value_bytes, &c));
+        TEST_ASSERT_EQUAL(PML_OK,
+                          pml_pack_calibrate(&pack, &certificate, g->epsilon, g->delta, (unsigned)g->value_bytes, &c));
         TEST_ASSERT_TRUE(c.ratio >= g->r); /* never less noise than the exact value asks for */
         TEST_ASSERT_DOUBLE_WITHIN(1e-6 * g->r, g->r, c.ratio);
         TEST_ASSERT_EQUAL_UINT32(g->g, c.grid);
@@ -198,7 +199,8 @@ static void test_neighbours_weights_update(void)
         for (size_t j = 0; j < g->neighbours; j++) {
             indices[j] = neighbour_index(keys[j]);
             TEST_ASSERT_EQUAL_UINT32(g->anchors[j], indices[j]);
-            weights[j] = pml_weights_of(neighbour_score(keys[j]), pml_inverse_norm(q, g->d), v->lambda, pml_weights_floor(v->lambda));
+            weights[j] = pml_weights_of(neighbour_score(keys[j]), pml_inverse_norm(q, g->d), v->lambda,
+                                        pml_weights_floor(v->lambda));
             TEST_ASSERT_EQUAL_UINT32(g->weights[j], weights[j]);
         }
         pml_label_rows(v, pml_weights_label, labels);
@@ -219,6 +221,7 @@ static bool is_built(int mechanism)
 static void test_releases_and_their_rows(void)
 {
     unsigned done = 0;
+    uint64_t state = 1;
     for (size_t i = 0; i < GOLDEN_RELEASE_COUNT; i++) {
         const struct golden_release *g = golden_releases + i;
         if (!is_built(g->mechanism))
@@ -228,6 +231,7 @@ static void test_releases_and_their_rows(void)
         size_t written;
         setup_fixture(&f, g->pack, g->mechanism, g->epsilon);
         f.config.delta = g->delta;
+        f.config.kernels = pml_kernels_among(1 + draw_size(&state, PML_KERNEL_COUNT)); /* any: the bytes are the same */
         f.config.value_bytes = g->mechanism == PML_GAUSSIAN ? (unsigned)g->value_bytes : 0;
         f.script.seed = g->seed;
         setup_client(&f);
@@ -282,11 +286,10 @@ static void test_answers_in_pieces_of_every_length(void)
         }
         for (size_t piece = 1; sketches && piece <= g->size; piece += piece < 20 ? 1 : g->size / 3) {
             TEST_ASSERT_EQUAL(PML_OK, pml_answer_begin(f.client, x, g->d, g->label,
-                                                       g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT, matches,
-                                                       g->limit));
+                                                       g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT, matches, g->limit));
             for (size_t at = 0; at < g->size; at += piece)
-                TEST_ASSERT_EQUAL(PML_OK, pml_answer_feed(f.client, g->bytes + at,
-                                                          g->size - at < piece ? g->size - at : piece));
+                TEST_ASSERT_EQUAL(
+                    PML_OK, pml_answer_feed(f.client, g->bytes + at, g->size - at < piece ? g->size - at : piece));
             TEST_ASSERT_EQUAL(PML_OK, pml_answer_finish(f.client, &summary));
             TEST_ASSERT_EQUAL(g->match_count, summary.found);
             TEST_ASSERT_EQUAL_UINT64(g->size, summary.bytes);

@@ -1,330 +1,250 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every kernel against plain sums, and what stands on the kernels (nearest prototype, neighbours) against sorting. */
-#include "draws.h"
-#include "golden/vectors.h"
+ * Every kernel that this CPU runs against plain C: all lengths, all alignments, the largest values, memory that ends
+ * where the data ends; and which kernels the platform chooses. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "kernel_sets.h"
 #include "privatemail_platform.h"
 #include "stages.h"
 #include "support.h"
 
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+static struct kernel_sets sets;
+
 void setUp(void)
 {
+    sets = kernel_sets_of_cpu();
 }
 
 void tearDown(void)
 {
 }
 
-#define KERNEL_ENTRY(name) {#name, pml_dots_s8_##name},
-static const struct pml_kernels kernels_of_list[] = {PML_KERNEL_LIST(KERNEL_ENTRY)};
-#define KERNEL_COUNT (sizeof kernels_of_list / sizeof kernels_of_list[0])
+/* ---- dots ---- */
 
-static int64_t plain_dot(const int8_t *a, const int8_t *b, size_t count)
+enum filling { RANDOM, ALL_LARGEST, ALL_SMALLEST, ALTERNATING, EXTREMES, LOWEST, FILLINGS };
+
+/* Queries hold −127 … 127, rows any int8. */
+static void fill(uint64_t *state, enum filling filling, bool query, int8_t *out, size_t count)
 {
-    int64_t sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += (int64_t)a[i] * b[i];
-    return sum;
-}
-
-/* ---- kernels ---- */
-
-enum filling { RANDOM, ALL_LARGEST, ALL_SMALLEST, ALTERNATING, EXTREMES };
-
-static void fill(uint64_t *state, enum filling filling, int8_t *out, size_t count)
-{
+    const int low = query ? -127 : -128;
     for (size_t i = 0; i < count; i++)
         switch (filling) {
         case RANDOM:
-            out[i] = (int8_t)draw_between(state, -127, 127);
+            out[i] = (int8_t)draw_between(state, low, 127);
             break;
         case ALL_LARGEST:
             out[i] = 127;
             break;
-        case ALL_SMALLEST:
-            out[i] = -127;
+        case ALL_SMALLEST: /* the smallest sums */
+            out[i] = (int8_t)(query ? 127 : low);
             break;
         case ALTERNATING:
-            out[i] = i % 2 == 0 ? 127 : -127;
+            out[i] = (int8_t)(i % 2 == 0 ? 127 : low);
             break;
         case EXTREMES:
-            out[i] = draw_below(state, 2) == 0 ? 127 : -127;
+            out[i] = (int8_t)(draw_below(state, 2) == 0 ? 127 : low);
+            break;
+        default: /* LOWEST: the largest sums */
+            out[i] = (int8_t)low;
             break;
         }
 }
 
-/* Buffers end where the data ends, so that a sanitiser sees one byte read too many. */
-static void check_kernel(const struct pml_kernels *kernels, uint64_t *state, size_t count, size_t row_count,
-                         enum filling filling)
-{
-    size_t query_shift = draw_size(state, 17), rows_shift = draw_size(state, 17);
-    int8_t *query = malloc(query_shift + count), *rows = malloc(rows_shift + count * row_count + 1);
-    int32_t *out = malloc((row_count + 1) * sizeof *out);
-    TEST_ASSERT_TRUE(query && rows && out);
-    int8_t *shifted_rows = rows + rows_shift + 1;
-    fill(state, filling, query + query_shift, count);
-    fill(state, filling == ALL_SMALLEST ? ALL_LARGEST : filling, shifted_rows, count * row_count);
-    out[row_count] = 0x5AFE;
-    kernels->dots_s8(query + query_shift, shifted_rows, count, row_count, out);
-    for (size_t i = 0; i < row_count; i++)
-        TEST_ASSERT_EQUAL_INT64_MESSAGE(plain_dot(query + query_shift, shifted_rows + i * count, count), out[i],
-                                        kernels->name);
-    TEST_ASSERT_EQUAL_INT32(0x5AFE, out[row_count]);
-    free(query);
-    free(rows);
-    free(out);
-}
-
-static void test_kernels_equal_plain_sums_for_every_count(void)
-{
-    uint64_t state = 1;
-    for (size_t k = 0; k < KERNEL_COUNT; k++)
-        for (size_t count = 1; count <= 130; count++)
-            for (int filling = RANDOM; filling <= EXTREMES; filling++)
-                for (size_t row_count = 1; row_count <= PML_KERNEL_ROWS + 1; row_count += 4)
-                    check_kernel(kernels_of_list + k, &state, count, row_count, (enum filling)filling);
-}
-
-static void test_kernels_equal_plain_sums_for_every_number_of_rows(void)
-{
-    const size_t counts[] = {1, 2, 15, 16, 31, 33, 64, 127, 128, 512, 1000, 4095, 4096};
-    uint64_t state = 2;
-    for (size_t k = 0; k < KERNEL_COUNT; k++)
-        for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-            for (size_t row_count = 0; row_count <= 33; row_count++)
-                check_kernel(kernels_of_list + k, &state, counts[i], row_count, (enum filling)(row_count % 5));
-}
-
-static void test_kernels_hold_the_largest_sums(void)
-{
-    uint64_t state = 3;
-    for (size_t k = 0; k < KERNEL_COUNT; k++)
-        for (int filling = ALL_LARGEST; filling <= ALTERNATING; filling++)
-            check_kernel(kernels_of_list + k, &state, PML_FEATURES_MAX, 3, (enum filling)filling);
-}
-
-static void test_kernels_agree_at_every_alignment(void)
-{
-    static int8_t buffer[2][600];
-    uint64_t state = 4;
-    fill(&state, RANDOM, buffer[0], 600);
-    fill(&state, RANDOM, buffer[1], 600);
-    for (size_t k = 0; k < KERNEL_COUNT; k++)
-        for (size_t a = 0; a < 33; a++)
-            for (size_t b = 0; b < 33; b++) {
-                int32_t out[3];
-                kernels_of_list[k].dots_s8(buffer[0] + a, buffer[1] + b, 77, 3, out);
-                for (size_t i = 0; i < 3; i++)
-                    TEST_ASSERT_EQUAL_INT64(plain_dot(buffer[0] + a, buffer[1] + b + 77 * i, 77), out[i]);
-            }
-}
-
-static void test_platform_chooses_a_kernel_that_equals_plain_sums(void)
-{
-    uint64_t state = 5;
-    const struct pml_kernels *chosen = pml_platform_kernels();
-    TEST_ASSERT_NOT_NULL(chosen);
-    TEST_ASSERT_NOT_NULL(chosen->name);
-    for (size_t count = 1; count <= 130; count++)
-        check_kernel(chosen, &state, count, 5, RANDOM);
-}
-
-/* ---- queries ---- */
-
-/* A query of the pack's length: noise, a row of the pack, such a row with one change, or extremes. */
-static void draw_query(uint64_t *state, const pml_pack *pack, int8_t *query)
-{
-    const struct pack_view *v = pack_view(pack);
-    size_t sort = draw_size(state, 4);
-    fill(state, sort == 0 ? EXTREMES : RANDOM, query, v->d);
-    if (sort < 2)
-        return;
-    bool of_anchors = v->n > 0 && (v->m == 0 || draw_below(state, 2) == 0);
-    size_t slot = draw_size(state, v->G);
-    const int8_t *row = of_anchors ? pml_pack_anchor(pack, draw_size(state, v->n))
-                                   : pml_pack_prototype(pack, slot, draw_size(state, v->m));
-    memcpy(query, row, v->d);
-    if (sort == 3)
-        query[draw_below(state, v->d)] = (int8_t)draw_between(state, -127, 127);
-}
-
-/* ---- nearest prototype ---- */
-
-static int64_t score_of(const int8_t *query, const int8_t *row, size_t d)
-{
-    return plain_dot(query, row, d) * pml_inverse_norm(row, d);
-}
-
-static uint32_t best_cell(const pml_pack *pack, const int8_t *query, uint32_t slot, unsigned *ties)
-{
-    const struct pack_view *v = pack_view(pack);
-    uint32_t best = 0, cell;
-    int64_t best_score = score_of(query, pml_pack_prototype(pack, slot, 0), v->d);
-    for (uint32_t j = 1; j < v->M; j++) {
-        int64_t score = score_of(query, pml_pack_prototype(pack, slot, j), v->d);
-        *ties += score == best_score;
-        if (score > best_score) {
-            best = j;
-            best_score = score;
-        }
-    }
-    TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_cell(pack, slot, best, &cell));
-    return cell;
-}
-
-static void test_nearest_cell_is_that_of_the_first_of_the_best(void)
-{
-    uint64_t state = 6;
-    unsigned ties = 0;
-    for (unsigned p = 0; p < GOLDEN_PACK_COUNT; p++) {
-        pml_pack pack = open_golden(p);
-        const struct pack_view *v = pack_view(&pack);
-        int8_t query[64];
-        if (v->m == 0)
-            continue;
-        for (size_t i = 0; i < rounds(3000); i++) {
-            draw_query(&state, &pack, query);
-            uint32_t slot = (uint32_t)draw_below(&state, v->G), found;
-            uint32_t best = best_cell(&pack, query, slot, &ties);
-            for (size_t k = 0; k < KERNEL_COUNT; k++) {
-                TEST_ASSERT_EQUAL(PML_OK, pml_nearest_cell(&pack, kernels_of_list + k, query, slot, &found));
-                TEST_ASSERT_EQUAL_UINT32_MESSAGE(best, found, golden_packs[p].name);
-                found = pml_prototypes_cell(v, kernels_of_list + k, query, slot, 0, v->G);
-                TEST_ASSERT_EQUAL_UINT32_MESSAGE(best, found, golden_packs[p].name);
-            }
-        }
-    }
-    TEST_ASSERT_TRUE(ties > 100);
-}
-
-static void test_nearest_cell_checks_its_arguments(void)
-{
-    pml_pack pack = open_golden(PACK_CLASS), without = open_golden(PACK_GAUSSIAN_ONLY);
-    int8_t query[64] = {1};
-    uint32_t found;
-    TEST_ASSERT_EQUAL(PML_OK, pml_nearest_cell(&pack, NULL, query, 0, &found));
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_cell(&pack, NULL, query, pack_view(&pack)->G, &found));
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_cell(&pack, NULL, NULL, 0, &found));
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_cell(&pack, NULL, query, 0, NULL));
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_cell(NULL, NULL, query, 0, &found));
-    TEST_ASSERT_EQUAL(PML_ERROR_SECTION, pml_nearest_cell(&without, NULL, query, 0, &found));
-}
-
-/* ---- neighbours ---- */
-
-#if PML_WITH_GAUSSIAN
-struct ranked {
-    int64_t score;
-    uint32_t index;
+/* Memory whose last byte is the last of a page, with nothing behind it where the system lets us say so. */
+struct fenced {
+    int8_t *end;
+    void *memory;
+    size_t size;
 };
 
-static int by_rank(const void *left, const void *right)
+static struct fenced fenced(size_t size)
 {
-    const struct ranked *a = left, *b = right;
-    if (a->score != b->score)
-        return a->score > b->score ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
+    struct fenced fence;
+#if defined(__unix__) || defined(__APPLE__)
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (size + page - 1) / page * page;
+    fence.size = pages + page;
+    fence.memory = mmap(NULL, fence.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    TEST_ASSERT_TRUE(fence.memory != MAP_FAILED);
+    fence.end = (int8_t *)fence.memory + pages;
+    TEST_ASSERT_EQUAL(0, mprotect(fence.end, page, PROT_NONE));
+#else
+    fence.size = size;
+    fence.memory = malloc(size);
+    TEST_ASSERT_NOT_NULL(fence.memory);
+    fence.end = (int8_t *)fence.memory + size;
+#endif
+    return fence;
 }
 
-static void check_neighbours(const pml_pack *pack, const int8_t *query, unsigned *ties)
+static void take_down(struct fenced *fence)
 {
-    const struct pack_view *v = pack_view(pack);
-    struct ranked *all = malloc(v->n * sizeof *all);
-    TEST_ASSERT_NOT_NULL(all);
-    for (uint32_t j = 0; j < v->n; j++)
-        all[j] = (struct ranked){score_of(query, pml_pack_anchor(pack, j), v->d), j};
-    qsort(all, v->n, sizeof *all, by_rank);
-    for (size_t k = 0; k < KERNEL_COUNT; k++) {
-        uint64_t keys[PML_NEIGHBOURS_MAX];
-        pml_neighbours_find(v, kernels_of_list + k, query, keys);
-        for (size_t j = 0; j < v->K; j++) {
-            TEST_ASSERT_EQUAL_UINT32(all[j].index, neighbour_index(keys[j]));
-            TEST_ASSERT_EQUAL_INT64(all[j].score, neighbour_score(keys[j]));
+#if defined(__unix__) || defined(__APPLE__)
+    munmap(fence->memory, fence->size);
+#else
+    free(fence->memory);
+#endif
+}
+
+#define ROWS_MOST 33u
+static struct fenced query_fence, rows_fence;
+
+static void check_dots(const struct pml_kernels *kernels, const int8_t *query, const int8_t *rows, size_t count,
+                       size_t row_count)
+{
+    int32_t out[ROWS_MOST + 1];
+    out[row_count] = 0x5AFE;
+    kernels->dots_s8(query, rows, count, row_count, out);
+    for (size_t i = 0; i < row_count; i++)
+        TEST_ASSERT_EQUAL_INT64_MESSAGE(plain_dot(query, rows + i * count, count), out[i], kernels->name);
+    TEST_ASSERT_EQUAL_INT32_MESSAGE(0x5AFE, out[row_count], kernels->name);
+}
+
+/* Query and rows end before a page that cannot be read. */
+static void check_at_the_fence(uint64_t *state, size_t count, size_t row_count, enum filling filling)
+{
+    int8_t *query = query_fence.end - count, *rows = rows_fence.end - count * row_count;
+    fill(state, filling, true, query, count);
+    fill(state, filling, false, rows, count * row_count);
+    for (size_t k = 0; k < sets.count; k++)
+        check_dots(sets.of[k], query, rows, count, row_count);
+}
+
+static void test_dots_equal_plain_sums_for_every_count(void)
+{
+    uint64_t state = 1;
+    for (size_t count = 1; count <= 200; count++)
+        for (int filling = RANDOM; filling < FILLINGS; filling++)
+            for (size_t row_count = 1; row_count <= 9; row_count += row_count < 5 ? 1 : 4)
+                check_at_the_fence(&state, count, row_count, (enum filling)filling);
+}
+
+static void test_dots_equal_plain_sums_for_every_number_of_rows(void)
+{
+    const size_t counts[] = {1, 2, 15, 16, 31, 33, 64, 127, 128, 512, 1000, 2048, 4095, 4096};
+    uint64_t state = 2;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        for (size_t row_count = 0; row_count <= ROWS_MOST; row_count++)
+            check_at_the_fence(&state, counts[i], row_count, (enum filling)(row_count % FILLINGS));
+}
+
+static void test_dots_hold_the_largest_sums(void)
+{
+    uint64_t state = 3;
+    for (int filling = ALL_LARGEST; filling < FILLINGS; filling++)
+        for (size_t count = PML_FEATURES_MAX - 40; count <= PML_FEATURES_MAX; count++)
+            check_at_the_fence(&state, count, 5, (enum filling)filling);
+}
+
+/* A sum of two products that left int16 would show here: every pair of values beside every other, in every place. */
+static void test_dots_hold_every_pair_of_products(void)
+{
+    static const int8_t queries[] = {-127, -126, -1, 0, 1, 126, 127}, rows[] = {-128, -127, -1, 0, 1, 127};
+    int8_t query[128], row[128];
+    for (size_t q = 0; q < sizeof queries * sizeof queries; q++)
+        for (size_t r = 0; r < sizeof rows * sizeof rows; r++) {
+            for (size_t i = 0; i < sizeof query; i++) {
+                query[i] = queries[i / 2 % 2 == i % 2 ? q % sizeof queries : q / sizeof queries];
+                row[i] = rows[i / 2 % 2 == i % 2 ? r % sizeof rows : r / sizeof rows];
+            }
+            for (size_t k = 0; k < sets.count; k++)
+                check_dots(sets.of[k], query, row, sizeof query, 1);
         }
-    }
-    for (size_t j = 0; j + 1 < v->n && j < v->K; j++)
-        *ties += all[j].score == all[j + 1].score;
-    free(all);
 }
 
-static void test_neighbours_are_the_first_of_all_anchors_sorted(void)
+static void test_dots_agree_at_every_alignment(void)
 {
-    uint64_t state = 7;
-    unsigned ties = 0;
-    for (unsigned p = 0; p < GOLDEN_PACK_COUNT; p++) {
-        pml_pack pack = open_golden(p);
-        int8_t query[64];
-        if (pack_view(&pack)->n == 0)
-            continue;
-        for (size_t i = 0; i < rounds(2000); i++) {
-            draw_query(&state, &pack, query);
-            check_neighbours(&pack, query, &ties);
-        }
-    }
-    TEST_ASSERT_TRUE(ties > 100);
+    static int8_t buffer[2][1024];
+    uint64_t state = 4;
+    fill(&state, RANDOM, true, buffer[0], sizeof buffer[0]);
+    fill(&state, RANDOM, false, buffer[1], sizeof buffer[1]);
+    for (size_t a = 0; a < 65; a++)
+        for (size_t b = 0; b < 65; b++)
+            for (size_t k = 0; k < sets.count; k++)
+                check_dots(sets.of[k], buffer[0] + a, buffer[1] + b, 133, 5);
 }
 
-/* All scores are zero, so every rank is decided by the index. */
-static void test_neighbours_of_nothing_are_the_first_anchors(void)
+/* ---- keep_largest ---- */
+
+#if PML_WITH_GAUSSIAN
+static int descending(const void *left, const void *right)
 {
-    pml_pack pack = open_golden(PACK_TIES);
-    const struct pack_view *v = pack_view(&pack);
-    const int8_t zero[64] = {0};
-    uint64_t keys[PML_NEIGHBOURS_MAX];
-    pml_neighbours_find(v, &pml_kernels_portable, zero, keys);
-    for (uint32_t j = 0; j < v->K; j++)
-        TEST_ASSERT_EQUAL_UINT32(j, neighbour_index(keys[j]));
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a > b ? -1 : a < b;
 }
 
-/* A key holds a score beside an index: both at their largest. */
-static void test_neighbours_hold_the_largest_scores_and_indices(void)
+/* Offers `all` keys, some at a time, to lists that lie before a page that cannot be read. */
+static void check_list(uint64_t *state, const struct pml_kernels *kernels, size_t length, size_t all, uint64_t range)
 {
-    static int8_t rows[3 * PML_FEATURES_MAX], query[PML_FEATURES_MAX], many[PML_ANCHORS_MAX];
-    static uint8_t norms[4 * PML_ANCHORS_MAX];
-    uint64_t keys[4];
-    struct pack_view v = {.d = PML_FEATURES_MAX, .n = 3, .K = 3};
-    memset(rows, -127, PML_FEATURES_MAX);
-    memset(rows + PML_FEATURES_MAX, 127, PML_FEATURES_MAX);
-    rows[2 * PML_FEATURES_MAX] = 1;
-    memset(query, 127, sizeof query);
-    v.section[PML_SECTION_ANCHORS] = (const uint8_t *)rows;
-    v.section[PML_SECTION_ANCHOR_NORMS] = norms;
-    const uint32_t ranked[] = {1, 2, 0};
-    for (size_t i = 0; i < 3; i++)
-        store_le32(norms + 4 * i, pml_inverse_norm(rows + i * PML_FEATURES_MAX, PML_FEATURES_MAX));
-    pml_neighbours_find(&v, &pml_kernels_portable, query, keys);
-    for (size_t i = 0; i < 3; i++) {
-        TEST_ASSERT_EQUAL_UINT32(ranked[i], neighbour_index(keys[i]));
-        TEST_ASSERT_EQUAL_INT64(score_of(query, rows + ranked[i] * PML_FEATURES_MAX, PML_FEATURES_MAX),
-                                neighbour_score(keys[i]));
+    uint64_t sorted[300], offered[PML_KERNEL_ROWS];
+    uint64_t *list = (uint64_t *)(void *)rows_fence.end - length;
+    TEST_ASSERT_TRUE(all + length <= 300);
+    memset(sorted, 0, sizeof sorted);
+    memset(list, 0, length * sizeof *list);
+    for (size_t done = 0, count; done < all; done += count) {
+        count = 1 + draw_size(state, PML_KERNEL_ROWS);
+        count = count < all - done ? count : all - done;
+        for (size_t i = 0; i < count; i++)
+            sorted[done + i] = offered[i] = range == 0 ? draw64(state) : UINT64_MAX - draw_below(state, range);
+        kernels->keep_largest(list, length, offered, count);
     }
-    v = (struct pack_view){.d = 1, .n = PML_ANCHORS_MAX, .K = 4};
-    memset(many, -1, sizeof many);
-    many[PML_ANCHORS_MAX - 1] = 1;
-    for (size_t i = 0; i < PML_ANCHORS_MAX; i++)
-        store_le32(norms + 4 * i, pml_inverse_norm(many + i, 1));
-    v.section[PML_SECTION_ANCHORS] = (const uint8_t *)many;
-    v.section[PML_SECTION_ANCHOR_NORMS] = norms;
-    pml_neighbours_find(&v, &pml_kernels_portable, query, keys);
-    TEST_ASSERT_EQUAL_UINT32(PML_ANCHORS_MAX - 1, neighbour_index(keys[0]));
-    for (uint32_t i = 1; i < 4; i++)
-        TEST_ASSERT_EQUAL_UINT32(i - 1, neighbour_index(keys[i]));
+    qsort(sorted, all + length, sizeof *sorted, descending);
+    for (size_t i = 0; i < length; i++)
+        TEST_ASSERT_EQUAL_UINT64_MESSAGE(sorted[i], list[i], kernels->name);
+}
+
+static void test_lists_hold_the_largest_keys_of_any_number(void)
+{
+    const uint64_t ranges[] = {0, 3, 1000, (uint64_t)1 << 63};
+    uint64_t state = 5;
+    for (size_t k = 0; k < sets.count; k++)
+        for (size_t length = 1; length <= PML_NEIGHBOURS_MAX; length++)
+            for (size_t round = 0; round < rounds(100); round++)
+                check_list(&state, sets.of[k], length, 1 + draw_size(&state, 200), ranges[round % 4]);
 }
 #endif
+
+/* ---- the choice ---- */
+
+static void test_platform_chooses_the_last_of_the_list_that_runs(void)
+{
+    printf("kernels of this CPU:");
+    for (size_t k = 0; k < sets.count; k++)
+        printf(" %s", sets.of[k]->name);
+    printf("\n");
+    TEST_ASSERT_EQUAL_PTR(sets.of[sets.count - 1], pml_platform_kernels());
+    TEST_ASSERT_EQUAL_PTR(&pml_kernels_portable, pml_kernels_among(1));
+    TEST_ASSERT_EQUAL_PTR(&pml_kernels_portable, pml_kernels_among(0));
+}
+
+/* tests/platforms/linux.sh says what an emulated CPU must be given. */
+static void test_platform_chooses_what_is_expected(void)
+{
+    const char *expected = getenv("PML_EXPECTED_KERNELS");
+    if (!expected)
+        TEST_IGNORE_MESSAGE("PML_EXPECTED_KERNELS is not set");
+    TEST_ASSERT_EQUAL_STRING(expected, pml_platform_kernels()->name);
+}
 
 int main(void)
 {
+    query_fence = fenced(PML_FEATURES_MAX);
+    rows_fence = fenced(ROWS_MOST * PML_FEATURES_MAX);
     UNITY_BEGIN();
-    RUN_TEST(test_kernels_equal_plain_sums_for_every_count);
-    RUN_TEST(test_kernels_equal_plain_sums_for_every_number_of_rows);
-    RUN_TEST(test_kernels_hold_the_largest_sums);
-    RUN_TEST(test_kernels_agree_at_every_alignment);
-    RUN_TEST(test_platform_chooses_a_kernel_that_equals_plain_sums);
-    RUN_TEST(test_nearest_cell_is_that_of_the_first_of_the_best);
-    RUN_TEST(test_nearest_cell_checks_its_arguments);
+    RUN_TEST(test_dots_equal_plain_sums_for_every_count);
+    RUN_TEST(test_dots_equal_plain_sums_for_every_number_of_rows);
+    RUN_TEST(test_dots_hold_the_largest_sums);
+    RUN_TEST(test_dots_hold_every_pair_of_products);
+    RUN_TEST(test_dots_agree_at_every_alignment);
 #if PML_WITH_GAUSSIAN
-    RUN_TEST(test_neighbours_are_the_first_of_all_anchors_sorted);
-    RUN_TEST(test_neighbours_of_nothing_are_the_first_anchors);
-    RUN_TEST(test_neighbours_hold_the_largest_scores_and_indices);
+    RUN_TEST(test_lists_hold_the_largest_keys_of_any_number);
 #endif
+    RUN_TEST(test_platform_chooses_the_last_of_the_list_that_runs);
+    RUN_TEST(test_platform_chooses_what_is_expected);
+    take_down(&query_fence);
+    take_down(&rows_fence);
     return UNITY_END();
 }

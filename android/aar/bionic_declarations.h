@@ -65,6 +65,11 @@ void *memset(void *to, int value, size_t size);
 int memcmp(const void *a, const void *b, size_t size);
 size_t strlen(const char *text);
 
+/* ---- sys/auxv.h ---- */
+
+unsigned long getauxval(unsigned long type);
+#define AT_HWCAP 16
+
 /* ---- sys/file.h ---- */
 
 int flock(int file, int operation);

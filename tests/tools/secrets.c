@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Run under valgrind: marks everything secret as undefined and goes through the calls that see it. Memcheck then reports
- * every branch and every address that depends on a secret (tests/check_secrets.sh). `secrets MODE`; mode `leak` plants
- * one such branch, to show that it would be found. */
+ * every branch and every address that depends on a secret (tests/check_secrets.sh). `secrets MODE`, with each set of
+ * kernels that the CPU runs, as valgrind shows it; mode `leak` plants one such branch, to show that it would be found. */
 #include "answer.h"
 #include "client.h"
 #include "golden/vectors.h"
+#include "kernel_sets.h"
 #include "stages.h"
 
 #include <stdio.h>
@@ -40,7 +41,7 @@ static void need(int status)
 }
 
 /* An armed client; `substitute` leaves no public verdict on the input. */
-static pml_client *armed(pml_pack *pack, int mechanism)
+static pml_client *armed(pml_pack *pack, int mechanism, const struct pml_kernels *kernels)
 {
     static const uint8_t owner[16] = "secrets";
     pml_config config = {.mechanism = mechanism,
@@ -48,7 +49,8 @@ static pml_client *armed(pml_pack *pack, int mechanism)
                          .delta = mechanism == PML_GAUSSIAN ? 1e-5 : 0.0,
                          .substitute = true,
                          .entropy = entropy,
-                         .persist = persist};
+                         .persist = persist,
+                         .kernels = kernels};
     pml_budget budget;
     pml_client *client;
     need(pml_pack_open(pack, golden_packs[PACK].bytes, golden_packs[PACK].size, NULL));
@@ -71,10 +73,10 @@ static void make_query(float *features, int32_t *label)
 
 #if PML_WITH_RESPONSE
 /* The whole path, from features to bytes; the noise is secret too. */
-static void response(bool leak)
+static void response(const struct pml_kernels *kernels, bool leak)
 {
     pml_pack pack;
-    pml_client *client = armed(&pack, PML_RESPONSE);
+    pml_client *client = armed(&pack, PML_RESPONSE, kernels);
     float features[MAX_FEATURES];
     int32_t label;
     uint8_t out[256];
@@ -91,10 +93,10 @@ static void response(bool leak)
 }
 
 /* Ranking: begin and feed; the list is the device's own and may be looked at after finish. */
-static void answer(void)
+static void answer(const struct pml_kernels *kernels)
 {
     pml_pack pack;
-    pml_client *client = armed(&pack, PML_RESPONSE);
+    pml_client *client = armed(&pack, PML_RESPONSE, kernels);
     float features[MAX_FEATURES];
     int32_t label;
     pml_match matches[8];
@@ -115,10 +117,10 @@ static void answer(void)
 
 #if PML_WITH_GAUSSIAN
 /* Quantising and the search for neighbours; then, from the finished row on, the release. */
-static void gaussian(void)
+static void gaussian(const struct pml_kernels *kernels)
 {
     pml_pack pack;
-    pml_client *client = armed(&pack, PML_GAUSSIAN);
+    pml_client *client = armed(&pack, PML_GAUSSIAN, kernels);
     const struct pack_view *v = pack_view(&pack);
     float features[MAX_FEATURES];
     int32_t label;
@@ -128,7 +130,7 @@ static void gaussian(void)
     size_t written;
     make_query(features, &label);
     pml_quantise_row(features, v->d, row);
-    pml_neighbours_find(v, &pml_kernels_portable, row, keys);
+    pml_neighbours_find(v, kernels, row, keys);
     PUBLIC(features, sizeof features);
     PUBLIC(&label, sizeof label);
     need(pml_client_load(client, features, v->d, label));
@@ -141,19 +143,47 @@ static void gaussian(void)
 }
 #endif
 
-int main(int argc, char **argv)
+/* Whole steps, what is left over, rows left over; a list longer than registers hold. */
+static void of_kernels(const struct pml_kernels *kernels)
 {
-    const char *mode = argc > 1 ? argv[1] : "";
+    int8_t query[333], rows[7 * sizeof query] = {1};
+    int32_t dots[7];
+    memset(query, 5, sizeof query);
+    SECRET(query, sizeof query);
+    kernels->dots_s8(query, rows, sizeof query, 7, dots);
+#if PML_WITH_GAUSSIAN
+    uint64_t list[PML_NEIGHBOURS_MAX] = {0}, keys[7];
+    for (size_t i = 0; i < 7; i++)
+        keys[i] = (uint64_t)(int64_t)dots[i] << 20;
+    kernels->keep_largest(list, PML_NEIGHBOURS_MAX, keys, 7);
+#endif
+}
+
+static bool run(const char *mode, const struct pml_kernels *kernels)
+{
+    if (strcmp(mode, "kernels") == 0)
+        return of_kernels(kernels), true;
 #if PML_WITH_RESPONSE
     if (strcmp(mode, "response") == 0 || strcmp(mode, "leak") == 0)
-        return response(mode[0] == 'l'), 0;
+        return response(kernels, mode[0] == 'l'), true;
     if (strcmp(mode, "answer") == 0)
-        return answer(), 0;
+        return answer(kernels), true;
 #endif
 #if PML_WITH_GAUSSIAN
     if (strcmp(mode, "gaussian") == 0)
-        return gaussian(), 0;
+        return gaussian(kernels), true;
 #endif
-    fprintf(stderr, "usage: secrets response|answer|gaussian|leak\n");
-    return 2;
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    const struct kernel_sets sets = kernel_sets_of_cpu();
+    for (size_t i = 0; i < sets.count; i++)
+        if (!run(argc > 1 ? argv[1] : "", sets.of[i])) {
+            fprintf(stderr, "usage: secrets kernels|response|answer|gaussian|leak\n");
+            return 2;
+        }
+    printf("%s\n", sets.of[sets.count - 1]->name);
+    return 0;
 }

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What stands on the kernels, nearest prototype and neighbours, against sorting; with every kernel that this CPU runs. */
+#include "golden/vectors.h"
+#include "kernel_sets.h"
+#include "stages.h"
+#include "support.h"
+
+void setUp(void)
+{
+}
+
+void tearDown(void)
+{
+}
+
+/* ---- queries ---- */
+
+/* A query of the pack's length: noise, a row of the pack, such a row with one change, or extremes. */
+static void draw_query(uint64_t *state, const pml_pack *pack, int8_t *query)
+{
+    const struct pack_view *v = pack_view(pack);
+    size_t sort = draw_size(state, 4);
+    for (size_t i = 0; i < v->d; i++)
+        query[i] = (int8_t)(sort == 0 ? 127 - 254 * draw_between(state, 0, 1) : draw_between(state, -127, 127));
+    if (sort < 2)
+        return;
+    bool of_anchors = v->n > 0 && (v->m == 0 || draw_below(state, 2) == 0);
+    size_t slot = draw_size(state, v->G);
+    const int8_t *row = of_anchors ? pml_pack_anchor(pack, draw_size(state, v->n))
+                                   : pml_pack_prototype(pack, slot, draw_size(state, v->m));
+    memcpy(query, row, v->d);
+    if (sort == 3)
+        query[draw_below(state, v->d)] = (int8_t)draw_between(state, -127, 127);
+}
+
+/* ---- nearest prototype ---- */
+
+static int64_t score_of(const int8_t *query, const int8_t *row, size_t d)
+{
+    return plain_dot(query, row, d) * pml_inverse_norm(row, d);
+}
+
+static uint32_t best_cell(const pml_pack *pack, const int8_t *query, uint32_t slot, unsigned *ties)
+{
+    const struct pack_view *v = pack_view(pack);
+    uint32_t best = 0, cell;
+    int64_t best_score = score_of(query, pml_pack_prototype(pack, slot, 0), v->d);
+    for (uint32_t j = 1; j < v->M; j++) {
+        int64_t score = score_of(query, pml_pack_prototype(pack, slot, j), v->d);
+        *ties += score == best_score;
+        if (score > best_score) {
+            best = j;
+            best_score = score;
+        }
+    }
+    TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_cell(pack, slot, best, &cell));
+    return cell;
+}
+
+static void test_nearest_cell_is_that_of_the_first_of_the_best(void)
+{
+    const struct kernel_sets sets = kernel_sets_of_cpu();
+    uint64_t state = 6;
+    unsigned ties = 0;
+    for (unsigned p = 0; p < GOLDEN_PACK_COUNT; p++) {
+        pml_pack pack = open_golden(p);
+        const struct pack_view *v = pack_view(&pack);
+        int8_t query[64];
+        if (v->m == 0)
+            continue;
+        for (size_t i = 0; i < rounds(3000); i++) {
+            draw_query(&state, &pack, query);
+            uint32_t slot = (uint32_t)draw_below(&state, v->G), found;
+            uint32_t best = best_cell(&pack, query, slot, &ties);
+            for (size_t k = 0; k < sets.count; k++) {
+                TEST_ASSERT_EQUAL(PML_OK, pml_nearest_cell(&pack, sets.of[k], query, slot, &found));
+                TEST_ASSERT_EQUAL_UINT32_MESSAGE(best, found, golden_packs[p].name);
+                found = pml_prototypes_cell(v, sets.of[k], query, slot, 0, v->G);
+                TEST_ASSERT_EQUAL_UINT32_MESSAGE(best, found, golden_packs[p].name);
+            }
+        }
+    }
+    TEST_ASSERT_TRUE(ties > 100);
+}
+
+static void test_nearest_cell_checks_its_arguments(void)
+{
+    pml_pack pack = open_golden(PACK_CLASS), without = open_golden(PACK_GAUSSIAN_ONLY);
+    int8_t query[64] = {1};
+    uint32_t found;
+    TEST_ASSERT_EQUAL(PML_OK, pml_nearest_cell(&pack, NULL, query, 0, &found));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_cell(&pack, NULL, query, pack_view(&pack)->G, &found));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_cell(&pack, NULL, NULL, 0, &found));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_cell(&pack, NULL, query, 0, NULL));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_nearest_cell(NULL, NULL, query, 0, &found));
+    TEST_ASSERT_EQUAL(PML_ERROR_SECTION, pml_nearest_cell(&without, NULL, query, 0, &found));
+}
+
+/* ---- neighbours ---- */
+
+#if PML_WITH_GAUSSIAN
+struct ranked {
+    int64_t score;
+    uint32_t index;
+};
+
+static int by_rank(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static void check_neighbours(const struct kernel_sets *sets, const pml_pack *pack, const int8_t *query, unsigned *ties)
+{
+    const struct pack_view *v = pack_view(pack);
+    struct ranked *all = malloc(v->n * sizeof *all);
+    TEST_ASSERT_NOT_NULL(all);
+    for (uint32_t j = 0; j < v->n; j++)
+        all[j] = (struct ranked){score_of(query, pml_pack_anchor(pack, j), v->d), j};
+    qsort(all, v->n, sizeof *all, by_rank);
+    for (size_t k = 0; k < sets->count; k++) {
+        uint64_t keys[PML_NEIGHBOURS_MAX];
+        pml_neighbours_find(v, sets->of[k], query, keys);
+        for (size_t j = 0; j < v->K; j++) {
+            TEST_ASSERT_EQUAL_UINT32(all[j].index, neighbour_index(keys[j]));
+            TEST_ASSERT_EQUAL_INT64(all[j].score, neighbour_score(keys[j]));
+        }
+    }
+    for (size_t j = 0; j + 1 < v->n && j < v->K; j++)
+        *ties += all[j].score == all[j + 1].score;
+    free(all);
+}
+
+static void test_neighbours_are_the_first_of_all_anchors_sorted(void)
+{
+    const struct kernel_sets sets = kernel_sets_of_cpu();
+    uint64_t state = 7;
+    unsigned ties = 0;
+    for (unsigned p = 0; p < GOLDEN_PACK_COUNT; p++) {
+        pml_pack pack = open_golden(p);
+        int8_t query[64];
+        if (pack_view(&pack)->n == 0)
+            continue;
+        for (size_t i = 0; i < rounds(2000); i++) {
+            draw_query(&state, &pack, query);
+            check_neighbours(&sets, &pack, query, &ties);
+        }
+    }
+    TEST_ASSERT_TRUE(ties > 100);
+}
+
+/* All scores are zero, so every rank is decided by the index. */
+static void test_neighbours_of_nothing_are_the_first_anchors(void)
+{
+    pml_pack pack = open_golden(PACK_TIES);
+    const struct pack_view *v = pack_view(&pack);
+    const int8_t zero[64] = {0};
+    uint64_t keys[PML_NEIGHBOURS_MAX];
+    pml_neighbours_find(v, &pml_kernels_portable, zero, keys);
+    for (uint32_t j = 0; j < v->K; j++)
+        TEST_ASSERT_EQUAL_UINT32(j, neighbour_index(keys[j]));
+}
+
+/* A key holds a score beside an index: both at their largest. */
+static void check_largest(const struct pml_kernels *kernels)
+{
+    static int8_t rows[3 * PML_FEATURES_MAX], query[PML_FEATURES_MAX], many[PML_ANCHORS_MAX];
+    static uint8_t norms[4 * PML_ANCHORS_MAX];
+    uint64_t keys[4];
+    struct pack_view v = {.d = PML_FEATURES_MAX, .n = 3, .K = 3};
+    memset(rows, -127, PML_FEATURES_MAX);
+    memset(rows + PML_FEATURES_MAX, 127, PML_FEATURES_MAX);
+    rows[2 * PML_FEATURES_MAX] = 1;
+    memset(query, 127, sizeof query);
+    v.section[PML_SECTION_ANCHORS] = (const uint8_t *)rows;
+    v.section[PML_SECTION_ANCHOR_NORMS] = norms;
+    const uint32_t ranked[] = {1, 2, 0};
+    for (size_t i = 0; i < 3; i++)
+        store_le32(norms + 4 * i, pml_inverse_norm(rows + i * PML_FEATURES_MAX, PML_FEATURES_MAX));
+    pml_neighbours_find(&v, kernels, query, keys);
+    for (size_t i = 0; i < 3; i++) {
+        TEST_ASSERT_EQUAL_UINT32(ranked[i], neighbour_index(keys[i]));
+        TEST_ASSERT_EQUAL_INT64(score_of(query, rows + ranked[i] * PML_FEATURES_MAX, PML_FEATURES_MAX),
+                                neighbour_score(keys[i]));
+    }
+    v = (struct pack_view){.d = 1, .n = PML_ANCHORS_MAX, .K = 4};
+    memset(many, -1, sizeof many);
+    many[PML_ANCHORS_MAX - 1] = 1;
+    for (size_t i = 0; i < PML_ANCHORS_MAX; i++)
+        store_le32(norms + 4 * i, pml_inverse_norm(many + i, 1));
+    v.section[PML_SECTION_ANCHORS] = (const uint8_t *)many;
+    v.section[PML_SECTION_ANCHOR_NORMS] = norms;
+    pml_neighbours_find(&v, kernels, query, keys);
+    TEST_ASSERT_EQUAL_UINT32(PML_ANCHORS_MAX - 1, neighbour_index(keys[0]));
+    for (uint32_t i = 1; i < 4; i++)
+        TEST_ASSERT_EQUAL_UINT32(i - 1, neighbour_index(keys[i]));
+}
+
+static void test_neighbours_hold_the_largest_scores_and_indices(void)
+{
+    const struct kernel_sets sets = kernel_sets_of_cpu();
+    for (size_t k = 0; k < sets.count; k++)
+        check_largest(sets.of[k]);
+}
+#endif
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_nearest_cell_is_that_of_the_first_of_the_best);
+    RUN_TEST(test_nearest_cell_checks_its_arguments);
+#if PML_WITH_GAUSSIAN
+    RUN_TEST(test_neighbours_are_the_first_of_all_anchors_sorted);
+    RUN_TEST(test_neighbours_of_nothing_are_the_first_anchors);
+    RUN_TEST(test_neighbours_hold_the_largest_scores_and_indices);
+#endif
+    return UNITY_END();
+}
