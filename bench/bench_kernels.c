@@ -2,7 +2,7 @@
  * Every kernel of the one list that this CPU runs, on rows that stay in the first cache: how busy are the multipliers?
  * In: nothing. Out: products a second, and that all kernels agree. */
 #include "harness.h"
-#include "kernels.h"
+#include "kernel_choice.h"
 #include "synthetic.h"
 
 #include <stdlib.h>
@@ -25,19 +25,18 @@ static const struct command command = {
             "exit codes: 0, 2 usage, 7 kernels disagree or no memory\n",
 };
 
-#define ENTRY(name) &pml_kernels_##name,
-static const struct pml_kernels *const kernels[] = {PML_KERNEL_LIST(ENTRY)};
-enum { KERNELS = sizeof kernels / sizeof *kernels };
+enum { WIDEST = 2048, KEPT = 10 };
 
 static const size_t widths[] = {64, 128, 256, 512, 1024, 2048};
-enum { WIDTHS = sizeof widths / sizeof *widths, WIDEST = 2048 };
+enum { WIDTHS = sizeof widths / sizeof *widths };
 
 struct work {
     const struct pml_kernels *kernel;
     const int8_t *query, *rows;
     size_t width;
     int32_t dots[PML_KERNEL_ROWS];
-    volatile uint32_t taken;
+    uint64_t list[KEPT], keys[PML_KERNEL_ROWS];
+    volatile uint64_t taken;
 };
 
 static void run_dots(void *context, size_t repeats, double *seconds)
@@ -51,45 +50,72 @@ static void run_dots(void *context, size_t repeats, double *seconds)
     *seconds += bench_now() - start;
 }
 
-static void check_agreement(const struct work *works)
+/* The same keys again and again: what they are does not matter to the time. */
+static void run_keep(void *context, size_t repeats, double *seconds)
 {
-    for (size_t i = 1; i < KERNELS; i++)
-        if (memcmp(works[i].dots, works[0].dots, sizeof works[0].dots) != 0)
+    struct work *work = context;
+    double start = bench_now();
+    for (size_t i = 0; i < repeats; i++) {
+        for (size_t j = 0; j < PML_KERNEL_ROWS; j++)
+            work->keys[j] = (j + 1) * 0x9E3779B97F4A7C15u;
+        work->kernel->keep_largest(work->list, KEPT, work->keys, PML_KERNEL_ROWS);
+    }
+    *seconds += bench_now() - start;
+}
+
+static void report(struct bench_output *output, const struct bench *bench, const char *what, size_t width,
+                   const struct pml_kernels *kernel, size_t index)
+{
+    const struct bench_result *result = &bench->results[index][0];
+    bench_row(output);
+    bench_text(output, "what", what);
+    bench_text(output, "kernel", kernel->name);
+    bench_count(output, "d", width);
+    bench_times(output, "16 rows", result);
+    if (width > 0)
+        bench_number(output, "products a ns", 1e-9 * PML_KERNEL_ROWS * (double)width / result->median);
+    bench_number(output, "times portable", bench_ratio(bench, &bench->results[0][0], result));
+    bench_row_end(output);
+}
+
+/* One piece of work by all kernels; they must agree. */
+static void measure(struct bench *bench, struct bench_output *output, struct work *works, size_t count, size_t width)
+{
+    const char *what = width > 0 ? "dots_s8" : "keep_largest";
+    struct bench_case cases[PML_KERNEL_COUNT] = {{0}};
+    for (size_t i = 0; i < count; i++) {
+        works[i].width = width;
+        cases[i] = (struct bench_case){width > 0 ? run_dots : run_keep, &works[i], {works[i].kernel->name}};
+    }
+    bench_measure(bench, cases, count, what);
+    for (size_t i = 0; i < count; i++) {
+        if (memcmp(works[i].dots, works[0].dots, sizeof works[0].dots) != 0 ||
+            memcmp(works[i].list, works[0].list, sizeof works[0].list) != 0)
             bench_stop("the kernels disagree: this is a fault, please report it.");
+        report(output, bench, what, width, works[i].kernel, i);
+    }
+    bench_free(bench);
 }
 
 int main(int argc, char **argv)
 {
     static struct bench bench;
-    static struct work works[KERNELS];
-    struct bench_case cases[KERNELS];
+    static struct work works[PML_KERNEL_COUNT];
+    const struct pml_kernels *kernels[PML_KERNEL_COUNT];
     struct bench_output output = {0};
     bool quick = false;
     int code = bench_options(&command, argc, argv, NULL, 0, &bench, &output, &quick);
     if (code >= 0)
         return code;
+    const size_t count = kernel_choices(kernels);
     struct pml_rows rows = synthetic_rows(PML_KERNEL_ROWS + 1, WIDEST, 1);
+    for (size_t i = 0; i < count; i++)
+        works[i] = (struct work){.kernel = kernels[i], .query = rows.values, .rows = rows.values + WIDEST};
     bench_begin(&output, command.name, &bench);
-    for (size_t w = 0; w < WIDTHS; w++) {
-        for (size_t i = 0; i < KERNELS; i++) {
-            works[i] = (struct work){
-                .kernel = kernels[i], .query = rows.values, .rows = rows.values + WIDEST, .width = widths[w]};
-            cases[i] = (struct bench_case){run_dots, &works[i], {kernels[i]->name}};
-        }
-        bench_measure(&bench, cases, KERNELS, "kernels");
-        check_agreement(works);
-        for (size_t i = 0; i < KERNELS; i++) {
-            bench_row(&output);
-            bench_text(&output, "kernel", kernels[i]->name);
-            bench_count(&output, "d", widths[w]);
-            bench_times(&output, "16 rows", &bench.results[i][0]);
-            bench_number(&output, "products a ns",
-                         1e-9 * PML_KERNEL_ROWS * (double)widths[w] / bench.results[i][0].median);
-            bench_number(&output, "times portable", bench_ratio(&bench, &bench.results[0][0], &bench.results[i][0]));
-            bench_row_end(&output);
-        }
-        bench_free(&bench);
-    }
+    for (size_t w = 0; w < WIDTHS; w++)
+        measure(&bench, &output, works, count, widths[w]);
+    if (PML_WITH_GAUSSIAN)
+        measure(&bench, &output, works, count, 0);
     bench_end(&output);
     pml_rows_free(&rows);
     return EXIT_OK;

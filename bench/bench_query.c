@@ -3,7 +3,7 @@
  * In: sizes. Out: times and ratios. Never prints what a query gave. */
 #include "client.h"
 #include "harness.h"
-#include "privatemail_platform.h"
+#include "kernel_choice.h"
 #include "read_sweep.h"
 #include "stages.h"
 #include "synthetic.h"
@@ -15,7 +15,7 @@ static const struct command command = {
     .name = "bench_query",
     .summary = "what a query costs",
     .help =
-        "usage: bench_query [--n N --d D] [--mechanism response|gaussian] [--rounds R] [--quick] [--json]\n"
+        "usage: bench_query [--n N --d D] [--mechanism M] [--kernel NAME] [--rounds R] [--quick] [--json]\n"
         "\n"
         "Times arm, load and release of one query, and within load the quantising and the scan of all rows, for n = "
         "100\n"
@@ -26,7 +26,8 @@ static const struct command command = {
         "The system's entropy is in arm; storing the budget is not. Rows are made up.\n"
         "\n"
         "  --n N, --d D   one size instead of all\n"
-        "  --mechanism M  one mechanism instead of both\n"
+        "  --mechanism M  response or gaussian; both when it is not given\n"
+        "  --kernel NAME  a kernel that bench_kernels lists. Default: the best of this CPU\n"
         "  --repeat R     no clock: R scans of one size, for callgrind (needs --n, --d, --mechanism)\n"
         "  --rounds R     rounds, each of which measures everything once. Default 41\n"
         "  --quick        small sizes and 3 rounds: shows that it runs, not how fast\n"
@@ -50,9 +51,9 @@ struct query {
     volatile uint64_t taken; /* results go here, so that no work can be left out */
 };
 
-static void open_query(struct query *query, int mechanism, size_t n, size_t d)
+static void open_query(struct query *query, int mechanism, const struct pml_kernels *kernels, size_t n, size_t d)
 {
-    *query = (struct query){.mechanism = mechanism, .d = d, .slots = 1, .kernels = pml_platform_kernels()};
+    *query = (struct query){.mechanism = mechanism, .d = d, .slots = 1, .kernels = kernels};
     if (mechanism == PML_RESPONSE)
         query->slots = n / CELLS < PML_SLOTS_MAX ? n / CELLS : PML_SLOTS_MAX;
     query->n = n / query->slots * query->slots;
@@ -147,11 +148,12 @@ static void run_kernel(void *context, size_t repeats, double *seconds)
 
 enum { RELEASE, QUANTISE, SCAN, READ, KERNEL, CASES };
 
-static void measure(struct bench *bench, struct bench_output *output, int mechanism, size_t n, size_t d)
+static void measure(struct bench *bench, struct bench_output *output, int mechanism, const struct pml_kernels *kernels,
+                    size_t n, size_t d)
 {
     static struct query query;
     char what[64];
-    open_query(&query, mechanism, n, d);
+    open_query(&query, mechanism, kernels, n, d);
     const struct bench_case cases[CASES] = {
         [RELEASE] = {run_release, &query, {"arm", "load", "release"}},
         [QUANTISE] = {run_quantise, &query, {"quantise"}},
@@ -185,10 +187,10 @@ static void measure(struct bench *bench, struct bench_output *output, int mechan
 }
 
 /* Scans without a clock, for a counter of instructions. */
-static void repeat_scans(int mechanism, size_t n, size_t d, uint64_t repeats)
+static void repeat_scans(int mechanism, const struct pml_kernels *kernels, size_t n, size_t d, uint64_t repeats)
 {
     static struct query query;
-    open_query(&query, mechanism, n, d);
+    open_query(&query, mechanism, kernels, n, d);
     for (uint64_t i = 0; i < repeats; i++)
         query.taken += scan(&query);
     close_query(&query);
@@ -205,7 +207,7 @@ static const struct size {
 
 struct choice {
     uint64_t n, d, repeats;
-    const char *mechanism;
+    const char *mechanism, *kernel;
     bool quick;
 };
 
@@ -220,6 +222,9 @@ static int check(const struct choice *choice)
         return command_fail(&command, EXIT_USAGE, "--repeat needs --n, --d and --mechanism.");
     if (choice->mechanism && choice->mechanism[0] != 'r' && choice->mechanism[0] != 'g')
         return command_fail(&command, EXIT_USAGE, "--mechanism is response or gaussian.");
+    if (!kernel_named(choice->kernel))
+        return command_fail(&command, EXIT_USAGE, "this CPU runs no kernel '%s': bench_kernels lists those it runs.",
+                            choice->kernel);
     return -1;
 }
 
@@ -239,12 +244,14 @@ int main(int argc, char **argv)
     struct option_spec specs[] = {{"n", OPTION_COUNT, &choice.n, false, false},
                                   {"d", OPTION_COUNT, &choice.d, false, false},
                                   {"mechanism", OPTION_TEXT, &choice.mechanism, false, false},
+                                  {"kernel", OPTION_TEXT, &choice.kernel, false, false},
                                   {"repeat", OPTION_COUNT, &choice.repeats, false, false}};
-    int code = bench_options(&command, argc, argv, specs, 4, &bench, &output, &choice.quick);
+    int code = bench_options(&command, argc, argv, specs, 5, &bench, &output, &choice.quick);
     if (code < 0)
         code = check(&choice);
     if (code >= 0)
         return code;
+    const struct pml_kernels *kernels = kernel_named(choice.kernel);
     const struct size one = {(size_t)choice.n, (size_t)choice.d};
     const struct size *list = choice.n ? &one : choice.quick ? small : sizes;
     const size_t count = choice.n ? 1 : choice.quick ? sizeof small / sizeof *small : sizeof sizes / sizeof *sizes;
@@ -253,9 +260,9 @@ int main(int argc, char **argv)
     for (size_t m = 0; m < 2; m++)
         for (size_t i = 0; is_chosen(&choice, mechanisms[m]) && i < count; i++) {
             if (choice.repeats > 0)
-                repeat_scans(mechanisms[m], list[i].n, list[i].d, choice.repeats);
+                repeat_scans(mechanisms[m], kernels, list[i].n, list[i].d, choice.repeats);
             else
-                measure(&bench, &output, mechanisms[m], list[i].n, list[i].d);
+                measure(&bench, &output, mechanisms[m], kernels, list[i].n, list[i].d);
         }
     if (choice.repeats == 0)
         bench_end(&output);

@@ -23,10 +23,11 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "
     os.environ[variable] = "1"
 import numpy as np  # noqa: E402
 
-from peers_library import GAUSSIAN, RESPONSE, Library, Rows, floats, quantise, reference_neighbours, shared  # noqa: E402
+from peers_library import RESPONSE, Library, Rows, floats, quantise, reference_neighbours, shared  # noqa: E402
 from paper_formulas import SIGMA_Q, code_kernel, code_step, paper_labels, unit  # noqa: E402
 from utility_data import stop  # noqa: E402
 
+OWN = "avx2"                      # the kernel that is compared; the CPU's best is shown beside it in scans
 NEIGHBOURS, QUERIES = 10, 16      # FAISS turns to BLAS at 20 queries at once; a device has one
 
 
@@ -79,6 +80,10 @@ def made_up(rows, columns, seed):
 
 
 # Others ----------------------------------------------------------------------------------------------------------
+
+def own_kernels(library):
+    return list(dict.fromkeys((OWN, library.best_kernel())))
+
 
 def import_faiss():
     import faiss
@@ -156,29 +161,32 @@ def part_scan(library, quick, rounds):
     result = []
     for n in (500,) if quick else (1000, 10000):
         rows, queries = made_up(n, 64 if quick else 512, 1), made_up(QUERIES, 64 if quick else 512, 2)
-        pack, found = Rows(library, rows, GAUSSIAN, NEIGHBOURS), {}
-
-        def scan(pack=pack, queries=queries, found=found):
-            found["ours"] = pack.scan(queries)
-        methods = [Method("ours", scan, len(queries))] + faiss_methods(rows, queries, found) + other_methods(rows, queries, found)
+        packs, found = {kernel: Rows(library, rows, kernel) for kernel in own_kernels(library)}, {}
+        methods = []
+        for kernel, pack in packs.items():
+            def scan(kernel=kernel, pack=pack, queries=queries, found=found):
+                found["ours, " + kernel] = pack.scan(queries)
+            methods.append(Method("ours, " + kernel, scan, len(queries)))
+        methods += faiss_methods(rows, queries, found) + other_methods(rows, queries, found)
         in_turns(methods, rounds, f"scan of {n}")
         many = made_up(500, rows.shape[1], 3)
-        exact, flat = reference_neighbours(*pack.quantised(), many, NEIGHBOURS), import_faiss().IndexFlatL2(rows.shape[1])
+        exact, flat = reference_neighbours(*packs[OWN].quantised(), many, NEIGHBOURS), import_faiss().IndexFlatL2(rows.shape[1])
         flat.add(rows)
-        for row in rows_of(methods, n=n, d=rows.shape[1], kernel=library.kernel()):
+        for row in rows_of(methods, n=n, d=rows.shape[1]):
             row["same as FAISS IndexFlatL2"] = shared(found[row["method"]], flat.search(queries, NEIGHBOURS)[1])
             result.append(row)
-        scanned = pack.scan(many)
-        result[-len(methods)].update({"same as FAISS IndexFlatL2": shared(scanned, flat.search(many, NEIGHBOURS)[1]),
-                                      "same as the int8 reference": float((scanned == exact).all(1).mean())})
-        pack.close()
+        for row, pack in zip(result[-len(methods):], packs.values()):
+            scanned = pack.scan(many)
+            row.update({"same as FAISS IndexFlatL2": shared(scanned, flat.search(many, NEIGHBOURS)[1]),
+                        "same as the int8 reference": float((scanned == exact).all(1).mean())})
+            pack.close()
     return result
 
 
 def part_graph(library, quick, rounds):
     n, d = (400, 64) if quick else (20000, 512)
     rows, found = made_up(n, d, 4), {}
-    pack, faiss = Rows(library, rows, GAUSSIAN, NEIGHBOURS), import_faiss()
+    pack, faiss = Rows(library, rows, OWN), import_faiss()
 
     def ours():
         found["ours"] = pack.graph()
@@ -192,7 +200,7 @@ def part_graph(library, quick, rounds):
             found["faiss"] = index.search(rows, NEIGHBOURS + 1)[1]
         methods.append(Method(f"FAISS IndexFlatL2, all rows, {level}", search))
     in_turns(methods, rounds, "graph")
-    result = rows_of(methods, n=n, d=d, kernel=library.kernel())
+    result = rows_of(methods, n=n, d=d)
     values, inverse = pack.quantised()
     some = np.arange(0, n, max(1, n // 500))
     scores = (values[some].astype(np.float64) @ values.T.astype(np.float64)).astype(np.int64) * inverse.astype(np.int64)
@@ -218,8 +226,8 @@ def part_release(library, quick, rounds):
     rng, query = np.random.default_rng(5), made_up(1, d, 6)
     anchors, prototypes = made_up(public, d, 7), made_up(96 if quick else 800, d, 8)
     slots = len(prototypes) // 8
-    packs = {"response": Rows(library, prototypes, RESPONSE, NEIGHBOURS, slots, 8),
-             "Gaussian": Rows(library, anchors, GAUSSIAN, NEIGHBOURS)}
+    packs = {"response": Rows(library, prototypes, OWN, RESPONSE, NEIGHBOURS, slots, 8),
+             "Gaussian": Rows(library, anchors, OWN)}
     labels = rng.integers(0, 98, public + 1)
     wide, result = anchors.astype(np.float64), []
     for name, pack in packs.items():
@@ -228,7 +236,7 @@ def part_release(library, quick, rounds):
                           lambda: paper_iteration(wide, query[0].astype(np.float64), labels, rng)),
                    Method("the same in float32 (NOT PRIVATE)", lambda: paper_iteration(anchors, query[0], labels, rng))]
         in_turns(methods, rounds, f"release, {name}")
-        result += rows_of(methods, mechanism=name.lower(), n=public + 1, d=d, kernel=library.kernel(),
+        result += rows_of(methods, mechanism=name.lower(), n=public + 1, d=d,
                           bytes=int(pack.release(query, 1)))
         pack.close()
     return result
@@ -262,7 +270,7 @@ def part_sets(library, folder, queries=500):
         rows = floats(unit(np.load(path).astype(np.float64)))
         rows = rows[np.random.default_rng(0).permutation(len(rows))]
         asked, kept = rows[:queries], np.ascontiguousarray(rows[queries:])
-        pack, faiss = Rows(library, kept, GAUSSIAN, NEIGHBOURS), import_faiss()
+        pack, faiss = Rows(library, kept, OWN), import_faiss()
         flat = faiss.IndexFlatL2(rows.shape[1])
         flat.add(kept)
         truth, scanned = flat.search(asked, NEIGHBOURS)[1], pack.scan(asked)

@@ -3,6 +3,7 @@
  * Out: neighbours, bytes of releases. Never part of what is installed: it hands out what a device keeps to itself. */
 #include "client.h"
 #include "harness.h"
+#include "kernel_choice.h"
 #include "knn.h"
 #include "privatemail_platform.h"
 #include "stages.h"
@@ -16,13 +17,14 @@ struct peer {
     struct pml_rows rows;
     struct synthetic_pack pack;
     struct synthetic_client client;
+    const struct pml_kernels *kernels;
     int mechanism;
     unsigned neighbours;
 };
 
-EXPORT const char *peer_kernel(void);
+EXPORT const char *peer_best_kernel(void);
 EXPORT struct peer *peer_open(const float *features, size_t rows, size_t columns, int mechanism, unsigned neighbours,
-                              size_t slots, unsigned cells);
+                              size_t slots, unsigned cells, const char *kernel);
 EXPORT void peer_close(struct peer *peer);
 EXPORT void peer_scan(struct peer *peer, const float *queries, size_t count, uint32_t *neighbours);
 EXPORT void peer_rows(const struct peer *peer, int8_t *values, uint32_t *inverse);
@@ -30,22 +32,24 @@ EXPORT void peer_graph(const struct peer *peer, uint32_t *lists);
 EXPORT size_t peer_release(struct peer *peer, const float *features, size_t repeats);
 EXPORT void peer_deviates(uint32_t shift, int32_t *out, size_t count);
 
-const char *peer_kernel(void)
+const char *peer_best_kernel(void)
 {
     return pml_platform_kernels()->name;
 }
 
 struct peer *peer_open(const float *features, size_t rows, size_t columns, int mechanism, unsigned neighbours,
-                       size_t slots, unsigned cells)
+                       size_t slots, unsigned cells, const char *kernel)
 {
     struct peer *peer = bench_allocate(sizeof *peer);
     size_t bad;
-    *peer = (struct peer){.mechanism = mechanism, .neighbours = neighbours};
+    *peer = (struct peer){.mechanism = mechanism, .neighbours = neighbours, .kernels = kernel_named(kernel)};
+    if (!peer->kernels)
+        bench_stop("this CPU does not run that kernel.");
     if (pml_rows_allocate(&peer->rows, rows, columns) != 0 ||
         pml_rows_quantise(&peer->rows, features, 1, NULL, &bad) != 0 || bad < rows)
         bench_stop("rows cannot be quantised.");
     synthetic_pack(&peer->pack, &peer->rows, mechanism, neighbours, slots, cells);
-    synthetic_client(&peer->client, &peer->pack.pack, mechanism, pml_platform_kernels());
+    synthetic_client(&peer->client, &peer->pack.pack, mechanism, peer->kernels);
     return peer;
 }
 
@@ -65,7 +69,7 @@ void peer_scan(struct peer *peer, const float *queries, size_t count, uint32_t *
     uint64_t keys[PML_NEIGHBOURS_MAX];
     for (size_t i = 0; i < count; i++) {
         pml_quantise_row(queries + i * view->d, view->d, row);
-        pml_neighbours_find(view, pml_platform_kernels(), row, keys);
+        pml_neighbours_find(view, peer->kernels, row, keys);
         for (unsigned j = 0; j < peer->neighbours; j++)
             *neighbours++ = neighbour_index(keys[j]);
     }

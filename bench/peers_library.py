@@ -26,16 +26,17 @@ class Library:
         self.c = ctypes.CDLL(path)
         size, pointer = ctypes.c_size_t, ctypes.c_void_p
         for name, result, arguments in (
-                ("peer_kernel", ctypes.c_char_p, []),
-                ("peer_open", pointer, [pointer, size, size, ctypes.c_int, ctypes.c_uint, size, ctypes.c_uint]),
+                ("peer_best_kernel", ctypes.c_char_p, []),
+                ("peer_open", pointer, [pointer, size, size, ctypes.c_int, ctypes.c_uint, size, ctypes.c_uint,
+                                       ctypes.c_char_p]),
                 ("peer_close", None, [pointer]), ("peer_scan", None, [pointer, pointer, size, pointer]),
                 ("peer_rows", None, [pointer, pointer, pointer]), ("peer_graph", None, [pointer, pointer]),
                 ("peer_release", size, [pointer, pointer, size]), ("peer_deviates", None, [ctypes.c_uint32, pointer, size])):
             function = getattr(self.c, name)
             function.restype, function.argtypes = result, arguments
 
-    def kernel(self):
-        return self.c.peer_kernel().decode()
+    def best_kernel(self):
+        return self.c.peer_best_kernel().decode()
 
     def deviates(self, shift, count):
         out = np.empty(count, np.int32)
@@ -46,11 +47,11 @@ class Library:
 class Rows:
     """Rows in a pack: anchors of one slot, or prototypes of `slots` slots of `cells` cells."""
 
-    def __init__(self, library, rows, mechanism=GAUSSIAN, neighbours=10, slots=1, cells=8):
+    def __init__(self, library, rows, kernel, mechanism=GAUSSIAN, neighbours=10, slots=1, cells=8):
         self.c, self.neighbours = library.c, neighbours
         rows = floats(rows)
         self.count, self.columns = rows.shape
-        self.handle = self.c.peer_open(address(rows), *rows.shape, mechanism, neighbours, slots, cells)
+        self.handle = self.c.peer_open(address(rows), *rows.shape, mechanism, neighbours, slots, cells, kernel.encode())
 
     def close(self):
         self.c.peer_close(self.handle)

@@ -2,7 +2,7 @@
  * Kernels for x86-64 with AVX-512 and its dot products of bytes. In: what core/kernels.h says. Out: what the portable
  * kernels would give, bit for bit.
  * Never reads a byte beyond the rows; never branches on a value. */
-#include "../core/kernels.h"
+#include "kernels_avx2.h"
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
@@ -11,7 +11,7 @@
 #define INLINE static inline __attribute__((always_inline)) AVX512
 
 #define STEP 64u   /* bytes a vector */
-#define AHEAD 4096 /* bytes: four rows side by side are no stream that a CPU would prefetch */
+#define AHEAD 8192 /* bytes: four rows side by side are no stream that a CPU would prefetch */
 
 /* ---- dots_s8 ---- */
 
@@ -44,7 +44,7 @@ INLINE __m128i four_dots(const int8_t *query, const int8_t *rows, size_t count, 
         const __mmask64 bytes = bytes_at(j, count);
         const __m512i factors = _mm512_maskz_loadu_epi8(bytes, query + j);
         for (size_t line = 0; line < 4; line++)
-            _mm_prefetch((const char *)rows + 4 * j + AHEAD + 64 * line, _MM_HINT_T0);
+            _mm_prefetch((const char *)rows + 4 * j + AHEAD + 64 * line, _MM_HINT_NTA);
         sum_a = add_products(sum_a, rows + j, bytes, factors);
         sum_b = add_products(sum_b, b + j, bytes, factors);
         sum_c = add_products(sum_c, c + j, bytes, factors);
@@ -85,42 +85,6 @@ AVX512 void pml_dots_s8_avx512vnni(const int8_t *query, const int8_t *rows, size
         out[i] = one_dot(query, rows + i * count, count, start);
 }
 
-/* ---- keep_largest ---- */
-
-#define LANES 8u
-#define CHUNK (2 * LANES) /* keys of the list in registers */
-
-INLINE __mmask8 held_lanes(size_t at, size_t length)
-{
-    return at + LANES <= length ? 0xFF : at < length ? (__mmask8)((1u << (length - at)) - 1) : 0;
-}
-
-/* Passes all keys through CHUNK places of the list. A key enters at its place and those below move down:
- * new[i] = max(old[i], min(old[i − 1], key)). What falls out of the last place takes the key's. */
-AVX512 static void pass_through(uint64_t *list, size_t length, uint64_t *keys, size_t count)
-{
-    const __mmask8 places_a = held_lanes(0, length), places_b = held_lanes(LANES, length);
-    const __m512i largest = _mm512_set1_epi64(-1);
-    __m512i a = _mm512_maskz_loadu_epi64(places_a, list), b = _mm512_maskz_loadu_epi64(places_b, list + LANES);
-    for (size_t j = 0; j < count; j++) {
-        const __m512i key = _mm512_set1_epi64((int64_t)keys[j]);
-        const __m512i above_a = _mm512_alignr_epi64(a, largest, LANES - 1),
-                      above_b = _mm512_alignr_epi64(b, a, LANES - 1);
-        const __m512i last = _mm512_alignr_epi64(b, b, LANES - 1);
-        a = _mm512_max_epu64(a, _mm512_min_epu64(above_a, key));
-        b = _mm512_max_epu64(b, _mm512_min_epu64(above_b, key));
-        keys[j] = (uint64_t)_mm_cvtsi128_si64(_mm512_castsi512_si128(_mm512_min_epu64(last, key)));
-    }
-    _mm512_mask_storeu_epi64(list, places_a, a);
-    _mm512_mask_storeu_epi64(list + LANES, places_b, b);
-}
-
-AVX512 static void keep_largest(uint64_t *list, size_t length, uint64_t *keys, size_t count)
-{
-    for (size_t at = 0; at < length; at += CHUNK)
-        pass_through(list + at, length - at, keys, count);
-}
-
-const struct pml_kernels pml_kernels_avx512vnni = {"avx512vnni", pml_dots_s8_avx512vnni, keep_largest};
+const struct pml_kernels pml_kernels_avx512vnni = {"avx512vnni", pml_dots_s8_avx512vnni, pml_keep_largest_avx2};
 
 #endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: a name. Out: kernels that run here. Never a set that the CPU would stop at: the dispatch is asked. */
+#include "kernel_choice.h"
+#include "privatemail_platform.h"
+
+#include <string.h>
+
+size_t kernel_choices(const struct pml_kernels *choices[PML_KERNEL_COUNT])
+{
+    size_t count = 0;
+    for (size_t among = 1; among <= PML_KERNEL_COUNT; among++) {
+        const struct pml_kernels *best = pml_kernels_among(among);
+        if (count == 0 || choices[count - 1] != best)
+            choices[count++] = best;
+    }
+    return count;
+}
+
+const struct pml_kernels *kernel_named(const char *name)
+{
+    const struct pml_kernels *choices[PML_KERNEL_COUNT];
+    const size_t count = kernel_choices(choices);
+    for (size_t i = 0; name && i < count; i++)
+        if (strcmp(choices[i]->name, name) == 0)
+            return choices[i];
+    return name ? NULL : pml_platform_kernels();
+}
