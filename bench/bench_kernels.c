@@ -71,7 +71,7 @@ static void report(struct bench_output *output, const struct bench *bench, const
     bench_text(output, "what", what);
     bench_text(output, "kernel", kernel->name);
     bench_count(output, "d", width);
-    bench_times(output, "16 rows", result);
+    bench_times(output, "time", result);
     if (width > 0)
         bench_number(output, "products a ns", 1e-9 * PML_KERNEL_ROWS * (double)width / result->median);
     bench_number(output, "times portable", bench_ratio(bench, &bench->results[0][0], result));

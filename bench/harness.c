@@ -19,7 +19,7 @@ _Noreturn void bench_stop(const char *message)
 void *bench_allocate(size_t size)
 {
     void *memory = NULL;
-    if (posix_memalign(&memory, 64, size > 0 ? size : 1) != 0)
+    if (posix_memalign(&memory, size < 4096 ? 64 : 4096, size > 0 ? size : 1) != 0)
         bench_stop("there is no memory. Close other programs, or measure smaller sizes.");
     return memory;
 }

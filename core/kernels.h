@@ -59,7 +59,7 @@ void pml_keep_largest_portable(uint64_t *list, size_t length, uint64_t *keys, si
  * answers is that of all; tests and benches go below it. */
 const struct pml_kernels *pml_kernels_among(size_t count);
 
-/* Rows a caller hands to a kernel at once. */
-#define PML_KERNEL_ROWS 16u
+/* Rows a caller hands to a kernel at once; their products and keys are on its stack. */
+#define PML_KERNEL_ROWS (sizeof(void *) > 4 ? 32u : 16u)
 
 #endif

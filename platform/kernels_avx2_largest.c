@@ -27,18 +27,19 @@ INLINE __m256i moved(__m256i keys)
 
 /* ---- one comparison of many places ---- */
 
+/* `yes` where the mask is set. As doubles: gcc 12 takes the blend of bytes for a comparison of bytes, and makes it one. */
+INLINE __m256i chosen(__m256i no, __m256i yes, __m256i mask)
+{
+    return _mm256_castpd_si256(
+        _mm256_blendv_pd(_mm256_castsi256_pd(no), _mm256_castsi256_pd(yes), _mm256_castsi256_pd(mask)));
+}
+
 /* The larger to a, the smaller to b. */
 INLINE void order(__m256i *a, __m256i *b)
 {
     const __m256i wrong = _mm256_cmpgt_epi64(*b, *a), first = *a;
-    *a = _mm256_blendv_epi8(first, *b, wrong);
-    *b = _mm256_blendv_epi8(*b, first, wrong);
-}
-
-/* Each lane and its partner's; `upper` is all ones where the smaller stays. */
-INLINE __m256i order_lanes(__m256i own, __m256i partner, __m256i upper)
-{
-    return _mm256_blendv_epi8(own, partner, _mm256_xor_si256(_mm256_cmpgt_epi64(partner, own), upper));
+    *a = chosen(first, *b, wrong);
+    *b = chosen(*b, first, wrong);
 }
 
 INLINE __m256i swap_neighbours(__m256i v) /* lanes 0 and 1, 2 and 3 */
@@ -56,17 +57,23 @@ INLINE __m256i reverse(__m256i v)
     return _mm256_permute4x64_epi64(v, _MM_SHUFFLE(0, 1, 2, 3));
 }
 
+/* Each lane and its partner's: the larger stays, but the smaller where `upper` is all ones. */
+INLINE __m256i order_lanes(__m256i own, __m256i partner, __m256i upper)
+{
+    return chosen(own, partner, _mm256_xor_si256(_mm256_cmpgt_epi64(partner, own), upper));
+}
+
+INLINE __m256i order_pairs(__m256i own, __m256i other) /* the upper lane of each pair */
+{
+    return order_lanes(own, swap_neighbours(other), _mm256_setr_epi64x(0, -1, 0, -1));
+}
+
+INLINE __m256i order_halves(__m256i own, __m256i partner) /* the upper half */
+{
+    return order_lanes(own, partner, _mm256_setr_epi64x(0, 0, -1, -1));
+}
+
 /* ---- networks ---- */
-
-INLINE __m256i upper_of_pairs(void)
-{
-    return _mm256_setr_epi64x(0, -1, 0, -1);
-}
-
-INLINE __m256i upper_half(void)
-{
-    return _mm256_setr_epi64x(0, 0, -1, -1);
-}
 
 /* The last stages of a merge, for places 2 and 1 apart. */
 INLINE void merge_vectors(struct block *b)
@@ -80,7 +87,7 @@ INLINE void merge_vectors(struct block *b)
 INLINE void merge_pairs(struct block *b)
 {
     for (int i = 0; i < 4; i++)
-        b->v[i] = order_lanes(b->v[i], swap_neighbours(b->v[i]), upper_of_pairs());
+        b->v[i] = order_pairs(b->v[i], b->v[i]);
     merge_vectors(b);
 }
 
@@ -88,7 +95,7 @@ INLINE void merge_pairs(struct block *b)
 INLINE void merge_bitonic(struct block *b)
 {
     for (int i = 0; i < 4; i++)
-        b->v[i] = order_lanes(b->v[i], swap_halves(b->v[i]), upper_half());
+        b->v[i] = order_halves(b->v[i], swap_halves(b->v[i]));
     merge_pairs(b);
 }
 
@@ -103,11 +110,11 @@ INLINE void sort(struct block *b)
     order(&b->v[1], &b->v[2]);
     struct block old = *b;
     for (int i = 0; i < 4; i++)
-        b->v[i] = order_lanes(old.v[i], swap_neighbours(old.v[3 - i]), upper_of_pairs());
+        b->v[i] = order_pairs(b->v[i], old.v[3 - i]);
     merge_vectors(b);
     old = *b;
     for (int i = 0; i < 4; i++)
-        b->v[i] = order_lanes(old.v[i], reverse(old.v[3 - i]), upper_half());
+        b->v[i] = order_halves(b->v[i], reverse(old.v[3 - i]));
     merge_pairs(b);
 }
 
@@ -140,11 +147,23 @@ INLINE struct block load_block(const uint64_t *keys, size_t count)
     return b;
 }
 
+/* Not by a masked store, which takes some CPUs as long as the whole network. */
 INLINE void store_block(struct block b, uint64_t *keys, size_t count)
 {
     transpose(&b);
-    for (unsigned i = 0; i < 4; i++)
-        _mm256_maskstore_epi64((long long *)(void *)keys + i * LANES, present(i * LANES, count), moved(b.v[i]));
+    for (unsigned i = 0; i < 4 && i * LANES < count; i++) {
+        const __m256i vector = moved(b.v[i]);
+        if ((i + 1) * LANES <= count) {
+            _mm256_storeu_si256((__m256i *)(void *)(keys + i * LANES), vector);
+            continue;
+        }
+        const __m128i low = _mm256_castsi256_si128(vector);
+        keys[i * LANES] = (uint64_t)_mm_cvtsi128_si64(low);
+        if (i * LANES + 1 < count)
+            keys[i * LANES + 1] = (uint64_t)_mm_extract_epi64(low, 1);
+        if (i * LANES + 2 < count)
+            keys[i * LANES + 2] = (uint64_t)_mm256_extract_epi64(vector, 2);
+    }
 }
 
 /* ---- keep_largest ---- */

@@ -18,16 +18,20 @@
 /* The instruction multiplies unsigned by signed bytes and sums four products into int32, without saturation. A row is
  * made unsigned by adding 128: q·r = q·(r + 128) − 128·q, for all int8 values. */
 
-/* Bytes of the step at `at` that are there. */
-INLINE __mmask64 bytes_at(size_t at, size_t count)
+INLINE __m512i load(const int8_t *from)
 {
-    return count - at < STEP ? ((__mmask64)1 << (count - at)) - 1 : ~(__mmask64)0;
+    return _mm512_loadu_si512(from);
 }
 
-INLINE __m512i add_products(__m512i sum, const int8_t *row, __mmask64 bytes, __m512i query)
+/* Of the last step only what is there is read; the rest is zero. */
+INLINE __m512i load_tail(const int8_t *from, size_t count)
 {
-    const __m512i raised = _mm512_xor_si512(_mm512_maskz_loadu_epi8(bytes, row), _mm512_set1_epi8(INT8_MIN));
-    return _mm512_dpbusd_epi32(sum, raised, query);
+    return _mm512_maskz_loadu_epi8(((__mmask64)1 << count % STEP) - 1, from + count / STEP * STEP);
+}
+
+INLINE __m512i add_products(__m512i sum, __m512i query, __m512i row)
+{
+    return _mm512_dpbusd_epi32(sum, _mm512_xor_si512(row, _mm512_set1_epi8(INT8_MIN)), query);
 }
 
 INLINE __m256i folded(__m512i sum)
@@ -40,15 +44,21 @@ INLINE __m128i four_dots(const int8_t *query, const int8_t *rows, size_t count, 
 {
     const int8_t *b = rows + count, *c = b + count, *d = c + count;
     __m512i sum_a = start, sum_b = start, sum_c = start, sum_d = start;
-    for (size_t j = 0; j < count; j += STEP) {
-        const __mmask64 bytes = bytes_at(j, count);
-        const __m512i factors = _mm512_maskz_loadu_epi8(bytes, query + j);
+    for (size_t j = 0; j + STEP <= count; j += STEP) {
+        const __m512i factors = load(query + j);
         for (size_t line = 0; line < 4; line++)
             _mm_prefetch((const char *)rows + 4 * j + AHEAD + 64 * line, _MM_HINT_NTA);
-        sum_a = add_products(sum_a, rows + j, bytes, factors);
-        sum_b = add_products(sum_b, b + j, bytes, factors);
-        sum_c = add_products(sum_c, c + j, bytes, factors);
-        sum_d = add_products(sum_d, d + j, bytes, factors);
+        sum_a = add_products(sum_a, factors, load(rows + j));
+        sum_b = add_products(sum_b, factors, load(b + j));
+        sum_c = add_products(sum_c, factors, load(c + j));
+        sum_d = add_products(sum_d, factors, load(d + j));
+    }
+    if (count % STEP != 0) {
+        const __m512i factors = load_tail(query, count);
+        sum_a = add_products(sum_a, factors, load_tail(rows, count));
+        sum_b = add_products(sum_b, factors, load_tail(b, count));
+        sum_c = add_products(sum_c, factors, load_tail(c, count));
+        sum_d = add_products(sum_d, factors, load_tail(d, count));
     }
     const __m256i sums = _mm256_hadd_epi32(_mm256_hadd_epi32(folded(sum_a), folded(sum_b)),
                                            _mm256_hadd_epi32(folded(sum_c), folded(sum_d)));
@@ -57,20 +67,20 @@ INLINE __m128i four_dots(const int8_t *query, const int8_t *rows, size_t count, 
 
 INLINE int32_t one_dot(const int8_t *query, const int8_t *row, size_t count, __m512i sum)
 {
-    for (size_t j = 0; j < count; j += STEP) {
-        const __mmask64 bytes = bytes_at(j, count);
-        sum = add_products(sum, row + j, bytes, _mm512_maskz_loadu_epi8(bytes, query + j));
-    }
+    for (size_t j = 0; j + STEP <= count; j += STEP)
+        sum = add_products(sum, load(query + j), load(row + j));
+    if (count % STEP != 0)
+        sum = add_products(sum, load_tail(query, count), load_tail(row, count));
     return _mm512_reduce_add_epi32(sum);
 }
 
 /* −128·Σ q, spread over the lanes of a sum */
 INLINE __m512i sum_of_no_row(const int8_t *query, size_t count)
 {
-    __m512i sum = _mm512_setzero_si512();
-    for (size_t j = 0; j < count; j += STEP)
-        sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(INT8_MIN),
-                                  _mm512_maskz_loadu_epi8(bytes_at(j, count), query + j));
+    const __m512i raise = _mm512_set1_epi8(INT8_MIN);
+    __m512i sum = _mm512_dpbusd_epi32(_mm512_setzero_si512(), raise, load_tail(query, count));
+    for (size_t j = 0; j + STEP <= count; j += STEP)
+        sum = _mm512_dpbusd_epi32(sum, raise, load(query + j));
     return _mm512_sub_epi32(_mm512_setzero_si512(), sum);
 }
 

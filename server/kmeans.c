@@ -37,17 +37,13 @@ static int assign_piece(void *context, size_t piece)
     const struct pml_rows *rows = lloyd->rows, *centres = &lloyd->centres;
     const size_t start = piece * PML_TILE;
     const size_t own_count = rows->count - start < PML_TILE ? rows->count - start : PML_TILE;
-    int16_t *own = pml_tile_allocate(rows->columns), *tile = pml_tile_allocate(rows->columns);
-    int32_t *dots = malloc(PML_TILE * PML_TILE * sizeof *dots);
-    int status = own && tile && dots ? 0 : -1;
+    const int8_t *own = rows->values + start * rows->columns;
+    int32_t dots[PML_TILE * PML_TILE];
     int64_t best[PML_TILE];
     uint32_t cluster[PML_TILE];
-    if (status == 0)
-        pml_tile_widen(rows->values + start * rows->columns, own_count, rows->columns, own);
-    for (size_t first = 0; status == 0 && first < centres->count; first += PML_TILE) {
+    for (size_t first = 0; first < centres->count; first += PML_TILE) {
         size_t count = centres->count - first < PML_TILE ? centres->count - first : PML_TILE;
-        pml_tile_widen(centres->values + first * rows->columns, count, rows->columns, tile);
-        pml_tile_dots(own, own_count, tile, count, rows->columns, dots);
+        pml_tile_dots(own, own_count, centres->values + first * rows->columns, count, rows->columns, dots);
         for (size_t i = 0; i < own_count; i++)
             for (size_t j = 0; j < count; j++) {
                 int64_t score = dots[i * PML_TILE + j] * (int64_t)centres->inverse[first + j];
@@ -57,12 +53,9 @@ static int assign_piece(void *context, size_t piece)
                 }
             }
     }
-    for (size_t i = 0; status == 0 && i < own_count; i++)
+    for (size_t i = 0; i < own_count; i++)
         assign_row(lloyd, start + i, cluster[i], best[i]);
-    free(own);
-    free(tile);
-    free(dots);
-    return status;
+    return 0;
 }
 
 static int assign(struct lloyd *lloyd, unsigned threads)

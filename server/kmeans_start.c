@@ -21,8 +21,10 @@ static int weigh_piece(void *context, size_t piece)
     const struct pml_rows *rows = start->rows;
     const int8_t *centre = rows->values + start->centre * rows->columns;
     size_t end = (piece + 1) * PIECE < rows->count ? (piece + 1) * PIECE : rows->count;
+    int32_t dots[PIECE];
+    pml_dots(centre, rows->values + piece * PIECE * rows->columns, rows->columns, end - piece * PIECE, dots);
     for (size_t i = piece * PIECE; i < end; i++) {
-        int32_t dot = pml_dot(rows->values + i * rows->columns, centre, rows->columns);
+        const int32_t dot = dots[i - piece * PIECE];
         int64_t cosine = dot * (int64_t)rows->inverse[i] * rows->inverse[start->centre];
         uint64_t weight = ((uint64_t)(((int64_t)1 << 60) - cosine) >> 20) + 1;
         /* Inverse norms are rounded down: of equal rows the cosine falls short of 1, so that is asked exactly. */

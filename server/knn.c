@@ -1,87 +1,100 @@
 /* SPDX-License-Identifier: Apache-2.0
  * In: quantised rows. Out: their neighbour lists, and the bandwidth these suggest.
- * Never approximates, and never depends on the number of threads: a piece ranks its own rows against all. */
+ * Never approximates, and never depends on the number of threads: rankings do not depend on the order of offers. */
+#define _POSIX_C_SOURCE 200809L
 #include "knn.h"
+#include "nearest.h"
 #include "privatemail.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
-struct ranking {
-    int64_t scores[PML_NEIGHBOURS_MAX];
-    unsigned held;
-};
-
+/* Tile i holds rows i·PML_TILE onward. Each pair of tiles is multiplied once and ranked both ways, so several threads may
+ * rank rows of one tile: a lock for each. */
 struct search {
     const struct pml_rows *rows;
     unsigned neighbours;
     uint32_t *lists;
+    int64_t *scores;        /* of the lists */
+    pthread_mutex_t *locks; /* of the tiles */
+    size_t tiles;
 };
 
-/* Rows arrive in ascending order, so an equal score never overtakes. */
-static void rank(struct ranking *ranking, unsigned neighbours, uint32_t *list, int64_t score, uint32_t index)
+static size_t rows_of_tile(const struct search *search, size_t tile)
 {
-    if (ranking->held == neighbours) {
-        if (score <= ranking->scores[neighbours - 1])
-            return;
-        ranking->held--;
-    }
-    unsigned at = ranking->held++;
-    for (; at > 0 && ranking->scores[at - 1] < score; at--) {
-        ranking->scores[at] = ranking->scores[at - 1];
-        list[at] = list[at - 1];
-    }
-    ranking->scores[at] = score;
-    list[at] = index;
+    const size_t left = search->rows->count - tile * PML_TILE;
+    return left < PML_TILE ? left : PML_TILE;
 }
 
-static void rank_tile(const struct search *search, size_t query, struct ranking *ranking, size_t first, size_t count,
-                      const int32_t *dots)
+static struct pml_nearest list_of(const struct search *search, size_t row)
 {
-    uint32_t *list = search->lists + query * search->neighbours;
-    for (size_t i = 0; i < count; i++) {
-        int64_t score = dots[i] * (int64_t)search->rows->inverse[first + i];
-        if (first + i != query)
-            rank(ranking, search->neighbours, list, score, (uint32_t)(first + i));
+    return (struct pml_nearest){search->scores + row * search->neighbours, search->lists + row * search->neighbours,
+                                search->neighbours};
+}
+
+/* Offers the rows of tile `others` to the lists of tile `own`. dots[i·own_step + j·other_step] is of row i of `own` and
+ * row j of `others`. */
+static void rank_tile(const struct search *search, size_t own, size_t others, const int32_t *dots, size_t own_step,
+                      size_t other_step)
+{
+    const size_t own_first = own * PML_TILE, others_first = others * PML_TILE, count = rows_of_tile(search, others);
+    const uint32_t *inverse = search->rows->inverse + others_first;
+    const bool same = own == others;
+    pthread_mutex_lock(&search->locks[own]);
+    for (size_t i = 0; i < rows_of_tile(search, own); i++) {
+        const struct pml_nearest nearest = list_of(search, own_first + i);
+        const int32_t *dot = dots + i * own_step;
+        for (size_t j = 0; j < count; j++)
+            if (!same || i != j)
+                pml_nearest_offer(&nearest, dot[j * other_step] * (int64_t)inverse[j], (uint32_t)(others_first + j));
     }
+    pthread_mutex_unlock(&search->locks[own]);
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static int search_piece(void *context, size_t piece)
+/* One tile against itself and those behind it. */
+static int search_piece(void *context, size_t own)
 {
     const struct search *search = context;
     const struct pml_rows *rows = search->rows;
-    const size_t start = piece * PML_TILE, queries = smaller(PML_TILE, rows->count - start);
-    int16_t *own = pml_tile_allocate(rows->columns), *others = pml_tile_allocate(rows->columns);
-    int32_t *dots = malloc(PML_TILE * PML_TILE * sizeof *dots);
-    struct ranking *rankings = calloc(PML_TILE, sizeof *rankings);
-    int status = own && others && dots && rankings ? 0 : -1;
-    if (status == 0)
-        pml_tile_widen(rows->values + start * rows->columns, queries, rows->columns, own);
-    for (size_t first = 0; status == 0 && first < rows->count; first += PML_TILE) {
-        size_t count = smaller(PML_TILE, rows->count - first);
-        pml_tile_widen(rows->values + first * rows->columns, count, rows->columns, others);
-        pml_tile_dots(own, queries, others, count, rows->columns, dots);
-        for (size_t q = 0; q < queries; q++)
-            rank_tile(search, start + q, &rankings[q], first, count, dots + q * PML_TILE);
+    const int8_t *queries = rows->values + own * PML_TILE * rows->columns;
+    int32_t dots[PML_TILE * PML_TILE];
+    for (size_t tile = own; tile < search->tiles; tile++) {
+        pml_tile_dots(queries, rows_of_tile(search, own), rows->values + tile * PML_TILE * rows->columns,
+                      rows_of_tile(search, tile), rows->columns, dots);
+        rank_tile(search, own, tile, dots, PML_TILE, 1);
+        if (tile != own)
+            rank_tile(search, tile, own, dots, 1, PML_TILE);
     }
-    free(own);
-    free(others);
-    free(dots);
-    free(rankings);
-    return status;
+    return 0;
 }
 
 int pml_knn(const struct pml_rows *rows, unsigned neighbours, unsigned threads, const struct pml_progress *progress,
             uint32_t *lists)
 {
-    struct search search = {rows, neighbours, lists};
-    return pml_parallel(threads, (rows->count + PML_TILE - 1) / PML_TILE, search_piece, &search, progress);
+    struct search search = {.rows = rows, .neighbours = neighbours, .lists = lists};
+    search.tiles = (rows->count + PML_TILE - 1) / PML_TILE;
+    search.scores = malloc(rows->count * neighbours * sizeof *search.scores);
+    search.locks = malloc(search.tiles * sizeof *search.locks);
+    int status = search.scores && search.locks ? 0 : -1;
+    size_t locks = 0;
+    while (status == 0 && locks < search.tiles)
+        if (pthread_mutex_init(&search.locks[locks], NULL) == 0)
+            locks++;
+        else
+            status = -1;
+    for (size_t i = 0; status == 0 && i < rows->count; i++) {
+        const struct pml_nearest nearest = list_of(&search, i);
+        pml_nearest_clear(&nearest);
+    }
+    if (status == 0)
+        status = pml_parallel(threads, search.tiles, search_piece, &search, progress);
+    while (locks > 0)
+        pthread_mutex_destroy(&search.locks[--locks]);
+    free(search.locks);
+    free(search.scores);
+    return status;
 }
 
 static int by_size(const void *left, const void *right)

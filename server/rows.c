@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE 256u /* rows */
+#define PIECE 256u     /* rows */
+#define CACHE_LINE 64u /* bytes; a vector that lies in two takes twice the time to load */
 
 int pml_rows_allocate(struct pml_rows *rows, size_t count, size_t columns)
 {
     *rows = (struct pml_rows){
-        .values = malloc(count * columns),
+        .values = aligned_alloc(CACHE_LINE, (count * columns / CACHE_LINE + 1) * CACHE_LINE),
         .inverse = malloc(count * sizeof *rows->inverse),
         .squared = malloc(count * sizeof *rows->squared),
         .count = count,

@@ -43,23 +43,13 @@ int pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, size_t c
 
 int32_t pml_dot(const int8_t *left, const int8_t *right, size_t columns);
 
-/* Many dot products at once work on rows widened to int16, each padded with zeros to a stride, and a tile's number of
- * rows padded with zero rows to a multiple of 4. */
+/* out[r] = ⟨query, row r⟩ of rows that lie one behind the other: faster than one by one. */
+void pml_dots(const int8_t *query, const int8_t *rows, size_t columns, size_t row_count, int32_t *out);
+
+/* Many queries against many rows, at most PML_TILE each: out[q·PML_TILE + r] = ⟨query q, row r⟩ */
 #define PML_TILE 64u
 
-static inline size_t pml_tile_stride(size_t columns)
-{
-    return (columns + 15) & ~(size_t)15;
-}
-
-/* Room for a tile of PML_TILE rows; NULL without memory. */
-int16_t *pml_tile_allocate(size_t columns);
-
-/* Widens `count` ≤ PML_TILE rows into a tile. */
-void pml_tile_widen(const int8_t *values, size_t count, size_t columns, int16_t *tile);
-
-/* out[q·PML_TILE + r] = ⟨query q, row r⟩ */
-void pml_tile_dots(const int16_t *queries, size_t query_count, const int16_t *rows, size_t row_count, size_t columns,
+void pml_tile_dots(const int8_t *queries, size_t query_count, const int8_t *rows, size_t row_count, size_t columns,
                    int32_t *out);
 
 #endif
