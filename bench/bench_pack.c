@@ -2,6 +2,7 @@
  * What building a pack costs: the graph of neighbours, k-means, and a whole pack by stage.
  * In: sizes. Out: times. Never writes the pack anywhere. */
 #include "harness.h"
+#include "kernel_choice.h"
 #include "kmeans.h"
 #include "knn.h"
 #include "pack_builder.h"
@@ -14,7 +15,7 @@
 static const struct command command = {
     .name = "bench_pack",
     .summary = "what building a pack costs",
-    .help = "usage: bench_pack [--n N] [--d D] [--clusters M] [--rounds R] [--quick] [--json]\n"
+    .help = "usage: bench_pack [--n N] [--d D] [--clusters M] [--kernel NAME] [--rounds R] [--quick] [--json]\n"
             "\n"
             "Times, on one thread: the graph of 10 nearest neighbours of n rows among each other\n"
             "(exact), k-means, and a whole pack of one slot with all its stages, from floats to checked bytes.\n"
@@ -22,6 +23,7 @@ static const struct command command = {
             "  --n N         rows. Default 20000\n"
             "  --d D         features. Default 512\n"
             "  --clusters M  cells. Default 100\n"
+            "  --kernel NAME a kernel that bench_kernels lists. Default: the best of this CPU\n"
             "  --rounds R    rounds, each of which measures everything once. Default 5\n"
             "  --quick       small sizes and 3 rounds: shows that it runs, not how fast\n"
             "  --json        the numbers as JSON on stdout, times in microseconds with their quartiles\n"
@@ -43,6 +45,7 @@ struct work {
     struct pml_features features;
     struct pml_rows rows;
     unsigned clusters;
+    const struct pml_kernels *kernels;
     struct stages stages;
     uint32_t *lists, *of;
     int8_t *centres;
@@ -134,6 +137,7 @@ static void report(struct bench_output *output, const char *what, const struct w
 {
     bench_row(output);
     bench_text(output, "what", what);
+    bench_text(output, "kernel", work->kernels->name);
     bench_count(output, "n", work->rows.count);
     bench_count(output, "d", work->rows.columns);
     bench_count(output, "clusters", work->clusters);
@@ -147,11 +151,13 @@ int main(int argc, char **argv)
     static struct work work;
     struct bench_output output = {0};
     uint64_t n = 0, d = 0, clusters = 0;
+    const char *kernel = NULL;
     bool quick = false;
     struct option_spec specs[] = {{"n", OPTION_COUNT, &n, false, false},
                                   {"d", OPTION_COUNT, &d, false, false},
-                                  {"clusters", OPTION_COUNT, &clusters, false, false}};
-    int code = bench_options(&command, argc, argv, specs, 3, &bench, &output, &quick);
+                                  {"clusters", OPTION_COUNT, &clusters, false, false},
+                                  {"kernel", OPTION_TEXT, &kernel, false, false}};
+    int code = bench_options(&command, argc, argv, specs, 4, &bench, &output, &quick);
     if (code >= 0)
         return code;
     n = n > 0 ? n : quick ? 300 : 20000, d = d > 0 ? d : quick ? 24 : 512;
@@ -159,6 +165,11 @@ int main(int argc, char **argv)
     if (n < 32 || n > PML_ANCHORS_MAX || d > PML_FEATURES_MAX || clusters > n / 2 || clusters == 1)
         return command_fail(&command, EXIT_USAGE, "--n must be 32 to %u, --d at most %u, --clusters 2 to n/2.",
                             PML_ANCHORS_MAX, PML_FEATURES_MAX);
+    work.kernels = kernel_named(kernel);
+    if (!work.kernels)
+        return command_fail(&command, EXIT_USAGE, "this CPU runs no kernel '%s': bench_kernels lists those it runs.",
+                            kernel);
+    kernel_limit(work.kernels);
     prepare(&work, (size_t)n, (size_t)d);
     const struct bench_case cases[CASES] = {
         [GRAPH] = {run_graph, &work, {"graph"}},

@@ -27,7 +27,6 @@ from peers_library import RESPONSE, Library, Rows, floats, quantise, reference_n
 from paper_formulas import SIGMA_Q, code_kernel, code_step, paper_labels, unit  # noqa: E402
 from utility_data import stop  # noqa: E402
 
-OWN = "avx2"                      # the kernel that is compared; the CPU's best is shown beside it in scans
 NEIGHBOURS, QUERIES = 10, 16      # FAISS turns to BLAS at 20 queries at once; a device has one
 
 
@@ -82,7 +81,7 @@ def made_up(rows, columns, seed):
 # Others ----------------------------------------------------------------------------------------------------------
 
 def own_kernels(library):
-    return list(dict.fromkeys((OWN, library.best_kernel())))
+    return list(dict.fromkeys((library.own, library.best)))
 
 
 def import_faiss():
@@ -170,7 +169,7 @@ def part_scan(library, quick, rounds):
         methods += faiss_methods(rows, queries, found) + other_methods(rows, queries, found)
         in_turns(methods, rounds, f"scan of {n}")
         many = made_up(500, rows.shape[1], 3)
-        exact, flat = reference_neighbours(*packs[OWN].quantised(), many, NEIGHBOURS), import_faiss().IndexFlatL2(rows.shape[1])
+        exact, flat = reference_neighbours(*packs[library.own].quantised(), many, NEIGHBOURS), import_faiss().IndexFlatL2(rows.shape[1])
         flat.add(rows)
         for row in rows_of(methods, n=n, d=rows.shape[1]):
             row["same as FAISS IndexFlatL2"] = shared(found[row["method"]], flat.search(queries, NEIGHBOURS)[1])
@@ -186,11 +185,11 @@ def part_scan(library, quick, rounds):
 def part_graph(library, quick, rounds):
     n, d = (400, 64) if quick else (20000, 512)
     rows, found = made_up(n, d, 4), {}
-    pack, faiss = Rows(library, rows, OWN), import_faiss()
+    pack, faiss = Rows(library, rows, library.own), import_faiss()
 
     def ours():
         found["ours"] = pack.graph()
-    methods = [Method("ours", ours)]
+    methods = [Method(f"ours, {library.own}", ours)]
     for level, choose in faiss_levels(faiss).items():
         index = faiss.IndexFlatL2(d)
         index.add(rows)
@@ -226,12 +225,12 @@ def part_release(library, quick, rounds):
     rng, query = np.random.default_rng(5), made_up(1, d, 6)
     anchors, prototypes = made_up(public, d, 7), made_up(96 if quick else 800, d, 8)
     slots = len(prototypes) // 8
-    packs = {"response": Rows(library, prototypes, OWN, RESPONSE, NEIGHBOURS, slots, 8),
-             "Gaussian": Rows(library, anchors, OWN)}
+    packs = {"response": Rows(library, prototypes, library.own, RESPONSE, NEIGHBOURS, slots, 8),
+             "Gaussian": Rows(library, anchors, library.own)}
     labels = rng.integers(0, 98, public + 1)
     wide, result = anchors.astype(np.float64), []
     for name, pack in packs.items():
-        methods = [Method(f"our {name} release", lambda pack=pack: pack.release(query, repeats), repeats),
+        methods = [Method(f"our {name} release, {library.own}", lambda pack=pack: pack.release(query, repeats), repeats),
                    Method("the paper's dense client iteration (NOT PRIVATE), float64",
                           lambda: paper_iteration(wide, query[0].astype(np.float64), labels, rng)),
                    Method("the same in float32 (NOT PRIVATE)", lambda: paper_iteration(anchors, query[0], labels, rng))]
@@ -270,7 +269,7 @@ def part_sets(library, folder, queries=500):
         rows = floats(unit(np.load(path).astype(np.float64)))
         rows = rows[np.random.default_rng(0).permutation(len(rows))]
         asked, kept = rows[:queries], np.ascontiguousarray(rows[queries:])
-        pack, faiss = Rows(library, kept, OWN), import_faiss()
+        pack, faiss = Rows(library, kept, library.own), import_faiss()
         flat = faiss.IndexFlatL2(rows.shape[1])
         flat.add(kept)
         truth, scanned = flat.search(asked, NEIGHBOURS)[1], pack.scan(asked)

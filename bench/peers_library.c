@@ -23,6 +23,7 @@ struct peer {
 };
 
 EXPORT const char *peer_best_kernel(void);
+EXPORT int peer_limit(const char *kernel);
 EXPORT struct peer *peer_open(const float *features, size_t rows, size_t columns, int mechanism, unsigned neighbours,
                               size_t slots, unsigned cells, const char *kernel);
 EXPORT void peer_close(struct peer *peer);
@@ -34,7 +35,16 @@ EXPORT void peer_deviates(uint32_t shift, int32_t *out, size_t count);
 
 const char *peer_best_kernel(void)
 {
-    return pml_platform_kernels()->name;
+    return kernel_named(NULL)->name;
+}
+
+/* What the pack builder takes, for the life of the process. Answers 0 when the CPU runs it. */
+int peer_limit(const char *kernel)
+{
+    const struct pml_kernels *named = kernel_named(kernel);
+    if (named)
+        kernel_limit(named);
+    return named ? 0 : -1;
 }
 
 struct peer *peer_open(const float *features, size_t rows, size_t columns, int mechanism, unsigned neighbours,
