@@ -49,32 +49,44 @@ static void offer(const struct search *search, size_t row, int64_t score, size_t
 /* Scores are looked at LOT by LOT: nearly always none of them is good enough, and floats tell that many at once. */
 enum { LOT = 16 };
 
+/* Functions of their own: inside a loop gcc unrolls these, and then does not use vectors for them. */
+__attribute__((noinline)) static int any_reaches(const int32_t *dots, const float *inverse, float bound)
+{
+    int any = 0;
+    for (size_t j = 0; j < LOT; j++)
+        any |= (float)dots[j] * inverse[j] >= bound;
+    return any;
+}
+
+__attribute__((noinline)) static int reaches_any(const int32_t *dots, float inverse, const float *bounds)
+{
+    int any = 0;
+    for (size_t j = 0; j < LOT; j++)
+        any |= (float)dots[j] * inverse >= bounds[j];
+    return any;
+}
+
 /* Offers `count` rows from `others` on to the list of `row`; dots are theirs. */
 static void offer_many(const struct search *search, size_t row, size_t others, size_t count, const int32_t *dots)
 {
-    const uint32_t *exact = search->rows->inverse + others;
-    const float *inverse = search->inverse + others;
-    for (size_t first = 0; first < count; first += LOT) {
-        const size_t end = count - first < LOT ? count : first + LOT;
-        const float bound = search->bounds[row];
-        int any = end - first < LOT;
-        for (size_t j = 0; end - first == LOT && j < LOT; j++)
-            any |= (float)dots[first + j] * inverse[first + j] >= bound;
-        for (size_t j = first; any && j < end; j++)
-            offer(search, row, dots[j] * (int64_t)exact[j], others + j);
+    const uint32_t *inverse = search->rows->inverse + others;
+    for (size_t at = 0; at < count; at += LOT) {
+        const size_t end = count - at < LOT ? count : at + LOT;
+        if (end - at == LOT && !any_reaches(dots + at, search->inverse + others + at, search->bounds[row]))
+            continue;
+        for (size_t j = at; j < end; j++)
+            offer(search, row, dots[j] * (int64_t)inverse[j], others + j);
     }
 }
 
 /* Offers one row, `other`, to the `count` lists from `rows` on. */
 static void offer_to_many(const struct search *search, size_t rows, size_t count, size_t other, const int32_t *dots)
 {
-    const float inverse = search->inverse[other], *bounds = search->bounds + rows;
-    for (size_t first = 0; first < count; first += LOT) {
-        const size_t end = count - first < LOT ? count : first + LOT;
-        int any = end - first < LOT;
-        for (size_t j = 0; end - first == LOT && j < LOT; j++)
-            any |= (float)dots[first + j] * inverse >= bounds[first + j];
-        for (size_t j = first; any && j < end; j++)
+    for (size_t at = 0; at < count; at += LOT) {
+        const size_t end = count - at < LOT ? count : at + LOT;
+        if (end - at == LOT && !reaches_any(dots + at, search->inverse[other], search->bounds + rows + at))
+            continue;
+        for (size_t j = at; j < end; j++)
             offer(search, rows + j, dots[j] * (int64_t)search->rows->inverse[other], other);
     }
 }
