@@ -148,10 +148,18 @@ def other_methods(rows, queries, found):
             keep("scikit-learn brute", lambda: brute.kneighbors(queries, return_distance=False))]
 
 
+def cpu():
+    """Its name and, where that says little, family and model."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        fields = dict(map(str.strip, line.split(":", 1)) for line in file if ":" in line)
+    return f"{fields.get('model name', 'an unnamed CPU')}, family {fields.get('cpu family', '?')} model {fields.get('model', '?')}"
+
+
 def versions():
     faiss = import_faiss()
     names = {name: importlib.metadata.version(name) for name in ("faiss-cpu", "numpy", "usearch", "scikit-learn", "opendp")}
-    return {**names, "FAISS was compiled for": faiss.get_compile_options().strip(), "FAISS levels": list(faiss_levels(faiss))}
+    return {**names, "FAISS was compiled for": faiss.get_compile_options().strip(), "FAISS levels": list(faiss_levels(faiss)),
+            "CPU": cpu()}
 
 
 # Parts -----------------------------------------------------------------------------------------------------------
@@ -190,6 +198,9 @@ def part_graph(library, quick, rounds):
     def ours():
         found["ours"] = pack.graph()
     methods = [Method(f"ours, {library.own}", ours)]
+    if library.best != library.own:
+        best = Rows(library.another(library.best), rows, library.best)
+        methods.append(Method(f"ours, {library.best}", best.graph))
     for level, choose in faiss_levels(faiss).items():
         index = faiss.IndexFlatL2(d)
         index.add(rows)

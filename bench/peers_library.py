@@ -2,6 +2,8 @@
 """Our side of bench/peers.py: the stages, through the shared object that bench/peers_library.c becomes."""
 import ctypes
 import os
+import shutil
+import tempfile
 
 import numpy as np
 
@@ -19,11 +21,12 @@ def address(array):
 
 
 class Library:
-    def __init__(self, path=None):
-        path = path or os.path.join(ROOT, "build", "release", "bench", "bench_peers.so")
+    """The shared object. Compared is AVX2, which other libraries are measured with too; elsewhere the best there is."""
+
+    def __init__(self, path=os.path.join(ROOT, "build", "release", "bench", "bench_peers.so"), own="avx2"):
         if not os.path.exists(path):
             stop(f"there is no {path}: build the release preset (cmake --preset release && cmake --build --preset release)")
-        self.c = ctypes.CDLL(path)
+        self.path, self.c = path, ctypes.CDLL(path)
         size, pointer = ctypes.c_size_t, ctypes.c_void_p
         for name, result, arguments in (
                 ("peer_best_kernel", ctypes.c_char_p, []), ("peer_limit", ctypes.c_int, [ctypes.c_char_p]),
@@ -35,9 +38,14 @@ class Library:
             function = getattr(self.c, name)
             function.restype, function.argtypes = result, arguments
 
-        # Compared is AVX2, which other libraries are measured with too; elsewhere the best there is.
         self.best = self.c.peer_best_kernel().decode()
-        self.own = "avx2" if self.c.peer_limit(b"avx2") == 0 else self.best
+        self.own = own if self.c.peer_limit(own.encode()) == 0 else self.best
+
+    def another(self, kernel):
+        """A second one whose pack builder takes this kernel: it asks for it once in a process, so from a copied file."""
+        with tempfile.NamedTemporaryFile(suffix=".so") as copy:
+            shutil.copyfile(self.path, copy.name)
+            return Library(copy.name, kernel)
 
     def deviates(self, shift, count):
         out = np.empty(count, np.int32)
