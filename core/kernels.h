@@ -13,9 +13,12 @@
  * exact in int32. Time and addresses depend on the counts only; no byte beyond query and rows is read. */
 typedef void (*pml_dots_s8_fn)(const int8_t *query, const int8_t *rows, size_t count, size_t row_count, int32_t *out);
 
-/* Puts `count` keys into a descending list of `length` keys: the largest of both stay. May overwrite `keys`. Time and
- * addresses depend on the counts only. */
-typedef void (*pml_keep_largest_fn)(uint64_t *list, size_t length, uint64_t *keys, size_t count);
+/* Rows and keys that a caller hands to a kernel at once. */
+#define PML_KERNEL_ROWS 16u
+
+/* Puts PML_KERNEL_ROWS keys into a descending list of `length` ≥ 1: the largest of both stay. A key of 0 is none. May
+ * overwrite `keys`. Time and addresses depend on the length only. */
+typedef void (*pml_keep_largest_fn)(uint64_t *list, size_t length, uint64_t *keys);
 
 struct pml_kernels {
     const char *name;
@@ -46,7 +49,7 @@ PML_KERNEL_LIST(PML_KERNEL_DECLARE)
 #define PML_KERNEL_ONE(name) +1
 #define PML_KERNEL_COUNT (0u PML_KERNEL_LIST(PML_KERNEL_ONE))
 
-void pml_keep_largest_portable(uint64_t *list, size_t length, uint64_t *keys, size_t count);
+void pml_keep_largest_portable(uint64_t *list, size_t length, uint64_t *keys);
 
 /* For sets that have no better one. */
 #if !defined(PML_WITH_GAUSSIAN) || PML_WITH_GAUSSIAN
@@ -58,8 +61,5 @@ void pml_keep_largest_portable(uint64_t *list, size_t length, uint64_t *keys, si
 /* platform/kernels_select.c: the best set that this CPU runs of the first `count` ≥ 1 of the list. What pml_platform_kernels
  * answers is that of all; tests and benches go below it. */
 const struct pml_kernels *pml_kernels_among(size_t count);
-
-/* Rows a caller hands to a kernel at once. */
-#define PML_KERNEL_ROWS 16u
 
 #endif
