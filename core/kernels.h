@@ -26,15 +26,30 @@ struct pml_kernels {
     pml_keep_largest_fn keep_largest; /* NULL in builds without the Gaussian mechanism */
 };
 
+/* What the compiler can make for this architecture; the CPU is asked when it runs. Not in builds without optimisation:
+ * there every vector goes over the stack, deeper than what is wiped. */
+#if defined(__GNUC__) && defined(__OPTIMIZE__)
+#if defined(__x86_64__)
+#define PML_KERNELS_X86_64
+#elif defined(__aarch64__)
+#define PML_KERNELS_AARCH64
+#define PML_KERNELS_NEON
+#elif defined(__ARM_NEON)
+#define PML_KERNELS_NEON
+#elif defined(__ARM_FEATURE_MVE)
+#define PML_KERNELS_HELIUM
+#endif
+#endif
+
 /* X(name), the slowest first: one line here gives a kernel set its prototype, its place in the dispatch, its tests and
- * its bench. What the compiler can make for this architecture; the CPU is asked when it runs. */
-#if defined(__GNUC__) && defined(__x86_64__)
+ * its bench. */
+#if defined(PML_KERNELS_X86_64)
 #define PML_KERNEL_LIST(X) X(portable) X(avx2) X(avx512vnni)
-#elif defined(__GNUC__) && defined(__aarch64__)
+#elif defined(PML_KERNELS_AARCH64)
 #define PML_KERNEL_LIST(X) X(portable) X(neon) X(neon_dotprod)
-#elif defined(__GNUC__) && defined(__ARM_NEON)
+#elif defined(PML_KERNELS_NEON)
 #define PML_KERNEL_LIST(X) X(portable) X(neon)
-#elif defined(__GNUC__) && defined(__ARM_FEATURE_MVE)
+#elif defined(PML_KERNELS_HELIUM)
 #define PML_KERNEL_LIST(X) X(portable) X(helium)
 #else
 #define PML_KERNEL_LIST(X) X(portable)

@@ -3,7 +3,7 @@
  * Never reads a byte beyond the rows; never branches on a value. */
 #include "../core/kernels.h"
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(PML_KERNELS_X86_64)
 #include <immintrin.h>
 
 /* By attribute, not by the file's flags: so every build system can compile this file, whatever flags it has. */

@@ -4,7 +4,7 @@
  * Never reads a byte beyond the rows; never branches on a value. */
 #include "../core/kernels.h"
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(PML_KERNELS_X86_64)
 #include <immintrin.h>
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
