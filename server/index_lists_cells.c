@@ -20,10 +20,16 @@ void pml_lists_scores(const struct pml_lists_members *members, size_t index, int
 {
     for (uint32_t j = 0; j < members->cell_count; j++)
         scores[j] = INT64_MIN;
-    for (uint32_t p = 0; p < members->prototypes; p++) {
-        const int64_t score = score_with(members, index, p);
-        int64_t *best = scores + members->cell_of[p];
-        *best = score > *best ? score : *best;
+    for (uint32_t first = 0; first < members->prototypes; first += PML_TILE) {
+        const uint32_t left = members->prototypes - first, count = left < PML_TILE ? left : PML_TILE;
+        int32_t dots[PML_TILE];
+        pml_dots(pml_lists_row(members, index), pml_pack_prototype(members->pack, members->number, first),
+                 members->slot->rows.columns, count, dots);
+        for (uint32_t p = 0; p < count; p++) {
+            const int64_t score = dots[p] * (int64_t)members->inverse[first + p];
+            int64_t *best = scores + members->cell_of[first + p];
+            *best = score > *best ? score : *best;
+        }
     }
 }
 
@@ -43,8 +49,8 @@ static int cell_piece(void *context, size_t piece)
     const struct pml_lists_members *members = context;
     const size_t count = members->slot->rows.count, first = piece * PML_LISTS_PIECE;
     for (size_t i = first; i < first + PML_LISTS_PIECE && i < count; i++)
-        if (pml_nearest_cell(members->pack, NULL, pml_lists_row(members, i), members->number, &members->cells[i]) !=
-            PML_OK)
+        if (pml_nearest_cell(members->pack, pml_rows_kernels(), pml_lists_row(members, i), members->number,
+                             &members->cells[i]) != PML_OK)
             return -1;
     return 0;
 }
