@@ -21,6 +21,11 @@ enum {
     EXIT_NETWORK = 8  /* a server cannot be reached or refuses, or an address cannot be listened on */
 };
 
+/* What stands before a command's name in messages; nothing in programs of one command. */
+#ifndef COMMAND_PROGRAM
+#define COMMAND_PROGRAM "privatemail "
+#endif
+
 struct command {
     const char *name;
     const char *summary;

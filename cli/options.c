@@ -22,7 +22,7 @@ int command_fail(const struct command *command, int code, const char *format, ..
         if ((unsigned char)*at < 0x20 || *at == 0x7F)
             *at = '?';
     }
-    fprintf(stderr, "privatemail %s: %s\n", command->name, text);
+    fprintf(stderr, COMMAND_PROGRAM "%s: %s\n", command->name, text);
     return code;
 }
 
@@ -90,8 +90,9 @@ static int unknown_option(const struct command *command, const char *word, const
         names[i] = specs[i].name;
     snprintf(bare, sizeof bare, "%.*s", (int)(length < WORD_MAX ? length : WORD_MAX), name);
     const char *near = command_suggest(bare, names, count < 64 ? count : 64);
-    return command_fail(command, EXIT_USAGE, "there is no option '%s'.%s%s%s privatemail %s --help lists all of them.",
-                        word, near ? " Did you mean --" : "", near ? near : "", near ? "?" : "", command->name);
+    return command_fail(command, EXIT_USAGE,
+                        "there is no option '%s'.%s%s%s " COMMAND_PROGRAM "%s --help lists all of them.", word,
+                        near ? " Did you mean --" : "", near ? near : "", near ? "?" : "", command->name);
 }
 
 /* ---- values ---- */
@@ -188,11 +189,12 @@ static int check_complete(const struct command *command, const struct option_spe
 {
     for (size_t i = 0; i < count; i++) {
         if (specs[i].required && !specs[i].given)
-            return command_fail(command, EXIT_USAGE, "--%s is missing. privatemail %s --help tells what it is.",
+            return command_fail(command, EXIT_USAGE, "--%s is missing. " COMMAND_PROGRAM "%s --help tells what it is.",
                                 specs[i].name, command->name);
     }
     if (positional_count < positional_min)
-        return command_fail(command, EXIT_USAGE, "the file to read is missing. privatemail %s --help shows an example.",
+        return command_fail(command, EXIT_USAGE,
+                            "the file to read is missing. " COMMAND_PROGRAM "%s --help shows an example.",
                             command->name);
     return -1;
 }
@@ -217,7 +219,7 @@ int options_parse(const struct command *command, int argc, char **argv, struct o
                 return code;
         } else if (positional_count == positional_max) {
             return command_fail(command, EXIT_USAGE,
-                                "'%s' is one argument too many. privatemail %s --help shows how "
+                                "'%s' is one argument too many. " COMMAND_PROGRAM "%s --help shows how "
                                 "to call it.",
                                 argv[i], command->name);
         } else {

@@ -33,30 +33,32 @@ static bool less(pml_random *random, struct uniform *a, struct uniform *b)
 /* true with probability e^(-1/2): the length of the descent ½ > u > v > … is even */
 static bool half(pml_random *random)
 {
-    struct uniform u = {.drawn = 0};
-    if (limb(random, &u, 0) >= 0x80000000u)
+    struct uniform pair[2], *u = &pair[0], *v = &pair[1];
+    u->drawn = 0;
+    if (limb(random, u, 0) >= 0x80000000u)
         return true;
     for (bool even = false;; even = !even) {
-        struct uniform v = {.drawn = 0};
-        if (!less(random, &v, &u))
+        v->drawn = 0;
+        if (!less(random, v, u))
             return even;
-        u = v;
+        struct uniform *free = u;
+        u = v, v = free;
     }
 }
 
 /* true with probability exp(−x(2k+x)/(2k+2)) */
 static bool step(pml_random *random, uint32_t k, struct uniform *x)
 {
-    struct uniform last, *y = x;
+    struct uniform pair[2], p, *y = x, *z = &pair[0];
     for (bool even = true;; even = !even) {
-        struct uniform z = {.drawn = 0}, p = {.drawn = 0};
-        if (!less(random, &z, y))
+        z->drawn = p.drawn = 0;
+        if (!less(random, z, y))
             return even;
         uint32_t f = pml_random_below(random, 2 * (uint64_t)k + 2);
         if (f == 2 * k + 1 || (f == 2 * k && !less(random, &p, x)))
             return even;
-        last = z;
-        y = &last;
+        y = z;
+        z = &pair[z == &pair[0]];
     }
 }
 

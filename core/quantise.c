@@ -5,23 +5,64 @@
 #include "exact.h"
 #include "stages.h"
 
+/* Not by memcpy, which a freestanding compiler calls: twice for every value. */
 static uint32_t bits_of(const float *value)
 {
-    uint32_t bits;
-    memcpy(&bits, value, sizeof bits);
-    return bits;
+    const union {
+        float value;
+        uint32_t bits;
+    } both = {*value};
+    return both.bits;
 }
 
 /* |x| = mantissa · 2^exponent, up to a common factor */
-static uint64_t mantissa_of(uint32_t bits)
+static uint32_t is_normal(uint32_t bits)
 {
-    return (bits & 0x7FFFFF) | (0x800000 & mask_nonzero(bits >> 23 & 0xFF));
+    return ((bits >> 23 & 0xFF) + 0xFF) >> 8;
 }
 
-static uint64_t exponent_of(uint32_t bits)
+static uint32_t mantissa_of(uint32_t bits)
 {
-    uint64_t exponent = bits >> 23 & 0xFF;
-    return exponent + (1 & ~mask_nonzero(exponent));
+    return (bits & 0x7FFFFF) | is_normal(bits) << 23;
+}
+
+static uint32_t exponent_of(uint32_t bits)
+{
+    return (bits >> 23 & 0xFF) + 1 - is_normal(bits);
+}
+
+/* What a row's largest value is divided by: made once, so that no value needs a division or its own trial steps. */
+struct scale {
+    uint32_t max, reciprocal; /* mantissa, from 2^23 on; ⌊(2^55 − 1)/max⌋ */
+    uint32_t exponent, shift; /* a subnormal's mantissa was shifted that far, as those of all others must be */
+};
+
+static struct scale scale_of(uint32_t bits)
+{
+    struct scale scale = {.max = mantissa_of(bits), .exponent = exponent_of(bits)};
+    for (int i = 0; i < 23; i++) {
+        uint32_t small = ~scale.max >> 23 & 1;
+        scale.max <<= small;
+        scale.shift += small;
+    }
+    uint32_t rest = 0x7FFFFF;
+    for (int i = 0; i < 32; i++) { /* digit by digit */
+        rest = rest << 1 | 1;
+        uint32_t fits = (uint32_t)hide(rest - scale.max) >> 31 ^ 1;
+        rest -= scale.max & (0 - fits);
+        scale.reciprocal = scale.reciprocal << 1 | fits;
+    }
+    return scale;
+}
+
+/* ⌊127·value/max + ½⌋ of mantissas, max being 2^down times larger. The estimate is in 2^-23 and at most 2 of them too
+ * small, so what it rounds to is right or one too small: one more fits if (2·size + 1)·max·2^down ≤ 254·value. */
+static uint32_t scaled(const struct scale *scale, uint32_t value, uint32_t down)
+{
+    down = select32(mask_less(down, 9), down, 9); /* beyond 2^-9 of the maximum the result is 0 anyway */
+    uint32_t estimate = (uint32_t)(multiply(127 * value, scale->reciprocal) >> 32);
+    uint32_t size = (estimate + (0x400000u << down)) >> 23 >> down;
+    return size + (1 & ~(uint32_t)mask_less(254 * value >> down, (2 * size + 1) * scale->max));
 }
 
 uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out)
@@ -32,12 +73,10 @@ uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out)
         max = select32(mask_less(max, size), size, max);
     }
     uint64_t valid = mask_nonzero(max) & mask_less(max, 0x7F800000);
-    max = select32(valid, max, 0x3F800000);
+    struct scale scale = scale_of(select32(valid, max, 0x3F800000));
     for (size_t i = 0; i < count; i++) {
         uint32_t bits = bits_of(features + i) & (uint32_t)valid;
-        uint64_t down = exponent_of(max) - exponent_of(bits);
-        down = select64(mask_less((int64_t)down, 31), down, 31); /* beyond 2^-9 of the maximum the result is 0 anyway */
-        uint32_t size = pml_scale_127(mantissa_of(bits), mantissa_of(max) << down);
+        uint32_t size = scaled(&scale, mantissa_of(bits) << scale.shift, scale.exponent - exponent_of(bits));
         uint32_t sign = 0 - (bits >> 31);
         out[i] = (int8_t)(int32_t)((size ^ sign) - sign);
     }

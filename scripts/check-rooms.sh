@@ -47,7 +47,8 @@ room android privatemail.h privatemail_platform.h
 room ios privatemail.h privatemail_platform.h
 room server $public privatemail_platform.h kernels.h
 room cli $public privatemail_platform.h $(files 'server/*.h' | xargs -rn1 basename)
-room bench $public privatemail_platform.h kernels.h
+# The benches measure single stages, so they see the internals, as the tests do, and share the command's options and JSON.
+room bench $public privatemail_platform.h command.h $(files 'core/*.h' 'server/*.h' | xargs -rn1 basename)
 
 # The core takes nothing from a C library.
 while read -r file header; do

@@ -73,7 +73,7 @@ static int describe_piece(void *context, size_t piece)
     for (size_t i = first; i < end; i++) {
         if (batch->info->cells_per_item > 0)
             rank_cells(batch, i);
-        if (pml_sketch(batch->pack, NULL, batch->rows.values + i * batch->rows.columns,
+        if (pml_sketch(batch->pack, pml_rows_kernels(), batch->rows.values + i * batch->rows.columns,
                        batch->sketches + i * batch->info->sketch) != PML_OK)
             return -1;
     }

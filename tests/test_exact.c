@@ -254,6 +254,22 @@ static void test_quantise_takes_extreme_floats(void)
         check_quantise(cases[i], 4);
 }
 
+/* Where one value goes over into the next: the nearest float, and those beside it. */
+static void test_quantise_rounds_at_every_border(void)
+{
+    uint64_t state = 9;
+    for (size_t i = 0; i < rounds(3000); i++) {
+        float max = fabsf(draw_float(&state, i % 4 == 0 ? 1 : 254, 255));
+        if (max < FLT_MIN)
+            max += FLT_MIN / 1024;
+        for (int t = 1; t <= 127; t++) {
+            float border = (float)((t - 0.5) / 127 * (double)max);
+            const float x[] = {max, border, nextafterf(border, 0.0f), -nextafterf(border, max)};
+            check_quantise(x, 4);
+        }
+    }
+}
+
 static void test_quantise_does_not_see_a_power_of_two(void)
 {
     uint64_t state = 7;
@@ -319,6 +335,7 @@ int main(void)
     RUN_TEST(test_division_rounds_down_up_and_to_nearest);
     RUN_TEST(test_quantise_follows_its_definition);
     RUN_TEST(test_quantise_takes_extreme_floats);
+    RUN_TEST(test_quantise_rounds_at_every_border);
     RUN_TEST(test_quantise_does_not_see_a_power_of_two);
     RUN_TEST(test_quantise_refuses_what_is_not_finite_or_zero);
     return UNITY_END();

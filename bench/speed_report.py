@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the tables of "Speed" in docs/RESULTS.md and README.md, between their markers, and its figures, from what
+scripts/bench.sh left in build/bench.
+
+    build/venv/bin/python bench/speed_report.py [--out docs/figures]
+"""
+import argparse
+import json
+import os
+import re
+import sys
+
+sys.dont_write_bytecode = True    # keeps the source tree clean
+from speed_tables import TABLES  # noqa: E402
+from utility_data import FOLDER, ROOT, stop  # noqa: E402
+from utility_plot import LOOKS, Figure, Panel  # noqa: E402
+
+PARTS = ("kernels", "query", "query-best", "pack", "pack-best", "noise", "peers", "growth")
+
+
+def load():
+    results = {}
+    for part in PARTS:
+        path = os.path.join(FOLDER, f"speed-{part}.json")
+        if not os.path.exists(path):
+            stop(f"there is no {path}: run scripts/bench.sh")
+        with open(path, encoding="utf-8") as file:
+            results[part] = json.load(file)
+    return results
+
+
+def replace(path, tables):
+    """Puts each table between its markers; a file need not have all."""
+    with open(path, encoding="utf-8") as file:
+        text = old = file.read()
+    for name, lines in tables.items():
+        text = re.sub(rf"(<!-- speed: {name} -->\n).*?(<!-- end -->)", lambda found: found[1] + "\n".join(lines) + "\n" + found[2],
+                      text, flags=re.S)
+    if text != old:
+        with open(path + ".tmp", "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(path + ".tmp", path)
+
+
+# Figures ---------------------------------------------------------------------------------------------------------
+
+LOGARITHMIC = "set logscale xy; set format '10^{%T}'"
+QUERY_LOOKS = (("load", LOOKS["own"], "load: quantise, scan, update"), ("scan", LOOKS["own_sketch"], "the scan in it"),
+               ("read", LOOKS["trivial"], "a vectorised read of the same bytes"), ("arm", LOOKS["projection"], "arm: entropy and noise"),
+               ("release", LOOKS["pca"], "release: bytes"))
+
+
+def query_figure(results):
+    kernel = results["query"]["rows"][0]["kernel"]
+    figure = Figure("What a query costs", f"Kernel {kernel}, one thread; medians. Budget storage excluded.",
+                    [(look, text) for _, look, text in QUERY_LOOKS], 2)
+    for mechanism in ("gaussian", "response"):
+        rows = [row for row in results["query"]["rows"] if row["mechanism"] == mechanism and row["d"] == 512]
+        panel = Panel(f"{mechanism.capitalize()}, d = 512", "rows n", "microseconds", LOGARITHMIC)
+        for key, look, _ in QUERY_LOOKS:
+            panel.add(look, sorted((row["n"], row[key]["median"]) for row in rows))
+        figure.panels.append(panel)
+    for mechanism in ("gaussian", "response"):
+        rows = [row for row in results["growth"]["rows"] if row["mechanism"] == mechanism]
+        panel = Panel(f"{mechanism.capitalize()}: instructions of a scan (callgrind)", "n · d", "instructions", LOGARITHMIC)
+        panel.add("points pt 7 ps 0.7 lc rgb '#d7263d'", sorted((row["n"] * row["d"], row["instructions"]) for row in rows))
+        fit = results["growth"]["fits"][mechanism]
+        panel.add(LOOKS["curve"], sorted((row["n"] * 512, row["n"] * (512 * fit["a product"] + fit["a row"]) + fit["a call"])
+                                         for row in rows if row["d"] == 512))
+        figure.panels.append(panel)
+    figure.legend += [("points pt 7 ps 0.7 lc rgb '#d7263d'", "instructions counted"),
+                      (LOOKS["curve"], "the fitted line at d = 512")]
+    return figure
+
+
+def peers_figure(results):
+    rows, columns = results["peers"]["parts"]["scan"], []
+    for row in rows:
+        if row["method"] not in columns:
+            columns.append(row["method"])
+    tics = ", ".join(f"'{index + 1}' {index + 1}" for index in range(len(columns)))
+    legend = [("points pt 7 ps 0.01 lc rgb 'white'", f"{index + 1}: {name}") for index, name in enumerate(columns)]
+    figure = Figure("The nearest 10 of n rows, one query, one thread", "Quartiles over the rounds; d = 512; lower is faster.", legend, 2)
+    for n in sorted({row["n"] for row in rows}):
+        panel = Panel(f"n = {n}", "method", "microseconds a query",
+                      f"set logscale y; set xtics ({tics}); set xrange [0.3:{len(columns) + 0.7}]")
+        for own, colour in ((True, "#d7263d"), (False, "#3b7dd8")):
+            panel.add(f"yerrorbars pt 7 ps 0.8 lw 2 lc rgb '{colour}'",
+                      [(columns.index(row["method"]) + 1, row["time"]["median"], row["time"]["low"], row["time"]["high"])
+                       for row in rows if row["n"] == n and row["method"].startswith("ours") == own], "1:2:3:4")
+        figure.panels.append(panel)
+    return figure
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", metavar="DIR", default=os.path.join(ROOT, "docs", "figures"), help="where the SVG goes")
+    chosen = parser.parse_args()
+    results = load()
+    tables = {name: make(results) for name, make in TABLES.items()}
+    for document in ("docs/RESULTS.md", "README.md"):
+        replace(os.path.join(ROOT, document), tables)
+    query_figure(results).draw(os.path.join(chosen.out, "speed-query.svg"))
+    peers_figure(results).draw(os.path.join(chosen.out, "speed-peers.svg"))
+
+
+if __name__ == "__main__":
+    main()
