@@ -10,9 +10,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox libcbor-dev
+packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox iproute2 libcbor-dev
           libcurl4-openssl-dev libmicrohttpd-dev libnewlib-arm-none-eabi libpng-dev libpq-dev libsqlite3-dev lld
-          llvm ninja-build openssl pkg-config postgresql postgresql-contrib python3 python3-venv sqlite3 valgrind)
+          llvm nginx-light ninja-build openssl pkg-config postgresql postgresql-contrib python3 python3-venv sqlite3
+          valgrind wrk)
 pictures=
 for argument in "$@"; do
     case $argument in
