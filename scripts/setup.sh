@@ -28,7 +28,7 @@ for argument in "$@"; do
     *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
-modules=(numpy mpmath cbor2)
+modules=(numpy mpmath cbor2 openapi_spec_validator)
 cache=${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}
 
 say() { echo "setup: $*" >&2; }
