@@ -10,9 +10,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox libcbor-dev
+packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox iproute2 libcbor-dev
           libcurl4-openssl-dev libmicrohttpd-dev libnewlib-arm-none-eabi libpng-dev libpq-dev libsqlite3-dev lld
-          llvm ninja-build openssl pkg-config postgresql postgresql-contrib python3 python3-venv sqlite3 valgrind)
+          llvm nginx-light ninja-build openssl pkg-config postgresql postgresql-contrib python3 python3-venv sqlite3
+          valgrind wrk)
 pictures=
 for argument in "$@"; do
     case $argument in
@@ -27,7 +28,7 @@ for argument in "$@"; do
     *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
-modules=(numpy mpmath cbor2)
+modules=(numpy mpmath cbor2 openapi_spec_validator)
 cache=${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}
 
 say() { echo "setup: $*" >&2; }

@@ -56,7 +56,11 @@ static int prepare(void *context, PGconn *session)
     /* LEFT JOIN: a cell that names an item which is not there must be noticed. */
     return there &&
                    prepare_statement(session, "cell(integer, integer)",
-                                     "SELECT listed.item, items.digest, items.candidate, cells.digest"
+                                     "SELECT items, fragment, digest FROM privatemail_cells_%lld"
+                                     " WHERE slot = $1 AND cell = $2",
+                                     store->gallery) &&
+                   prepare_statement(session, "listed(integer, integer)",
+                                     "SELECT listed.item, items.digest, items.candidate"
                                      " FROM privatemail_cells_%lld cells"
                                      " CROSS JOIN LATERAL unnest(cells.items) WITH ORDINALITY listed(item, place)"
                                      " LEFT JOIN privatemail_items_%lld items ON items.item = listed.item"
@@ -107,27 +111,57 @@ static void cell_values(uint32_t slot, uint32_t cell, char texts[2][16], const c
     values[1] = texts[1];
 }
 
+/* A cell whose candidates are too large for one column. */
+static int read_listed(struct pml_store *base, const char *values[2], int64_t count, struct pml_fragment *fragment)
+{
+    PGresult *result = ask((struct postgres_store *)base, "listed", 2, values);
+    int status = result && PQntuples(result) == count ? PML_STORE_OK : PML_STORE_FAILED;
+    for (int i = 0; status == PML_STORE_OK && i < PQntuples(result); i++)
+        status = take_candidate(base, result, i, fragment);
+    PQclear(result);
+    return status;
+}
+
+/* The one row of a cell, if it is as it was written: slot, cell, items and fragment have its digest (SPEC 9). */
+static int take_cell(const PGresult *result, uint32_t slot, uint32_t cell, int64_t *count,
+                     struct pml_fragment *fragment)
+{
+    const uint8_t *items;
+    uint64_t digest = pml_digest_number(pml_digest_number(0, slot), cell);
+    int64_t own;
+    *count = pml_postgres_array(result, 0, 0, &items);
+    if (*count < 1 || *count + fragment->count > PML_CANDIDATES_MAX || !pml_postgres_number(result, 0, 2, &own))
+        return PML_STORE_FAILED;
+    for (int64_t i = 0; i < *count; i++)
+        digest = pml_digest_number(digest, (uint64_t)pml_postgres_element(items, i));
+    const void *bytes = PQgetvalue(result, 0, 1);
+    const size_t size = (size_t)PQgetlength(result, 0, 1);
+    if (!PQgetisnull(result, 0, 1))
+        digest = pml_digest_string(digest, bytes, size);
+    if (digest != (uint64_t)own)
+        return PML_STORE_FAILED;
+    if (PQgetisnull(result, 0, 1))
+        return PML_STORE_OK;
+    fragment->count += (uint32_t)*count;
+    return pml_bytes_append(&fragment->bytes, bytes, size) == 0 ? PML_STORE_OK : PML_STORE_NO_MEMORY;
+}
+
 static int read_cell(struct pml_store *base, uint32_t slot, uint32_t cell, struct pml_fragment *fragment)
 {
     char texts[2][16];
     const char *values[2];
     const struct pml_fragment before = *fragment;
-    uint64_t digest = pml_digest_number(pml_digest_number(0, slot), cell);
-    int64_t item, own = 0;
+    int64_t count = 0;
+    int status = PML_STORE_OK;
     cell_values(slot, cell, texts, values);
     PGresult *result = ask((struct postgres_store *)base, "cell", 2, values);
     if (!result)
         return PML_STORE_FAILED;
-    const int count = PQntuples(result);
-    int status = PML_STORE_OK;
-    for (int i = 0; i < count && status == PML_STORE_OK; i++) {
-        status = take_candidate(base, result, i, fragment);
-        if (status == PML_STORE_OK && pml_postgres_number(result, i, 0, &item))
-            digest = pml_digest_number(digest, (uint64_t)item);
-    }
-    if (status == PML_STORE_OK && count > 0 && (!pml_postgres_number(result, 0, 3, &own) || digest != (uint64_t)own))
-        status = PML_STORE_FAILED;
+    if (PQntuples(result) > 0)
+        status = take_cell(result, slot, cell, &count, fragment);
     PQclear(result);
+    if (status == PML_STORE_OK && count > 0 && fragment->count == before.count)
+        status = read_listed(base, values, count, fragment);
     return pml_store_settle(fragment, &before, status);
 }
 

@@ -33,6 +33,11 @@ int pml_postgres_fail(const PGconn *session, struct pml_message *message);
 /* An integer of four or eight bytes; false for NULL and others. */
 bool pml_postgres_number(const PGresult *result, int row, int column, int64_t *number);
 
+/* An array of integers of eight bytes, none of them NULL: how many, and in *first the first of them, to be read by
+ * pml_postgres_element; −1 for others. */
+int64_t pml_postgres_array(const PGresult *result, int row, int column, const uint8_t **first);
+int64_t pml_postgres_element(const uint8_t *first, int64_t index);
+
 /* ---- store_postgres_registry.c: which galleries there are ---- */
 
 struct pml_gallery_row {

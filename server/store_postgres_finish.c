@@ -11,9 +11,12 @@
 
 #define NAME "the database"
 
+#define FRAGMENT_MAX "268435456" /* bytes; PostgreSQL has room for four times as many in a column */
+
 /* A cell in the making: "{1,2,3}" and its digest. */
 struct cell {
     uint64_t slot, number, digest;
+    int64_t count;
     struct pml_bytes items;
 };
 
@@ -68,27 +71,71 @@ static int take_item(struct finish *finish, const PGresult *result, int row)
     return 0;
 }
 
+/* Every candidate of the fragment is the one that was written for its item. The row: fragment, items, their digests. */
+static bool is_sound(const struct cell *cell, const PGresult *result)
+{
+    const uint8_t *items, *digests, *bytes = (const uint8_t *)PQgetvalue(result, 0, 0);
+    const size_t size = (size_t)PQgetlength(result, 0, 0);
+    size_t at = 0;
+    if (pml_postgres_array(result, 0, 1, &items) != cell->count ||
+        pml_postgres_array(result, 0, 2, &digests) != cell->count)
+        return false;
+    for (int64_t i = 0; i < cell->count && !PQgetisnull(result, 0, 0); i++) {
+        const size_t start = at;
+        struct pml_candidate candidate;
+        if (pml_candidate_read(bytes, size, &at, &candidate) != 0 ||
+            candidate.item != (uint64_t)pml_postgres_element(items, i) ||
+            pml_digest_string(0, bytes + start, at - start) != (uint64_t)pml_postgres_element(digests, i))
+            return false;
+    }
+    return at == size;
+}
+
+/* Writes what the cell lists, reads back its fragment, and then its digest. */
+static int write_cell(struct finish *finish, const char *slot, const char *number)
+{
+    struct cell *cell = &finish->cell;
+    char query[700], update[200];
+    const char *const values[] = {slot, number, (const char *)cell->items.bytes};
+    const long long gallery = finish->row->number;
+    snprintf(query, sizeof query,
+             "WITH found AS (SELECT array_agg(item ORDER BY item) AS items, array_agg(digest ORDER BY item) AS digests,"
+             " CASE WHEN sum(length(candidate)) <= " FRAGMENT_MAX
+             " THEN string_agg(candidate, '' ORDER BY item) END AS fragment"
+             " FROM privatemail_items_%lld WHERE item = ANY ($3::bigint[])), made AS ("
+             "INSERT INTO privatemail_cells_%lld SELECT $1::integer, $2::integer, $3::bigint[], fragment, 0 FROM found)"
+             " SELECT fragment, items, digests FROM found",
+             gallery, gallery);
+    PGresult *result = pml_postgres_query(finish->session, query, 3, values, 0.0);
+    if (!result)
+        return pml_postgres_fail(finish->session, finish->message);
+    const bool sound = PQntuples(result) == 1 && is_sound(cell, result);
+    if (sound && !PQgetisnull(result, 0, 0))
+        cell->digest = pml_digest_string(cell->digest, PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0));
+    PQclear(result);
+    if (!sound)
+        return say_damaged(finish->message);
+    snprintf(update, sizeof update,
+             "UPDATE privatemail_cells_%lld SET digest = %" PRId64 " WHERE slot = %s AND cell = %s", gallery,
+             (int64_t)cell->digest, slot, number);
+    return pml_postgres_execute(finish->session, update, 0.0) ? 0 : pml_postgres_fail(finish->session, finish->message);
+}
+
 /* Writes the cell, if there is one, and leaves none. */
 static int end_cell(struct finish *finish)
 {
     struct cell *cell = &finish->cell;
-    char query[128], slot[24], number[24], digest[24];
-    if (cell->items.size == 0)
+    char slot[24], number[24];
+    if (cell->count == 0)
         return 0;
     if (pml_bytes_append(&cell->items, "}", 2) != 0)
         return pml_say_memory(finish->message);
-    const char *const values[] = {slot, number, (const char *)cell->items.bytes, digest};
     snprintf(slot, sizeof slot, "%" PRIu64, cell->slot);
     snprintf(number, sizeof number, "%" PRIu64, cell->number);
-    snprintf(digest, sizeof digest, "%" PRId64, (int64_t)cell->digest);
-    snprintf(
-        query, sizeof query,
-        "INSERT INTO privatemail_cells_%lld VALUES($1::integer, $2::integer, $3::bigint[], $4::bigint) RETURNING 1",
-        (long long)finish->row->number);
-    PGresult *result = pml_postgres_query(finish->session, query, 4, values, 0.0);
+    int status = write_cell(finish, slot, number);
     cell->items.size = 0;
-    PQclear(result);
-    return result ? 0 : pml_postgres_fail(finish->session, finish->message);
+    cell->count = 0;
+    return status;
 }
 
 static int take_listed(struct finish *finish, const PGresult *result, int row)
@@ -115,6 +162,7 @@ static int take_listed(struct finish *finish, const PGresult *result, int row)
         cell->number = (uint64_t)number;
         cell->digest = pml_digest_number(pml_digest_number(0, cell->slot), cell->number);
     }
+    cell->count++;
     cell->digest = pml_digest_number(cell->digest, (uint64_t)item);
     const int length = snprintf(text, sizeof text, "%c%" PRId64, finish->digest.run == 1 ? '{' : ',', item);
     return pml_bytes_append(&cell->items, text, (size_t)length) == 0 ? 0 : pml_say_memory(finish->message);

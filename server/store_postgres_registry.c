@@ -138,9 +138,10 @@ static bool create_tables(PGconn *session, const struct pml_gallery_row *row)
              "CREATE TABLE privatemail_items_%lld(item BIGINT PRIMARY KEY, slot INTEGER NOT NULL, %s"
              "digest BIGINT NOT NULL, candidate BYTEA NOT NULL) PARTITION BY HASH (item);"
              "CREATE TABLE privatemail_cells_%lld(slot INTEGER, cell INTEGER, items BIGINT[] NOT NULL,"
-             "digest BIGINT NOT NULL, PRIMARY KEY(slot, cell));"
+             "fragment BYTEA, digest BIGINT NOT NULL, PRIMARY KEY(slot, cell));"
+             "ALTER TABLE privatemail_cells_%lld ALTER COLUMN fragment SET STORAGE EXTERNAL;"
              "CREATE TABLE privatemail_listed_%lld(slot INTEGER, cell INTEGER, item BIGINT)",
-             number, row->info.dimensions > 0 ? "place cube NOT NULL, " : "", number, number);
+             number, row->info.dimensions > 0 ? "place cube NOT NULL, " : "", number, number, number);
     bool made = pml_postgres_execute(session, text, 0.0);
     for (int i = 0; i < PARTITIONS && made; i++) {
         snprintf(text, sizeof text,

@@ -205,17 +205,41 @@ bool pml_postgres_alive(const PGconn *session)
     return PQstatus(session) == CONNECTION_OK && PQtransactionStatus(session) != PQTRANS_ACTIVE;
 }
 
-bool pml_postgres_number(const PGresult *result, int row, int column, int64_t *number)
+static uint64_t read_bytes(const uint8_t *bytes, int size)
 {
-    const uint8_t *bytes = (const uint8_t *)PQgetvalue(result, row, column);
-    const int size = PQgetlength(result, row, column);
     uint64_t value = 0;
-    if (PQgetisnull(result, row, column) || (size != 4 && size != 8))
-        return false;
     for (int i = 0; i < size; i++)
         value = value << 8 | bytes[i];
+    return value;
+}
+
+bool pml_postgres_number(const PGresult *result, int row, int column, int64_t *number)
+{
+    const int size = PQgetlength(result, row, column);
+    if (PQgetisnull(result, row, column) || (size != 4 && size != 8))
+        return false;
+    const uint64_t value = read_bytes((const uint8_t *)PQgetvalue(result, row, column), size);
     *number = size == 4 ? (int64_t)(int32_t)(uint32_t)value : (int64_t)value;
     return true;
+}
+
+/* In binary an array is: dimensions, flags, type, count, first index; then each element with its length. */
+int64_t pml_postgres_array(const PGresult *result, int row, int column, const uint8_t **first)
+{
+    enum { HEAD = 20, ELEMENT = 12, BIGINT = 20 };
+    const uint8_t *bytes = (const uint8_t *)PQgetvalue(result, row, column);
+    const int64_t size = PQgetlength(result, row, column);
+    if (PQgetisnull(result, row, column) || size < HEAD || read_bytes(bytes, 4) != 1 || read_bytes(bytes + 4, 4) != 0 ||
+        read_bytes(bytes + 8, 4) != BIGINT)
+        return -1;
+    const int64_t count = (int64_t)read_bytes(bytes + 12, 4);
+    *first = bytes + HEAD;
+    return count * ELEMENT == size - HEAD ? count : -1;
+}
+
+int64_t pml_postgres_element(const uint8_t *first, int64_t index)
+{
+    return (int64_t)read_bytes(first + 12 * index + 4, 8);
 }
 
 /* ---- what went wrong ---- */

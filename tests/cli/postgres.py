@@ -29,7 +29,8 @@ def free_port(host="127.0.0.1"):
 
 
 class Postgres:
-    """`folder`: where its data are made; `address`: where it listens beside its socket, "" for nowhere."""
+    """`folder`: where its data are made, the log of writes apart from them; `address`: where it listens beside its
+    socket, "" for nowhere; `prefix`: a command that runs it."""
 
     def __init__(self, *settings, folder=None, address="", prefix=()):
         self.binaries = find_binaries()
@@ -47,7 +48,8 @@ class Postgres:
                                     "unix_socket_directories=" + self.folder, *settings]
         self.conninfo = "host=%s port=%d user=tests dbname=postgres" % (self.folder, self.port)
         self.log = os.path.join(self.folder, "log")
-        self.run("initdb", "-U", "tests", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8")
+        self.run("initdb", "-U", "tests", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8", "-X",
+                 os.path.join(self.folder, "wal"))
         if address:
             with open(self.data + "/pg_hba.conf", "a", encoding="utf-8") as stream:
                 stream.write("host all all all trust\n")

@@ -1,6 +1,6 @@
 """Tests of serve, find and query with real clients: python3 tests/cli/test_serve.py path/to/privatemail
 
-Needs numpy, cbor2, curl and openssl. Ends with 'N passed, N failed'; exits non-zero when something failed."""
+Needs numpy, cbor2, openapi_spec_validator, curl and openssl. Ends with 'N passed, N failed'; exits non-zero when something failed."""
 import base64
 import io
 import json
@@ -18,6 +18,7 @@ import cbor2  # noqa: E402
 
 import serve_cache  # noqa: E402
 import serve_hostile  # noqa: E402
+import serve_openapi  # noqa: E402
 import serve_query  # noqa: E402
 from harness import INPUT, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
 from serving import CBOR, NETWORK, Server, make_galleries, pack_id, reference_gallery  # noqa: E402
@@ -318,6 +319,7 @@ def main():
         for test in (test_other_pack, test_files, test_log, test_listening, test_bad_start):
             test(tester)
         serve_cache.run_all(tester)
+        serve_openapi.run_all(tester)
         serve_hostile.run_all(tester)
         serve_query.run_all(tester)
     print("%d passed, %d failed" % (tester.passed, tester.failed))

@@ -106,11 +106,11 @@ static bool cell_fails(struct pml_store *store, uint32_t slot, uint32_t cell)
 static void test_changed_rows(void)
 {
     static const char *const changes[] = {
-        "UPDATE privatemail_items_1 SET candidate = set_byte(candidate, 20, 255 - get_byte(candidate, 20))",
-        "UPDATE privatemail_items_1 SET digest = digest # 1",
-        "DELETE FROM privatemail_items_1",
-        "UPDATE privatemail_items_1 a SET candidate = b.candidate, digest = b.digest FROM privatemail_items_1 b"
-        " WHERE b.item = (a.item % 4500 + 3) % 4500",
+        "UPDATE privatemail_cells_1 SET fragment = set_byte(fragment, 20, 255 - get_byte(fragment, 20))",
+        "UPDATE privatemail_cells_1 SET fragment = fragment || fragment",
+        "UPDATE privatemail_cells_1 SET fragment = NULL",
+        "UPDATE privatemail_cells_1 a SET fragment = b.fragment, digest = b.digest, items = b.items FROM"
+        " privatemail_cells_1 b WHERE b.slot = a.slot AND b.cell = (a.cell + 1) % 4",
         "UPDATE privatemail_cells_1 SET items = items[2:]",
         "UPDATE privatemail_cells_1 SET items = items || items[1]",
         "UPDATE privatemail_cells_1 a SET items = b.items FROM privatemail_cells_1 b WHERE b.slot = a.slot AND"
@@ -124,6 +124,58 @@ static void test_changed_rows(void)
         TEST_ASSERT_FALSE(cell_fails(store, 1, 1));
         change(changes[i]);
         TEST_ASSERT_TRUE(cell_fails(store, 1, 1));
+        pml_store_close(store);
+        remove_stores();
+        make_stores();
+    }
+}
+
+/* Candidates that are too large together are read one by one; and then each is looked at. */
+static void test_cells_without_fragments(void)
+{
+    struct pml_fragment expected = expected_cell(1, 1);
+    struct pml_candidate candidate;
+    uint64_t digest = pml_digest_number(pml_digest_number(0, 1), 1);
+    for (size_t at = 0; pml_candidate_read(expected.bytes.bytes, expected.bytes.size, &at, &candidate) == 0;)
+        digest = pml_digest_number(digest, candidate.item);
+    pml_bytes_free(&expected.bytes);
+    char text[200];
+    snprintf(text, sizeof text, "UPDATE privatemail_cells_1 SET fragment = NULL, digest = %lld", (long long)digest);
+    make_store("a");
+    struct pml_store *store = open_store("a");
+    change(text);
+    TEST_ASSERT_FALSE(cell_fails(store, 1, 1));
+    TEST_ASSERT_TRUE(cell_fails(store, 1, 2)); /* whose digest this is not */
+    static const char *const changes[] = {
+        "UPDATE privatemail_items_1 SET candidate = set_byte(candidate, 20, 255 - get_byte(candidate, 20))",
+        "UPDATE privatemail_items_1 SET candidate = set_byte(candidate, 20, 255 - get_byte(candidate, 20)), digest = 1",
+        "DELETE FROM privatemail_items_1"};
+    for (size_t i = 0; i < 3; i++) {
+        change(changes[i]);
+        TEST_ASSERT_TRUE(cell_fails(store, 1, 1));
+    }
+    pml_store_close(store);
+}
+
+/* The Gaussian's candidates are the items' own. */
+static void test_changed_items(void)
+{
+    static const char *const changes[] = {
+        "UPDATE privatemail_items_1 SET candidate = set_byte(candidate, 20, 255 - get_byte(candidate, 20))",
+        "UPDATE privatemail_items_1 SET digest = digest # 1",
+        "UPDATE privatemail_items_1 SET place = cube(array[1e300, 0, 0])",
+        "UPDATE privatemail_items_1 SET place = cube(array[1, 2])",
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct pml_fragment found = {0};
+        make_store("a");
+        struct pml_store *store = open_store("a");
+        TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_nearest(store, 1, (double[3]){0}, 9, &found));
+        found.count = 0, found.bytes.size = 0;
+        change(changes[i]);
+        TEST_ASSERT_EQUAL(PML_STORE_FAILED, pml_store_nearest(store, 1, (double[3]){0}, 9, &found));
+        TEST_ASSERT_TRUE(found.count == 0 && found.bytes.size == 0);
+        pml_bytes_free(&found.bytes);
         pml_store_close(store);
         remove_stores();
         make_stores();
@@ -187,6 +239,8 @@ int main(void)
         RUN_TEST(test_many_packs);
         RUN_TEST(test_places_that_do_not_answer);
         RUN_TEST(test_changed_rows);
+        RUN_TEST(test_cells_without_fragments);
+        RUN_TEST(test_changed_items);
         RUN_TEST(test_a_registry_of_another_version);
         RUN_TEST(test_connections_that_end_are_made_anew);
         RUN_TEST(test_statements_that_hang);

@@ -1,0 +1,214 @@
+"""Load on loopback: queries a second, latency and memory, for both stores and both mechanisms.
+
+    python3 bench/load.py path/to/privatemail [--items N] [--seconds S] [--folder DIR]
+
+Draws a gallery, packs and indexes it (one slot, and twenty classes; f = 1 %), starts `privatemail serve` and wrk on this
+machine, and prints the table of docs/SCALE.md. --folder keeps what was made for the next run. Needs PostgreSQL, wrk,
+numpy. --check: a small gallery and seconds instead of minutes, and no figures to be believed."""
+import argparse
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(HERE, "..", "tests", "cli"))
+from postgres import Postgres  # noqa: E402
+
+FEATURES, CENTRES, CLASSES, PUBLIC, RELEASES, NEAREST = 16, 400, 20, 5000, 100, 32
+PACKS = {"one slot": ["--slots", "one"], "20 classes": ["--labels", "public_labels.npy"]}
+
+
+def run(folder, *arguments):
+    done = subprocess.run([str(argument) for argument in arguments], cwd=folder, capture_output=True, timeout=3600)
+    if done.returncode != 0:
+        raise SystemExit("%s: %s" % (arguments[:2], done.stderr.decode()))
+    return done.stdout
+
+
+def make_data(folder, items):
+    if os.path.exists(os.path.join(folder, "gallery.npy")):
+        return
+    source = np.random.default_rng(9)
+    centres = 2 * source.standard_normal((CENTRES, FEATURES))
+    which = source.integers(CENTRES, size=items)
+    features = (centres[which] + source.standard_normal((items, FEATURES))).astype("f4")
+    labels = (which % CLASSES).astype("i4")
+    for name, array in (("public.npy", features[:PUBLIC]), ("public_labels.npy", labels[:PUBLIC]),
+                        ("labels.npy", labels), ("gallery.npy", features)):
+        np.save(os.path.join(folder, name), array)
+
+
+def make_pack(program, folder, name, share):
+    pack = name.replace(" ", "-")
+    if not os.path.exists(os.path.join(folder, pack + ".pmpk")):
+        run(folder, program, "pack", "--features", "public.npy", *PACKS[name], "--share", share,
+            "--prototypes-per-cell", 1, "--out", pack + ".pmpk")
+    os.makedirs(os.path.join(folder, pack), exist_ok=True)
+    for mechanism in ("response", "gaussian"):
+        for row in range(RELEASES // 10):
+            out = "%s/%s-%d" % (pack, mechanism, row)
+            if not os.path.exists(os.path.join(folder, out + ".0")):
+                labels = ["--labels", "public_labels.npy"] if name != "one slot" else []
+                run(folder, program, "privatize", "--pack", pack + ".pmpk", "--features", "public.npy", *labels, "--row",
+                    row, "--epsilon", 4, "--mechanism", mechanism, "--repeat", 10, "--out", out)
+        with open(os.path.join(folder, pack, mechanism + ".list"), "w", encoding="utf-8") as stream:
+            for row in range(RELEASES // 10):
+                for i in range(10):
+                    stream.write(os.path.join(folder, pack, "%s-%d.%d\n" % (mechanism, row, i)))
+    return pack
+
+
+def index(program, folder, pack, name, uri):
+    labels = [] if name == "one slot" else ["--labels", "labels.npy"]
+    if uri.startswith("sqlite:") and os.path.exists(os.path.join(folder, uri[7:])):
+        return None
+    return json.loads(run(folder, program, "index", "--pack", pack + ".pmpk", "--features", "gallery.npy", *labels,
+                          "--store", uri, "--json"))["seconds"]
+
+
+class Service:
+    def __init__(self, program, folder, pack, uri, *options):
+        self.process = subprocess.Popen([program, "serve", "--pack", pack + ".pmpk", "--store", uri, "--listen",
+                                         "127.0.0.1:0", "--log", "off", "--json", "--nearest", str(NEAREST),
+                                         *map(str, options)],
+                                        cwd=folder, stdout=subprocess.PIPE)
+        self.url = "http://" + json.loads(self.process.stdout.readline())["listen"]
+
+    def metric(self, name):
+        text = subprocess.run(["curl", "-s", self.url + "/metrics"], capture_output=True, text=True).stdout
+        return sum(float(line.split()[-1]) for line in text.split("\n") if line.startswith("privatemail_" + name))
+
+    def megabytes(self):
+        with open("/proc/%d/status" % self.process.pid, encoding="utf-8") as stream:
+            return int(re.search(r"VmHWM:\s+(\d+)", stream.read())[1]) / 1024
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(timeout=60)
+        self.process.stdout.close()
+
+
+def milliseconds(text):
+    number, unit = re.fullmatch(r"([0-9.]+)(us|ms|s)", text).groups()
+    return float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit]
+
+
+def load(url, seconds, *arguments, connections=8):
+    """Requests a second, p50 and p99 in ms, bytes a request."""
+    text = subprocess.run(["wrk", "-t1", "-c%d" % connections, "-d%gs" % seconds, "--timeout", "30s", "--latency", "-s",
+                           os.path.join(HERE, "load.lua"), url, "--", *arguments],
+                          capture_output=True, text=True, timeout=seconds + 120).stdout
+    if "Non-2xx" in text or "Socket errors" in text or "Requests/sec" not in text:
+        raise SystemExit("wrk: " + text)
+    read = re.search(r"(\d+) requests in [0-9.]+\w+, ([0-9.]+)(B|KB|MB|GB) read", text)
+    size = float(read[2]) * {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}[read[3]] / int(read[1])
+    return (float(re.search(r"Requests/sec:\s+([0-9.]+)", text)[1]),
+            *(milliseconds(re.search(r"\s%d%%\s+(\S+)" % part, text)[1]) for part in (50, 99)), size)
+
+
+def fill_cache(url, releases):
+    """Every release once."""
+    with open(releases, encoding="utf-8") as stream:
+        for name in stream:
+            subprocess.run(["curl", "-sSf", "-o", os.devnull, "-H", "Content-Type: application/cbor", "--data-binary",
+                            "@" + name.strip(), url + "/v1/query"], check=True)
+
+
+def measure(program, folder, pack, uri, mechanism, seconds, *options):
+    """The figures of one line; options may leave out the cache."""
+    releases = os.path.join(folder, pack, mechanism + ".list")
+    with Service(program, folder, pack, uri, *options) as service:
+        if "--cache-bytes" not in options:
+            fill_cache(service.url, releases)
+        before = service.metric("queries_from_store_total"), service.metric("queries_total")
+        rate, middle, late, size = load(service.url, seconds, releases)
+        touched = (service.metric("queries_from_store_total") - before[0]) / (service.metric("queries_total") - before[1])
+        return {"rate": rate, "p50": middle, "p99": late, "bytes": size, "megabytes": service.megabytes(),
+                "touched": touched}
+
+
+def constant(program, folder, pack, uri, size, seconds):
+    """The same service sending a file of the same length."""
+    os.makedirs(os.path.join(folder, "files"), exist_ok=True)
+    with open(os.path.join(folder, "files", "body"), "wb") as stream:
+        stream.write(os.urandom(int(size)))
+    with Service(program, folder, pack, uri, "--files", "files") as service:
+        return load(service.url, seconds, "get", "/body")[0]
+
+
+def brute_force(folder, pack):
+    """Queries a second of numpy, one core, over the same places."""
+    database = sqlite3.connect(os.path.join(folder, pack + ".store"))
+    places = np.frombuffer(b"".join(row[0] for row in database.execute("SELECT place FROM items")), "<f4")
+    database.close()
+    places = places.reshape(-1, 2).astype("f8")
+    start, count = time.time(), 0
+    while time.time() - start < 3:
+        distances = ((places - places[count]) ** 2).sum(axis=1)
+        nearest = np.argpartition(distances, NEAREST)[:NEAREST]
+        nearest[np.argsort(distances[nearest])]
+        count += 1
+    return count / (time.time() - start)
+
+
+def report(program, folder, database, items, seconds, share):
+    print("%d items, %d features, f = %g, epsilon 4, two cores shared with wrk (8 connections)\n" % (items, FEATURES, share))
+    print("| slots | mechanism | store | cache | queries/s | p50 ms | p99 ms | bytes | MB | touch the store | goal |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    times = []
+    for name in PACKS:
+        pack = make_pack(program, folder, name, share)
+        uris = {"SQLite": "sqlite:%s.store" % pack, "PostgreSQL": database.uri()}
+        for store, uri in uris.items():
+            took = index(program, folder, pack, name, uri)
+            if took is not None:
+                times.append("%s, %s: indexed in %.0f s" % (name, store, took))
+        base = None
+        for store, uri in uris.items():
+            for mechanism in ("response", "gaussian"):
+                for options in ([], ["--cache-bytes", 0]) if mechanism == "response" else ([],):
+                    line = measure(program, folder, pack, uri, mechanism, seconds, *options)
+                    goal = ""
+                    if mechanism == "response" and not options:
+                        base = base or constant(program, folder, pack, uris["SQLite"], line["bytes"], seconds)
+                        goal = "%.2f x a constant body (%.0f/s)" % (line["rate"] / base, base)
+                    if mechanism == "gaussian" and name == "one slot":
+                        slow = brute_force(folder, pack)
+                        goal = "%.0f x numpy (%.1f/s)" % (line["rate"] / slow, slow)
+                    print("| %s | %s | %s | %s | %.0f | %.1f | %.1f | %.0f | %.0f | %.1f %% | %s |" % (
+                        name, mechanism, store, "-" if mechanism == "gaussian" else "off" if options else "on",
+                        line["rate"], line["p50"], line["p99"], line["bytes"], line["megabytes"],
+                        100 * line["touched"], goal), flush=True)
+    print("\n" + "\n".join(times))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("program")
+    parser.add_argument("--items", type=int, default=1000000)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--folder")
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args()
+    items, seconds, share = (20000, 1, 0.05) if given.check else (given.items, given.seconds, 0.01)
+    with tempfile.TemporaryDirectory() as temporary, \
+            Postgres("shared_buffers=1GB", "maintenance_work_mem=512MB", "max_wal_size=8GB") as database:
+        folder = os.path.abspath(given.folder or temporary)
+        make_data(folder, items)
+        report(os.path.abspath(given.program), folder, database, items, seconds, share)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

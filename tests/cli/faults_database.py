@@ -1,0 +1,121 @@
+"""A database that goes away, and comes back; a disk that is full."""
+import os
+import subprocess
+import tempfile
+import time
+
+from crowd import Crowd
+from harness import OUTPUT
+from index_faults import INDEX as LARGE
+from index_faults import make_large
+from postgres import Postgres
+from serving import Server
+
+
+def check_crowd(tester, crowd, what):
+    tester.check(not crowd.wrong, "%s: wrong answers %s" % (what, crowd.wrong[:5]))
+    tester.check(crowd.lost == 0 and crowd.answered > 20, "%s: %d answered, %d lost" % (what, crowd.answered, crowd.lost))
+
+
+def test_stopped(tester, database, releases):
+    """PostgreSQL is stopped for two seconds and started: 503 meanwhile, at once, and answers again by itself."""
+    for mode in ("fast", "immediate"):
+        with Server(tester, "--cache-bytes", 0, "--threads", 2, stores=[database.uri()]) as server:
+            with Crowd(server.host, server.port, releases) as crowd:
+                crowd.wait_for_answer(0)
+                time.sleep(0.5)
+                stopped = time.time()
+                database.stop(mode)
+                gone = time.time()
+                time.sleep(2)
+                health = server.request("GET", "/healthz")
+                answer = server.post(releases[0][0])
+                tester.check((health.status, answer.status, answer.error(), answer.headers["Retry-After"]) ==
+                             (503, 503, "store", "1"), "%s: %d and %d while it is gone" % (mode, health.status, answer.status))
+                up = time.time()
+                database.start()
+                started = time.time()
+                back = crowd.wait_for_answer(up)
+                time.sleep(0.5)
+            between = crowd.statuses(gone, up)
+            tester.check(set(between) == {503}, "%s: while it is gone: %s" % (mode, between))
+            tester.check(back is not None and back < (started - up) + 6, "%s: back after %s s" % (mode, back))
+            tester.check(crowd.slowest(stopped - 1) < 6, "%s: the slowest took %.1f s" % (mode, crowd.slowest(stopped - 1)))
+            check_crowd(tester, crowd, mode)
+            tester.check(server.request("GET", "/healthz").status == 200, "healthy again")
+            print("figure: PostgreSQL stopped (%s) for %.1f s: %d queries got 503, the slowest of all in %.2f s; answers "
+                  "again %.1f s after it was started; %d answered, 0 wrong, 0 lost" %
+                  (mode, started - stopped, between[503], crowd.slowest(stopped - 1),
+                   max(0.0, up + back - started), crowd.answered))
+
+
+def test_stopped_behind_cache(tester, database, releases):
+    """What is in memory is answered while the database is gone."""
+    response = releases[:1]
+    with Server(tester, "--threads", 2, stores=[database.uri()]) as server:
+        with Crowd(server.host, server.port, response) as crowd:
+            crowd.wait_for_answer(0)
+            database.stop()
+            gone = time.time()
+            time.sleep(1.5)
+            end = time.time()
+            database.start()
+        found = crowd.statuses(gone, end)
+        tester.check(set(found) == {200}, "from memory: %s" % found)
+        check_crowd(tester, crowd, "from memory")
+        print("figure: PostgreSQL gone, parts in memory: %d of %d response queries answered" %
+              (found[200], sum(found.values())))
+
+
+def small_disk(path, megabytes):
+    mount = ["mount", "-t", "tmpfs", "-o", "size=%dm,mode=0755" % megabytes, "none", path]
+    return os.geteuid() == 0 and subprocess.run(mount, capture_output=True).returncode == 0
+
+
+def test_full_disk(tester, releases):
+    """The database's disk is full while it is indexed and served: indexing says so and goes on later, serving goes on."""
+    with tempfile.TemporaryDirectory() as disk, tempfile.TemporaryDirectory() as folder:
+        if not small_disk(disk, 96):
+            print("skipped: full disk: no right to mount a small one")
+            return
+        try:
+            run_full_disk(tester, releases, disk, type(tester)(tester.program, folder))
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
+
+def run_full_disk(tester, releases, disk, large):
+    os.chmod(disk, 0o755)
+    with Postgres(folder=disk) as database:
+        tester.succeeds("index", "index", "--features", "public.npy", "--labels", "labels.npy", "--payloads", "payloads",
+                        "--pack", "p.pmpk", "--store", database.uri())
+        make_large(large)
+        free = os.statvfs(disk)
+        filler = os.path.join(disk, "filler")
+        with open(filler, "wb") as stream:
+            stream.write(bytes(free.f_bavail * free.f_bsize - (4 << 20)))
+        with Server(tester, "--cache-bytes", 0, stores=[database.uri()]) as server:
+            with Crowd(server.host, server.port, releases, threads=2) as crowd:
+                done = large.run(*LARGE, "--store", database.uri())
+                full = time.time()
+                time.sleep(0.5)
+            tester.check(done.returncode == OUTPUT and b"disk is full" in done.stderr and b"goes on" in done.stderr,
+                         "full disk: exit code %d, %r" % (done.returncode, done.stderr))
+            check_crowd(tester, crowd, "full disk")
+            tester.check(set(crowd.statuses(full)) == {200}, "served while it is full: %s" % crowd.statuses(full))
+        os.remove(filler)
+        report = large.json("room again", *LARGE, "--store", database.uri())
+        digest = database.query("SELECT digest FROM privatemail_galleries WHERE state = 'done' AND items = 40000")
+        expected = subprocess.run(["sqlite3", large.path("whole"), "SELECT value FROM meta WHERE key = 'digest'"],
+                                  capture_output=True, text=True).stdout.strip()
+        tester.check(digest == expected, "room again: the same content")
+        tester.passed += large.passed
+        tester.failed += large.failed
+        print("figure: the database's disk full: indexing stopped with a message, went on at item %d of 40000 when there "
+              "was room, same digest; meanwhile %d queries answered, 0 wrong, 0 lost" %
+              (report["resumed_at"], crowd.answered))
+
+
+def run_all(tester, database, releases):
+    test_stopped(tester, database, releases)
+    test_stopped_behind_cache(tester, database, releases)

@@ -1,0 +1,166 @@
+"""docs/openapi.yaml is valid, and the service is what it says: every route, method and status, nothing else."""
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import time
+
+import jsonschema
+import openapi_spec_validator
+import yaml
+
+from harness import ROOT
+from serving import CBOR, Answer, Server, pack_id, raw_post, read_all
+
+
+class Document:
+    def __init__(self):
+        with open(os.path.join(ROOT, "docs", "openapi.yaml"), encoding="utf-8") as stream:
+            self.tree = yaml.safe_load(stream)
+        self.seen = set()
+
+    def look(self, node):
+        while "$ref" in node:
+            path, node = node["$ref"], self.tree
+            for name in path[2:].split("/"):
+                node = node[name]
+        return node
+
+    def expected(self):
+        """All (path, method, status) there are; 405 is of the path."""
+        found = set()
+        for path, item in self.tree["paths"].items():
+            for method, operation in item.items():
+                if method != "parameters":
+                    found |= {(path, method if status != "405" else "other", int(status)) for status in operation["responses"]}
+        return found
+
+    def faults(self, path, method, answer):
+        """What is wrong with an answer."""
+        item = self.tree["paths"][path]
+        documented = item.get(method) or next(item[name] for name in ("get", "post") if name in item)
+        if str(answer.status) not in documented["responses"]:
+            return ["status %d is not documented" % answer.status]
+        self.seen.add((path, method if answer.status != 405 else "other", answer.status))
+        response, faults = self.look(documented["responses"][str(answer.status)]), []
+        for name, header in response.get("headers", {}).items():
+            if name not in answer.headers:
+                faults.append("no " + name)
+            else:
+                jsonschema.validate(answer.headers[name], header["schema"])
+        contents, kind = response.get("content"), (answer.headers["Content-Type"] or "").split(";")[0]
+        if contents and kind not in contents:
+            faults.append("type %s" % kind)
+        elif not contents and answer.body:
+            faults.append("a body")
+        elif kind == "application/json" and method != "head":
+            # A whole document, so that its references are found.
+            schema = dict(contents[kind]["schema"], components=self.tree["components"])
+            faults += [error.message for error in
+                       jsonschema.Draft202012Validator(schema).iter_errors(json.loads(answer.body))]
+        return faults
+
+
+def parse(data):
+    """A whole answer as it was sent."""
+    head, body = data.split(b"\r\n\r\n", 1)
+    lines = head.decode().split("\r\n")
+
+    class Fields(dict):
+        def __missing__(self, name):
+            return None
+    return Answer(int(lines[0].split()[1]), Fields(line.split(": ", 1) for line in lines[1:]), body)
+
+
+def requests_of(tester, server, document):
+    """(path of the document, method, path, body, header fields)"""
+    release, own = tester.read("p-response.cbor"), pack_id(tester)
+    gallery = json.loads(server.request("GET", "/v1/pack/%s/gallery" % own).body)["gallery"]
+    other = bytearray(release)
+    other[6] ^= 1
+    yield from (("/v1/query", "post", "/v1/query", body, headers) for body, headers in (
+        (release, CBOR), (release, dict(CBOR, Accept="application/json")), (b"x", CBOR), (bytes(other), CBOR),
+        (bytes(65537), CBOR), (release, {"Content-Type": "text/plain"})))
+    for name, path, tag, wrong in (
+            ("/v1/pack/{id}", "/v1/pack/" + own, own, "/v1/pack/" + own[::-1]),
+            ("/v1/pack/{id}/gallery", "/v1/pack/%s/gallery" % own, gallery, "/v1/pack/%s/gallery" % own[::-1]),
+            ("/v1/gallery/{digest}/{slot}/{cell}", "/v1/gallery/%s/1/0" % gallery, gallery + ".1.0",
+             "/v1/gallery/%s/9/0" % gallery)):
+        for method in ("get", "head"):
+            yield name, method, path, None, {}
+            yield name, method, path, None, {"If-None-Match": '"%s"' % tag}
+            yield name, method, wrong, None, {}
+            if name == "/v1/pack/{id}":
+                yield name, method, path, None, {"Range": "bytes=0-9"}
+                yield name, method, path, None, {"Range": "bytes=99999999-"}
+        yield name, "delete", path, None, {}
+    for path in ("/healthz", "/metrics"):
+        for method in ("get", "head", "delete"):
+            yield path, method, path, None, {}
+    yield "/v1/query", "get", "/v1/query", None, {}
+
+
+def check_late(tester, document, server):
+    """408: a request that does not arrive; 503: a service that is stopping."""
+    release = tester.read("p-response.cbor")
+    with server.connect() as connection:
+        connection.sendall(raw_post(release)[:-len(release)])
+        for i in range(8):  # a byte now and then, or the connection counts as idle
+            with contextlib.suppress(OSError):
+                connection.sendall(release[i:i + 1])
+            time.sleep(0.2)
+        answer = parse(read_all(connection, 10))
+        tester.check(not document.faults("/v1/query", "post", answer), "408: %d" % answer.status)
+    waiting = []
+    for path, method in (("/healthz", "GET"), ("/healthz", "HEAD"), ("/v1/query", "POST")):
+        waiting.append((path, method, server.connect()))
+        body = raw_post(tester.read("p-response.cbor"))
+        waiting[-1][2].sendall(body[:-1] if method == "POST" else ("%s %s HTTP/1.1\r\nHost: x\r\n" % (method, path)).encode())
+    end = time.time() + 5
+    while server.metric("requests_in_flight") < 4 and time.time() < end:
+        time.sleep(0.02)
+    server.process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    for path, method, connection in waiting[:2]:
+        connection.sendall(b"\r\n")
+        answer = parse(read_all(connection, 5))
+        faults = document.faults(path, method.lower(), answer)
+        tester.check(answer.status == 503 and not faults, "%s while stopping: %d, %s" % (method, answer.status, faults))
+    for _, _, connection in waiting:
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+        connection.close()
+
+
+def run_all(tester):
+    document = Document()
+    try:
+        openapi_spec_validator.validate(document.tree)
+        tester.check(True, "docs/openapi.yaml is valid")
+    except Exception as error:  # whatever it says
+        tester.check(False, "docs/openapi.yaml: %s" % error)
+    with Server(tester, "--timeout", "1", "--connections", "20", "--threads", "2") as server:
+        routes = set(re.findall(r'request_seconds_count{route="(/[^"]+)"}', server.request("GET", "/metrics").body.decode()))
+        named = {re.sub(r"{(\w+)}", lambda word: {"digest": "D"}.get(word[1], word[1].upper()), path)
+                 for path in document.tree["paths"]}
+        tester.check(routes == named, "all routes are documented: %s" % (routes ^ named))
+        for name, method, path, body, headers in requests_of(tester, server, document):
+            answer = server.request(method.upper(), path, body, headers)
+            faults = document.faults(name, method, answer)
+            tester.check(not faults, "%s %s: %s" % (method, path, faults))
+        check_late(tester, document, server)
+    # A query that is told to come later: of too many connections, or of a store that fails (tests/cli/test_faults.py).
+    with Server(tester, "--connections", "2", "--threads", "2") as server:
+        held = [server.connect() for _ in range(20)]
+        end = time.time() + 5
+        while server.metric("connections ") < 20 and time.time() < end:
+            time.sleep(0.02)
+        answer = server.post(tester.read("p-response.cbor"))
+        tester.check(answer.status == 503 and not document.faults("/v1/query", "post", answer), "503: %d" % answer.status)
+        for connection in held:
+            connection.close()
+    left = {each for each in document.expected() - document.seen if each[:1] != ("/v1/gallery/{digest}/{slot}/{cell}",) or
+            each[2] != 503}
+    tester.check(not left, "documented, but never answered: %s" % sorted(left))
