@@ -3,7 +3,8 @@
 """Does it still find the right pictures? Figures and tables of docs/RESULTS.md: the library against other methods, the
 paper's figures, what a server learns. Non-private methods are marked NOT PRIVATE everywhere.
 
-    bench/utility.py --figure 6 --data DIR      one of 3, 5, 6, 7, epsilon, bytes, inference, or all
+    bench/utility.py --figure 6 --data DIR      one of 3, 5, 6, 7, epsilon, bytes, slots, large,
+                                                inference, or all
     bench/utility.py --check                    do the methods behave? 'N passed, N failed', under 20 seconds
 
 Figures go to build/bench as SVG, their numbers beside them as JSON and, as markdown, to stdout. Intermediate results are
@@ -45,10 +46,11 @@ def draw(name, program, cases, chosen):
     extra = {"with_tsne": not chosen.without_tsne} if make is figure_6 else {}
     figure, data, lines = make(program, cases, chosen.share, **extra)
     path = os.path.join(chosen.out, file + ".svg")
-    figure.draw(path)
+    if figure:
+        figure.draw(path)
     write_json(os.path.join(FOLDER, file + ".json"), data)
     print("\n".join(lines))
-    print(f"{os.path.relpath(path)}: {time.monotonic() - start:.0f} s", file=sys.stderr)
+    print(f"{os.path.relpath(path) if figure else name}: {time.monotonic() - start:.0f} s", file=sys.stderr)
 
 
 def main():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One function a figure of docs/RESULTS.md: (Figure, data for JSON, lines of markdown with the numbers)."""
+"""One function a figure of docs/RESULTS.md: (Figure or None, data for JSON, lines of markdown with the numbers)."""
 import hashlib
 
 import utility_baselines as baselines
@@ -8,6 +8,7 @@ import utility_paper as paper
 from plot import Figure, Panel, class_colour
 from utility_data import TOP, cached, stop
 from utility_inference import REPEATS, inference
+from utility_large import SKETCH, large
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
 
 EPSILONS, SHARES = [0.5, 1, 2, 4, 6, 8], [0.01, 0.02, 0.05, 0.1]
@@ -17,19 +18,22 @@ UNIT_RANGE = "set yrange [0:1.02]"
 
 # The library's own mechanisms ------------------------------------------------------------------------------------
 
-def own(program, case, mechanism, epsilons=EPSILONS, shares=SHARES):
-    """The report of `privatemail evaluate` with one slot, no class; None when this build has no such command."""
+def build_of(program):
     with open(program.path, "rb") as file:
-        build = hashlib.sha256(file.read()).hexdigest()
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def own(program, case, mechanism, epsilons=EPSILONS, shares=SHARES, slots=("--slots", "one")):
+    """The report of `privatemail evaluate`; with one slot no class is used. None when this build has no such command."""
     options = [word for part, (features, labels) in case.files().items()
                for word in (f"--{part}", features, f"--{part}-labels", labels)]
 
     def compute():
         if "evaluate" not in program.run("--help"):
             return None
-        return program.run("evaluate", *options, "--mechanism", mechanism, "--slots", "one", "--epsilon",
+        return program.run("evaluate", *options, "--mechanism", mechanism, *slots, "--epsilon",
                            ",".join(map(str, epsilons)), "--share", ",".join(map(str, shares)), "--json")
-    return cached(compute, "own", case.digest, mechanism, epsilons, shares, build)
+    return cached(compute, "own", case.digest, mechanism, epsilons, shares, slots, build_of(program))
 
 
 def carried(report):
@@ -63,8 +67,9 @@ def share_lines(case, report):
     for share in SHARES:
         rows = [row for row in report["rows"] if row["share"] == share]
         if rows:
-            lines.append([f"{100 * share:g} %", *map(cell, rows), f"{rows[0]['baseline']:.2f}", f"{rows[0]['bytes_down']:.0f}"])
-    head = ["f"] + [f"ε = {epsilon:g}" for epsilon in EPSILONS] + ["random", "bytes down"]
+            lines.append([f"{100 * share:g} %", *map(cell, rows), f"{rows[0]['popular']:.2f}", f"{rows[0]['baseline']:.2f}",
+                          f"{rows[0]['bytes_down']:.0f}"])
+    head = ["f"] + [f"ε = {epsilon:g}" for epsilon in EPSILONS] + ["popular", "random", "bytes down"]
     return [f"{case.name}, {report['gallery']} items: in the answer / found by sketches of {report['sketch']} bytes (g_ε(f))",
             "", *markdown(head, lines)]
 
@@ -78,14 +83,14 @@ def figure_epsilon(program, cases, _):
         figure.legend.append((f"linespoints pt 7 ps 0.6 lw 2.5 lc rgb '{shade}'", f"f = {100 * share:g} %, in the answer"))
     figure.legend += [(f"points pt 6 ps 0.6 lc rgb '{CURVE}'", "found by sketches"),
                       (LOOKS["curve"], "g_ε(f), the most for a uniform target"),
-                      (LOOKS["trivial"], "random download of the same share")]
+                      (LOOKS["trivial"], "fixed download of as many popular items")]
     for case in cases:
         data[case.name] = report = needed(own(program, case, "response"))
         panel = Panel(case.name, "ε", "true 8 nearest in the answer", UNIT_RANGE)
         for share, shade in zip(SHARES, SHADES):
             rows = [row for row in report["rows"] if row["share"] == share]
             panel.add(f"lines lw 1 dt 3 lc rgb '{shade}'", [(row["epsilon"], row["curve"]) for row in rows])
-            panel.add(f"lines lw 1 lc rgb '{TRIVIAL}'", [(row["epsilon"], row["baseline"]) for row in rows])
+            panel.add(f"lines lw 1 lc rgb '{TRIVIAL}'", [(row["epsilon"], row["popular"]) for row in rows])
             panel.add_with_errors(f"linespoints pt 7 ps 0.6 lw 2.5 lc rgb '{shade}'", points(carried(report), share))
             panel.add(f"points pt 6 ps 0.6 lc rgb '{shade}'", points(report["rows"], share))
         figure.panels.append(panel)
@@ -98,17 +103,51 @@ def figure_bytes(program, cases, _):
                     "Bytes of one answer against the share of the true 8 nearest in it; one slot, without payloads.", [], len(cases))
     data, shown = {}, [1, 2, 4, 8]
     looks = [f"linespoints pt 7 ps 0.6 lw 2.5 lc rgb '{shade}'" for shade in SHADES]
-    figure.legend = [(look, f"ε = {epsilon}") for look, epsilon in zip(looks, shown)] + [(LOOKS["trivial"], "random download")]
+    figure.legend = [(look, f"ε = {epsilon}") for look, epsilon in zip(looks, shown)] + [(LOOKS["trivial"], "fixed download of popular items, nothing asked")]
     for case in cases:
         data[case.name] = report = needed(own(program, case, "response"))
         panel = Panel(case.name, "bytes down (thousands)", "true 8 nearest in the answer", UNIT_RANGE + "; set xrange [0:*]")
         for epsilon, look in zip(shown, looks):
-            rows = sorted((row["bytes_down"] / 1000, row["carried_recall"], row["baseline"]) for row in report["rows"]
+            rows = sorted((row["bytes_down"] / 1000, row["carried_recall"], row["popular"]) for row in report["rows"]
                           if row["epsilon"] == epsilon)
             panel.add(look, [row[:2] for row in rows])
             panel.add(LOOKS["trivial"], [(row[0], row[2]) for row in rows])
         figure.panels.append(panel)
     return figure, data, []
+
+
+SLOT_KINDS = (("one slot", ("--slots", "one")), ("one slot, two listings", ("--slots", "one", "--cells-per-item", 2)),
+              ("10 groups, class known", ("--slots", "group", "--slot-count", 10)),
+              ("10 groups, class guessed", ("--slots", "group", "--slot-count", 10, "--class-from", "predicted")),
+              ("a slot a class, class known", ("--slots", "class")),
+              ("a slot a class, class guessed", ("--slots", "class", "--class-from", "predicted")))
+
+
+def table_slots(program, cases, _):
+    """What slots for classes find at the down-link of one slot."""
+    epsilons, shares, data, lines = [1, 2, 4, 8], [0.05, 0.1], {}, []
+    for case in cases:
+        data[case.name] = reports = {text: needed(own(program, case, "response", epsilons, shares, words))
+                                     for text, words in SLOT_KINDS}
+        rows = [[text, str(report["slots"]), f"{100 * share:g} %", f"{100 * of_share[0]['carried']:.1f} %",
+                 f"{of_share[0]['bytes_down']:.0f}", str(of_share[0]["bytes_up"]),
+                 *(f"{row['carried_recall']:.2f} ({row['class_recall']:.2f})" for row in of_share)]
+                for share in shares for text, report in reports.items()
+                for of_share in [[row for row in report["rows"] if row["share"] == share]]]
+        lines += [f"{case.name}: true 8 nearest in the ranked part of the answer (class recall@8)", "",
+                  *markdown(["slots", "G", "f", "carried", "bytes down", "bytes up"] + [f"ε = {epsilon:g}" for epsilon in epsilons], rows)]
+    return None, data, lines
+
+
+def table_large(program, cases, _):
+    """Galleries of 100,000 and a million items."""
+    data = large(program, cases, build_of(program))
+    rows = [[f"{row['count']:,}", f"{100 * row['share']:g} %", f"{row['epsilon']:g}", str(row["cells"]),
+             f"{row['carried_recall']:.3f} ± {row['carried_recall_se']:.3f}", f"{row['instance_recall']:.3f}", f"{row['curve']:.3f}",
+             f"{row['popular']:.3f}", f"{row['baseline']:.3f}", str(row["bytes_up"]), f"{row['bytes_down']:.0f}",
+             f"{row['index']['seconds']:.0f}"] for row in data]
+    return None, data, markdown(["items", "f", "ε", "m", "in the answer", f"found, sketches of {SKETCH}", "g_ε(f)", "popular", "random",
+                                 "bytes up", "bytes down", "index, seconds"], rows)
 
 
 # The paper's figures ---------------------------------------------------------------------------------------------
@@ -310,4 +349,5 @@ def inference_lines(rows):
 FIGURES = {"3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figure_5),
            "6": ("fig-6-privacy-utility", figure_6), "7": ("fig-7-alignment", figure_7),
            "epsilon": ("utility-epsilon", figure_epsilon), "bytes": ("utility-bytes", figure_bytes),
-           "inference": ("utility-inference", figure_inference)}
+           "inference": ("utility-inference", figure_inference), "slots": ("utility-slots", table_slots),
+           "large": ("utility-large", table_large)}

@@ -105,27 +105,39 @@ struct search {
     uint32_t *nearest;
 };
 
+enum { LANES = 8, TOGETHER = 8 }; /* sums side by side; queries that pass over the rows at once */
+
 static double product(const float *left, const float *right, size_t columns)
 {
-    double sum = 0.0;
-    for (size_t i = 0; i < columns; i++)
+    double sums[LANES] = {0.0}, sum = 0.0;
+    const size_t whole = columns - columns % LANES;
+    for (size_t i = 0; i < whole; i += LANES)
+        for (size_t lane = 0; lane < LANES; lane++)
+            sums[lane] += (double)left[i + lane] * (double)right[i + lane];
+    for (size_t i = whole; i < columns; i++)
         sum += (double)left[i] * (double)right[i];
+    for (size_t lane = 0; lane < LANES; lane++)
+        sum += sums[lane];
     return sum;
 }
 
-static int search_query(void *context, size_t query)
+static int search_piece(void *context, size_t piece)
 {
     const struct search *search = context;
-    const size_t columns = search->rows->columns;
-    const float *features = search->queries->values + query * columns;
-    struct ranked best[EVALUATE_TOP];
-    size_t held = 0;
-    for (size_t i = 0; i < search->rows->rows; i++) {
-        const double score = product(features, search->rows->values + i * columns, columns) * search->inverse[i];
-        keep(best, &held, search->top, (struct ranked){score, (uint32_t)i});
-    }
-    for (size_t i = 0; i < search->top; i++)
-        search->nearest[query * search->top + i] = best[i].row;
+    const size_t columns = search->rows->columns, first = piece * TOGETHER, left = search->queries->rows - first,
+                 queries = left < TOGETHER ? left : TOGETHER;
+    struct ranked best[TOGETHER][EVALUATE_TOP];
+    size_t held[TOGETHER] = {0};
+    for (size_t i = 0; i < search->rows->rows; i++)
+        for (size_t q = 0; q < queries; q++) {
+            const double score =
+                product(search->queries->values + (first + q) * columns, search->rows->values + i * columns, columns) *
+                search->inverse[i];
+            keep(best[q], &held[q], search->top, (struct ranked){score, (uint32_t)i});
+        }
+    for (size_t q = 0; q < queries; q++)
+        for (size_t i = 0; i < search->top; i++)
+            search->nearest[(first + q) * search->top + i] = best[q][i].row;
     return 0;
 }
 
@@ -142,7 +154,8 @@ static uint32_t *find_nearest(const struct pml_features *rows, const struct pml_
             const float *row = rows->values + i * rows->columns;
             inverse[i] = 1.0 / sqrt(product(row, row, rows->columns));
         }
-        (void)pml_parallel(threads, queries->rows, search_query, &search, &progress); /* its pieces cannot fail */
+        /* Its pieces cannot fail. */
+        (void)pml_parallel(threads, (queries->rows + TOGETHER - 1) / TOGETHER, search_piece, &search, &progress);
     } else {
         free(nearest);
         nearest = NULL;

@@ -15,5 +15,5 @@ unsigned pml_cells_round(double cells)
 unsigned pml_cells_rule(double epsilon, double share)
 {
     const double odds = exp(epsilon);
-    return pml_cells_round(fmin(2.2 * odds, fmin(0.55 * pow(share * odds, 0.37), 8.0) / share));
+    return pml_cells_round(fmin(1.5 * odds, fmin(0.55 * pow(share * odds, 0.37), 8.0) / share));
 }

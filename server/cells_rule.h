@@ -3,7 +3,7 @@
 #ifndef PML_CELLS_RULE_H
 #define PML_CELLS_RULE_H
 
-/* m for answers that carry the share f of the gallery, 0 < f ≤ 0.5, at ε: the smallest of 2.2·e^ε,
+/* m for answers that carry the share f of the gallery, 0 < f ≤ 0.5, at ε: the smallest of 1.5·e^ε,
  * 0.55·(f·e^ε)^0.37/f and 8/f, rounded, 2 … PML_CELLS_MAX.
  *
  * With lists of a share (SPEC 6.5) an answer carries f whatever m is, so m is free. The true cell is released with
