@@ -4,7 +4,6 @@
 #include "index_build.h"
 #include "messages.h"
 
-#include <privatemail_platform.h>
 #include <stdlib.h>
 #include <string.h>
 
