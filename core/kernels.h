@@ -38,6 +38,8 @@ struct pml_kernels {
 #define PML_KERNELS_NEON
 #elif defined(__ARM_FEATURE_MVE)
 #define PML_KERNELS_HELIUM
+#elif defined(__ARM_FEATURE_DSP) && defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
+#define PML_KERNELS_DSP
 #endif
 #endif
 
@@ -51,6 +53,8 @@ struct pml_kernels {
 #define PML_KERNEL_LIST(X) X(portable) X(neon)
 #elif defined(PML_KERNELS_HELIUM)
 #define PML_KERNEL_LIST(X) X(portable) X(helium)
+#elif defined(PML_KERNELS_DSP)
+#define PML_KERNEL_LIST(X) X(portable) X(dsp)
 #else
 #define PML_KERNEL_LIST(X) X(portable)
 #endif
