@@ -136,11 +136,28 @@ INLINE __m256i larger(__m256i a, __m256i b)
     return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b));
 }
 
-/* All ones in the lanes from `at` on that a list of `length` has. */
-INLINE __m256i held_lanes(size_t at, size_t length)
+/* The lanes from `at` on that a list of `length` has; the smallest for those that it has not. */
+INLINE __m256i load_lanes(const uint64_t *list, size_t at, size_t length)
 {
-    return _mm256_cmpgt_epi64(_mm256_set1_epi64x((int64_t)length),
-                              _mm256_add_epi64(_mm256_set1_epi64x((int64_t)at), _mm256_setr_epi64x(0, 1, 2, 3)));
+    const __m256i places = _mm256_add_epi64(_mm256_set1_epi64x((int64_t)at), _mm256_setr_epi64x(0, 1, 2, 3));
+    const __m256i held = _mm256_cmpgt_epi64(_mm256_set1_epi64x((int64_t)length), places);
+    return moved(_mm256_maskload_epi64((const long long *)(const void *)(list + at), held));
+}
+
+/* Stores the first `count` lanes. By hand: the instruction for it takes as long as several keys on some CPUs. */
+INLINE void store_lanes(uint64_t *list, size_t count, __m256i keys)
+{
+    if (count >= LANES) {
+        _mm256_storeu_si256((__m256i *)(void *)list, keys);
+        return;
+    }
+    __m128i half = _mm256_castsi256_si128(keys);
+    if (count >= 2) {
+        _mm_storeu_si128((__m128i *)(void *)list, half);
+        half = _mm256_extracti128_si256(keys, 1);
+    }
+    if (count % 2 == 1)
+        _mm_storel_epi64((__m128i *)(void *)(list + (count & 2)), half);
 }
 
 /* Two keys enter at their places and those below move down: with high ≥ low,
@@ -156,11 +173,8 @@ INLINE __m256i with_two(__m256i before, __m256i old, __m256i high, __m256i low)
 INLINE void pass_through(uint64_t *list, size_t length, uint64_t *keys, int is_last)
 {
     const __m256i above = _mm256_set1_epi64x(INT64_MAX), below = _mm256_set1_epi64x(INT64_MIN);
-    const __m256i held_a = held_lanes(0, length), held_b = held_lanes(LANES, length);
-    const __m256i held_c = held_lanes(2 * LANES, length);
-    long long *place = (long long *)(void *)list;
-    __m256i a = moved(_mm256_maskload_epi64(place, held_a)), b = moved(_mm256_maskload_epi64(place + LANES, held_b));
-    __m256i c = moved(_mm256_maskload_epi64(place + 2 * LANES, held_c));
+    __m256i a = load_lanes(list, 0, length), b = load_lanes(list, LANES, length);
+    __m256i c = load_lanes(list, 2 * LANES, length);
     for (size_t j = 0; j < PML_KERNEL_ROWS; j += 2) {
         const __m256i key = moved(_mm256_set1_epi64x((int64_t)keys[j]));
         const __m256i next = moved(_mm256_set1_epi64x((int64_t)keys[j + 1]));
@@ -172,9 +186,11 @@ INLINE void pass_through(uint64_t *list, size_t length, uint64_t *keys, int is_l
         b = with_two(a, b, high, low);
         a = with_two(above, a, high, low);
     }
-    _mm256_maskstore_epi64(place, held_a, moved(a));
-    _mm256_maskstore_epi64(place + LANES, held_b, moved(b));
-    _mm256_maskstore_epi64(place + 2 * LANES, held_c, moved(c));
+    store_lanes(list, length, moved(a));
+    if (length > LANES)
+        store_lanes(list + LANES, length - LANES, moved(b));
+    if (length > 2 * LANES)
+        store_lanes(list + 2 * LANES, length - 2 * LANES, moved(c));
 }
 
 AVX2 static void keep_largest(uint64_t *list, size_t length, uint64_t *keys)
