@@ -20,7 +20,7 @@ done
 
 out=build/arm_instructions
 board=platform/baremetal
-sources=(core/kernels_portable.c platform/kernels_neon.c platform/kernels_neon_dotprod.c platform/kernels_helium.c
+sources=(core/kernels_portable.c platform/kernels_neon.c platform/kernels_neon_dotprod.c platform/kernels_helium.c platform/kernels_dsp.c
          $board/semihosting.c $board/memory_functions.c tests/baremetal/report.c tests/baremetal/kernels_firmware.c)
 flags=(-std=c11 -ffreestanding -ffp-contract=off -fno-pic -nostdlib -Wall -Wextra -Werror -Icore -Icore/include -Iplatform
        -I$board -Wl,--build-id=none)
@@ -35,7 +35,7 @@ row() {
     local cpu=$1 level=$2 set=${3:-} times=${4:-0} portable cell line name
     portable=$(figure portable)
     line="| $cpu, $level | ${portable:--} |"
-    for name in neon neon_dotprod helium; do
+    for name in dsp neon neon_dotprod helium; do
         cell=$(figure $name)
         [ -z "$cell" ] || cell=$(awk -v n="$cell" -v p="$portable" 'BEGIN { printf "%d (÷ %.1f)", n, p / n }')
         line+=" ${cell:--} |"
@@ -78,7 +78,7 @@ cortex_m mps3-an547 cortex-m55 -mfloat-abi=hard -O3 helium 4
 cortex_a cortex-a53 2 -O3
 cortex_a cortex-a76 3 -O3 neon_dotprod 3
 
-echo '| CPU, level | portable | NEON | NEON dotprod | Helium |'
-echo '|---|---|---|---|---|'
+echo '| CPU, level | portable | DSP | NEON | NEON dotprod | Helium |'
+echo '|---|---|---|---|---|---|'
 printf %s "$table"
 exit $failed

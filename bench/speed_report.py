@@ -70,7 +70,7 @@ def query_figure(results):
                                          for row in rows if row["d"] == 512))
         figure.panels.append(panel)
     figure.legend += [("points pt 7 ps 0.7 lc rgb '#d7263d'", "instructions counted"),
-                      (LOOKS["curve"], "the fitted line at d = 512")]
+                      (LOOKS["curve"], "the fitted line at d = 512; other points have n = 2000")]
     return figure
 
 
@@ -80,7 +80,7 @@ def peers_figure(results):
         if row["method"] not in columns:
             columns.append(row["method"])
     tics = ", ".join(f"'{index + 1}' {index + 1}" for index in range(len(columns)))
-    legend = [("points pt 7 ps 0.01 lc rgb 'white'", f"{index + 1}: {name}") for index, name in enumerate(columns)]
+    legend = [("points pt 7 ps 0.01 lc rgb 'white'", f"{index + 1}: {name}".replace("_", " ")) for index, name in enumerate(columns)]
     figure = Figure("The nearest 10 of n rows, one query, one thread", "Quartiles over the rounds; d = 512; lower is faster.", legend, 2)
     for n in sorted({row["n"] for row in rows}):
         panel = Panel(f"n = {n}", "method", "microseconds a query",

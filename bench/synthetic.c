@@ -170,14 +170,19 @@ void synthetic_client_free(struct synthetic_client *client)
     free(client->message);
 }
 
+void synthetic_arm(struct synthetic_client *client)
+{
+    pml_client_wipe(client->client);
+    client->budget = client->full;
+    synthetic_check(pml_client_arm(client->client, &client->budget));
+}
+
 size_t synthetic_release(struct synthetic_client *client, const float *features, size_t count, int32_t label,
                          double *seconds)
 {
     size_t written;
-    pml_client_wipe(client->client);
-    client->budget = client->full;
     double start = bench_wall();
-    synthetic_check(pml_client_arm(client->client, &client->budget));
+    synthetic_arm(client);
     double armed = bench_wall();
     synthetic_check(pml_client_load(client->client, features, count, label));
     double loaded = bench_wall();

@@ -33,6 +33,8 @@ void synthetic_client(struct synthetic_client *client, const pml_pack *pack, int
                       const struct pml_kernels *kernels);
 void synthetic_client_free(struct synthetic_client *client);
 
+void synthetic_arm(struct synthetic_client *client);
+
 /* One whole release. `seconds` may be NULL, else what arm, load and release took is added to its three values. Answers the
  * length of the message. */
 size_t synthetic_release(struct synthetic_client *client, const float *features, size_t count, int32_t label,

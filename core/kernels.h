@@ -13,8 +13,8 @@
  * exact in int32. Time and addresses depend on the counts only; no byte beyond query and rows is read. */
 typedef void (*pml_dots_s8_fn)(const int8_t *query, const int8_t *rows, size_t count, size_t row_count, int32_t *out);
 
-/* Rows and keys that a caller hands to a kernel at once. */
-#define PML_KERNEL_ROWS 16u
+/* Rows and keys that a caller hands to a kernel at once. More of them spread what a call costs; they are on the stack. */
+#define PML_KERNEL_ROWS (sizeof(void *) > 4 ? 32u : 16u)
 
 /* Puts PML_KERNEL_ROWS keys into a descending list of `length` ≥ 1: the largest of both stay. A key of 0 is none. May
  * overwrite `keys`. Time and addresses depend on the length only. */
@@ -38,6 +38,8 @@ struct pml_kernels {
 #define PML_KERNELS_NEON
 #elif defined(__ARM_FEATURE_MVE)
 #define PML_KERNELS_HELIUM
+#elif defined(__ARM_FEATURE_DSP) && defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
+#define PML_KERNELS_DSP
 #endif
 #endif
 
@@ -51,6 +53,8 @@ struct pml_kernels {
 #define PML_KERNEL_LIST(X) X(portable) X(neon)
 #elif defined(PML_KERNELS_HELIUM)
 #define PML_KERNEL_LIST(X) X(portable) X(helium)
+#elif defined(PML_KERNELS_DSP)
+#define PML_KERNEL_LIST(X) X(portable) X(dsp)
 #else
 #define PML_KERNEL_LIST(X) X(portable)
 #endif

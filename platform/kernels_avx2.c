@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Kernels for x86-64 with AVX2. In: what core/kernels.h says. Out: what the portable kernels would give, bit for bit.
  * Never reads a byte beyond the rows; never branches on a value. */
-#include "../core/kernels.h"
+#include "kernels_avx2.h"
 
 #if defined(PML_KERNELS_X86_64)
 #include <immintrin.h>
@@ -115,75 +115,6 @@ AVX2 void pml_dots_s8_avx2(const int8_t *query, const int8_t *rows, size_t count
         out[i] = one_dot(query, rows + i * count, count, start);
 }
 
-/* ---- keep_largest ---- */
-
-#define LANES 4u
-#define CHUNK (3 * LANES) /* keys of the list in registers */
-
-/* Comparisons are signed: keys are moved by 2^63. */
-INLINE __m256i moved(__m256i keys)
-{
-    return _mm256_xor_si256(keys, _mm256_set1_epi64x(INT64_MIN));
-}
-
-INLINE __m256i smaller(__m256i a, __m256i b)
-{
-    return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b));
-}
-
-INLINE __m256i larger(__m256i a, __m256i b)
-{
-    return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b));
-}
-
-/* All ones in the lanes from `at` on that a list of `length` has. */
-INLINE __m256i held_lanes(size_t at, size_t length)
-{
-    return _mm256_cmpgt_epi64(_mm256_set1_epi64x((int64_t)length),
-                              _mm256_add_epi64(_mm256_set1_epi64x((int64_t)at), _mm256_setr_epi64x(0, 1, 2, 3)));
-}
-
-/* Two keys enter at their places and those below move down: with high ≥ low,
- * new[i] = max(old[i], min(old[i − 1], high), min(old[i − 2], low)). `before` are the old lanes before these. */
-INLINE __m256i with_two(__m256i before, __m256i old, __m256i high, __m256i low)
-{
-    const __m256i two_up = _mm256_permute2x128_si256(before, old, 0x21), one_up = _mm256_alignr_epi8(old, two_up, 8);
-    return larger(old, larger(smaller(one_up, high), smaller(two_up, low)));
-}
-
-/* Passes the keys through the first CHUNK places of a list. Where there are more, what falls out of the last two takes
- * the places of the keys. */
-INLINE void pass_through(uint64_t *list, size_t length, uint64_t *keys, int is_last)
-{
-    const __m256i above = _mm256_set1_epi64x(INT64_MAX), below = _mm256_set1_epi64x(INT64_MIN);
-    const __m256i held_a = held_lanes(0, length), held_b = held_lanes(LANES, length);
-    const __m256i held_c = held_lanes(2 * LANES, length);
-    long long *place = (long long *)(void *)list;
-    __m256i a = moved(_mm256_maskload_epi64(place, held_a)), b = moved(_mm256_maskload_epi64(place + LANES, held_b));
-    __m256i c = moved(_mm256_maskload_epi64(place + 2 * LANES, held_c));
-    for (size_t j = 0; j < PML_KERNEL_ROWS; j += 2) {
-        const __m256i key = moved(_mm256_set1_epi64x((int64_t)keys[j]));
-        const __m256i next = moved(_mm256_set1_epi64x((int64_t)keys[j + 1]));
-        const __m256i high = larger(key, next), low = smaller(key, next);
-        if (!is_last)
-            _mm_storeu_si128((__m128i *)(void *)(keys + j),
-                             _mm256_castsi256_si128(moved(with_two(c, below, high, low))));
-        c = with_two(b, c, high, low);
-        b = with_two(a, b, high, low);
-        a = with_two(above, a, high, low);
-    }
-    _mm256_maskstore_epi64(place, held_a, moved(a));
-    _mm256_maskstore_epi64(place + LANES, held_b, moved(b));
-    _mm256_maskstore_epi64(place + 2 * LANES, held_c, moved(c));
-}
-
-AVX2 static void keep_largest(uint64_t *list, size_t length, uint64_t *keys)
-{
-    for (; length > CHUNK; list += CHUNK, length -= CHUNK)
-        pass_through(list, length, keys, 0);
-    pass_through(list, length, keys, 1);
-}
-
-const struct pml_kernels pml_kernels_avx2 = {"avx2", pml_dots_s8_avx2, keep_largest};
+const struct pml_kernels pml_kernels_avx2 = {"avx2", pml_dots_s8_avx2, pml_keep_largest_avx2};
 
 #endif

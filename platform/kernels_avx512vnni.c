@@ -2,7 +2,7 @@
  * Kernels for x86-64 with AVX-512 and its dot products of bytes. In: what core/kernels.h says. Out: what the portable
  * kernels would give, bit for bit.
  * Never reads a byte beyond the rows; never branches on a value. */
-#include "../core/kernels.h"
+#include "kernels_avx2.h"
 
 #if defined(PML_KERNELS_X86_64)
 #include <immintrin.h>
@@ -95,52 +95,6 @@ AVX512 void pml_dots_s8_avx512vnni(const int8_t *query, const int8_t *rows, size
         out[i] = one_dot(query, rows + i * count, count, start);
 }
 
-/* ---- keep_largest ---- */
-
-#define LANES 8u
-#define CHUNK (2 * LANES) /* keys of the list in registers */
-
-/* The lanes from `at` on that a list of `length` has. */
-INLINE __mmask8 held_lanes(size_t at, size_t length)
-{
-    return at + LANES <= length ? 0xFF : at < length ? (__mmask8)((1u << (length - at)) - 1) : 0;
-}
-
-/* Two keys enter at their places and those below move down: with high ≥ low,
- * new[i] = max(old[i], min(old[i − 1], high), min(old[i − 2], low)). `before` are the old lanes before these. */
-INLINE __m512i with_two(__m512i before, __m512i old, __m512i high, __m512i low)
-{
-    const __m512i one_up = _mm512_alignr_epi64(old, before, LANES - 1);
-    const __m512i two_up = _mm512_alignr_epi64(old, before, LANES - 2);
-    return _mm512_max_epu64(old, _mm512_max_epu64(_mm512_min_epu64(one_up, high), _mm512_min_epu64(two_up, low)));
-}
-
-/* Passes the keys through the first CHUNK places of a list. Where there are more, what falls out of the last two takes
- * the places of the keys. */
-INLINE void pass_through(uint64_t *list, size_t length, uint64_t *keys, int is_last)
-{
-    const __mmask8 held_a = held_lanes(0, length), held_b = held_lanes(LANES, length);
-    const __m512i above = _mm512_set1_epi64(-1), below = _mm512_setzero_si512();
-    __m512i a = _mm512_maskz_loadu_epi64(held_a, list), b = _mm512_maskz_loadu_epi64(held_b, list + LANES);
-    for (size_t j = 0; j < PML_KERNEL_ROWS; j += 2) {
-        const __m512i key = _mm512_set1_epi64((int64_t)keys[j]), next = _mm512_set1_epi64((int64_t)keys[j + 1]);
-        const __m512i high = _mm512_max_epu64(key, next), low = _mm512_min_epu64(key, next);
-        if (!is_last)
-            _mm_storeu_si128((__m128i *)(void *)(keys + j), _mm512_castsi512_si128(with_two(b, below, high, low)));
-        b = with_two(a, b, high, low);
-        a = with_two(above, a, high, low);
-    }
-    _mm512_mask_storeu_epi64(list, held_a, a);
-    _mm512_mask_storeu_epi64(list + LANES, held_b, b);
-}
-
-AVX512 static void keep_largest(uint64_t *list, size_t length, uint64_t *keys)
-{
-    for (; length > CHUNK; list += CHUNK, length -= CHUNK)
-        pass_through(list, length, keys, 0);
-    pass_through(list, length, keys, 1);
-}
-
-const struct pml_kernels pml_kernels_avx512vnni = {"avx512vnni", pml_dots_s8_avx512vnni, keep_largest};
+const struct pml_kernels pml_kernels_avx512vnni = {"avx512vnni", pml_dots_s8_avx512vnni, pml_keep_largest_avx2};
 
 #endif

@@ -82,6 +82,13 @@ static bool cpu_runs_helium(void)
 }
 #endif
 
+#if defined(PML_KERNELS_DSP)
+static bool cpu_runs_dsp(void)
+{
+    return true;
+}
+#endif
+
 /* ---- the choice ---- */
 
 const struct pml_kernels *pml_kernels_among(size_t count)

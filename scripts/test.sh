@@ -186,6 +186,7 @@ everything() {
     step page python tests/page/test_page.py build/release/cli/privatemail build/page-wasm
     step paper python bench/paper_defects.py --check
     step utility python bench/utility.py --check
+    step benches python bench/speed_check.py
     [ -z "${PML_TEST_LONG:-}" ] || step timing python tests/check_timing.py build/release/timing
     step rooms scripts/check-rooms.sh
     step size scripts/size.sh

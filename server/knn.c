@@ -6,9 +6,9 @@
 #include "nearest.h"
 #include "privatemail.h"
 
-#include <float.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* Tile i holds rows i·PML_TILE onward. Each pair of tiles is multiplied once and ranked both ways, so several threads may
@@ -19,7 +19,7 @@ struct search {
     uint32_t *lists;
     int64_t *scores;        /* of the lists */
     float *inverse;         /* of the rows, rounded */
-    float *bounds;          /* of the lists: a row whose rounded score is below does not belong into it */
+    float *limits;          /* no score below a row's belongs into its list */
     pthread_mutex_t *locks; /* of the tiles */
     size_t tiles;
 };
@@ -36,59 +36,62 @@ static struct pml_nearest list_of(const struct search *search, size_t row)
                                 search->neighbours};
 }
 
-/* A score rounded to float, as below, is wrong by less than 2^-22 of itself, and the bound leaves twice that. */
-static void offer(const struct search *search, size_t row, int64_t score, size_t other)
+/* ---- ranking ---- */
+
+/* The product of two rounded floats is within 2^-22 of the exact score; the limit leaves four times as much. */
+static float limit_of(const struct pml_nearest *nearest)
+{
+    const double last = (double)nearest->scores[nearest->length - 1];
+    return (float)(last - fabs(last) * 0x1p-20);
+}
+
+static void offer(const struct search *search, size_t row, size_t other, int32_t dot)
 {
     const struct pml_nearest nearest = list_of(search, row);
-    if (row != other)
-        pml_nearest_offer(&nearest, score, (uint32_t)other);
-    const double last = (double)nearest.scores[nearest.length - 1];
-    search->bounds[row] = (float)(last - fabs(last) * 0x1p-21);
+    if (pml_nearest_offer(&nearest, dot * (int64_t)search->rows->inverse[other], (uint32_t)other))
+        search->limits[row] = limit_of(&nearest);
 }
 
-/* Scores are looked at LOT by LOT: nearly always none of them is good enough, and floats tell that many at once. */
-enum { LOT = 16 };
-
-/* Functions of their own: inside a loop gcc unrolls these, and then does not use vectors for them. */
-__attribute__((noinline)) static int any_reaches(const int32_t *dots, const float *inverse, float bound)
+/* Most products belong into no list, and floats tell that of several at a time: `offer` then looks exactly. */
+static bool any_reaches(const int32_t *dots, size_t count, const float *inverse, float limit)
 {
-    int any = 0;
-    for (size_t j = 0; j < LOT; j++)
-        any |= (float)dots[j] * inverse[j] >= bound;
-    return any;
+    int found = 0;
+    for (size_t i = 0; i < count; i++)
+        found |= (float)dots[i] * inverse[i] >= limit;
+    return found;
 }
 
-__attribute__((noinline)) static int reaches_any(const int32_t *dots, float inverse, const float *bounds)
+static bool reaches_any(const int32_t *dots, size_t count, float inverse, const float *limits)
 {
-    int any = 0;
-    for (size_t j = 0; j < LOT; j++)
-        any |= (float)dots[j] * inverse >= bounds[j];
-    return any;
+    int found = 0;
+    for (size_t i = 0; i < count; i++)
+        found |= (float)dots[i] * inverse >= limits[i];
+    return found;
 }
 
-/* Offers `count` rows from `others` on to the list of `row`; dots are theirs. */
-static void offer_many(const struct search *search, size_t row, size_t others, size_t count, const int32_t *dots)
+/* Offers the rows of tile `others` to the lists of tile `own`; dots[i·PML_TILE + j] is of their rows i and j. */
+static void rank_forward(const struct search *search, size_t own, size_t others, const int32_t *dots)
 {
-    const uint32_t *inverse = search->rows->inverse + others;
-    for (size_t at = 0; at < count; at += LOT) {
-        const size_t end = count - at < LOT ? count : at + LOT;
-        if (end - at == LOT && !any_reaches(dots + at, search->inverse + others + at, search->bounds[row]))
-            continue;
-        for (size_t j = at; j < end; j++)
-            offer(search, row, dots[j] * (int64_t)inverse[j], others + j);
-    }
+    const size_t first = own * PML_TILE, others_first = others * PML_TILE, count = rows_of_tile(search, others);
+    pthread_mutex_lock(&search->locks[own]);
+    for (size_t i = 0; i < rows_of_tile(search, own); i++, dots += PML_TILE)
+        if (any_reaches(dots, count, search->inverse + others_first, search->limits[first + i]))
+            for (size_t j = 0; j < count; j++)
+                if (first + i != others_first + j)
+                    offer(search, first + i, others_first + j, dots[j]);
+    pthread_mutex_unlock(&search->locks[own]);
 }
 
-/* Offers one row, `other`, to the `count` lists from `rows` on. */
-static void offer_to_many(const struct search *search, size_t rows, size_t count, size_t other, const int32_t *dots)
+/* The other way round, with the same products. */
+static void rank_back(const struct search *search, size_t own, size_t others, const int32_t *dots)
 {
-    for (size_t at = 0; at < count; at += LOT) {
-        const size_t end = count - at < LOT ? count : at + LOT;
-        if (end - at == LOT && !reaches_any(dots + at, search->inverse[other], search->bounds + rows + at))
-            continue;
-        for (size_t j = at; j < end; j++)
-            offer(search, rows + j, dots[j] * (int64_t)search->rows->inverse[other], other);
-    }
+    const size_t first = own * PML_TILE, others_first = others * PML_TILE, count = rows_of_tile(search, others);
+    pthread_mutex_lock(&search->locks[others]);
+    for (size_t i = 0; i < rows_of_tile(search, own); i++, dots += PML_TILE)
+        if (reaches_any(dots, count, search->inverse[first + i], search->limits + others_first))
+            for (size_t j = 0; j < count; j++)
+                offer(search, others_first + j, first + i, dots[j]);
+    pthread_mutex_unlock(&search->locks[others]);
 }
 
 /* One tile against itself and those behind it. */
@@ -96,58 +99,63 @@ static int search_piece(void *context, size_t own)
 {
     const struct search *search = context;
     const struct pml_rows *rows = search->rows;
-    const size_t own_first = own * PML_TILE, own_count = rows_of_tile(search, own);
+    const int8_t *queries = rows->values + own * PML_TILE * rows->columns;
     int32_t dots[PML_TILE * PML_TILE];
     for (size_t tile = own; tile < search->tiles; tile++) {
-        const size_t first = tile * PML_TILE, count = rows_of_tile(search, tile);
-        pml_tile_dots(rows->values + own_first * rows->columns, own_count, rows->values + first * rows->columns, count,
-                      rows->columns, dots);
-        pthread_mutex_lock(&search->locks[own]);
-        for (size_t i = 0; i < own_count; i++)
-            offer_many(search, own_first + i, first, count, dots + i * PML_TILE);
-        pthread_mutex_unlock(&search->locks[own]);
-        if (tile == own)
-            continue;
-        pthread_mutex_lock(&search->locks[tile]);
-        for (size_t i = 0; i < own_count; i++)
-            offer_to_many(search, first, count, own_first + i, dots + i * PML_TILE);
-        pthread_mutex_unlock(&search->locks[tile]);
+        pml_tile_dots(queries, rows_of_tile(search, own), rows->values + tile * PML_TILE * rows->columns,
+                      rows_of_tile(search, tile), rows->columns, dots);
+        rank_forward(search, own, tile, dots);
+        if (tile != own)
+            rank_back(search, own, tile, dots);
     }
     return 0;
+}
+
+static void start_lists(const struct search *search)
+{
+    for (size_t i = 0; i < search->rows->count; i++) {
+        const struct pml_nearest nearest = list_of(search, i);
+        pml_nearest_clear(&nearest);
+        search->limits[i] = limit_of(&nearest);
+        search->inverse[i] = (float)search->rows->inverse[i];
+    }
 }
 
 int pml_knn(const struct pml_rows *rows, unsigned neighbours, unsigned threads, const struct pml_progress *progress,
             uint32_t *lists)
 {
-    struct search search = {.rows = rows, .neighbours = neighbours, .lists = lists};
-    search.tiles = (rows->count + PML_TILE - 1) / PML_TILE;
-    search.scores = malloc(rows->count * neighbours * sizeof *search.scores);
-    search.inverse = malloc(rows->count * sizeof *search.inverse);
-    search.bounds = malloc(rows->count * sizeof *search.bounds);
-    search.locks = malloc(search.tiles * sizeof *search.locks);
-    int status = search.scores && search.inverse && search.bounds && search.locks ? 0 : -1;
+    const size_t tiles = (rows->count + PML_TILE - 1) / PML_TILE;
+    struct search search = {
+        .rows = rows,
+        .neighbours = neighbours,
+        .lists = lists,
+        .scores = malloc(rows->count * neighbours * sizeof *search.scores),
+        .inverse = malloc(rows->count * sizeof *search.inverse),
+        .limits = malloc(rows->count * sizeof *search.limits),
+        .locks = malloc(tiles * sizeof *search.locks),
+        .tiles = tiles,
+    };
+    int status = search.scores && search.inverse && search.limits && search.locks ? 0 : -1;
     size_t locks = 0;
-    while (status == 0 && locks < search.tiles)
+    while (status == 0 && locks < tiles)
         if (pthread_mutex_init(&search.locks[locks], NULL) == 0)
             locks++;
         else
             status = -1;
-    for (size_t i = 0; status == 0 && i < rows->count; i++) {
-        const struct pml_nearest nearest = list_of(&search, i);
-        pml_nearest_clear(&nearest);
-        search.inverse[i] = (float)rows->inverse[i];
-        search.bounds[i] = -FLT_MAX;
+    if (status == 0) {
+        start_lists(&search);
+        status = pml_parallel(threads, tiles, search_piece, &search, progress);
     }
-    if (status == 0)
-        status = pml_parallel(threads, search.tiles, search_piece, &search, progress);
     while (locks > 0)
         pthread_mutex_destroy(&search.locks[--locks]);
     free(search.locks);
-    free(search.bounds);
+    free(search.limits);
     free(search.inverse);
     free(search.scores);
     return status;
 }
+
+/* ---- bandwidth ---- */
 
 static int by_size(const void *left, const void *right)
 {
