@@ -36,11 +36,15 @@ def own(program, case, mechanism, epsilons=EPSILONS, shares=SHARES, slots=("--sl
     return cached(compute, "own", case.digest, mechanism, epsilons, shares, slots, build_of(program))
 
 
-def carried(report):
-    """Its rows with what the answer carries in place of what is found by sketches: the measure of all other methods, whose
-    devices rank exactly. Classes are only known of what was found by sketches."""
-    return [{**row, "instance_recall": row["carried_recall"], "instance_recall_se": row["carried_recall_se"],
+def as_method(report, value):
+    """Its rows with another value in place of what is found by sketches. Classes are only known of the latter."""
+    return [{**row, "instance_recall": row[value], "instance_recall_se": row[value + "_se"],
              "class_recall": None, "class_recall_se": None} for row in report["rows"]]
+
+
+def carried(report):
+    """With what the answer carries: the measure of all other methods, whose devices rank exactly."""
+    return as_method(report, "carried_recall")
 
 
 def needed(report):
@@ -74,6 +78,21 @@ def share_lines(case, report):
             "", *markdown(head, lines)]
 
 
+def summary_lines(reports):
+    """All sets in one table: a cell has one number a set."""
+    def cell(rows):
+        return " · ".join(f"{row:.2f}" for row in rows)
+
+    lines = []
+    for share in SHARES:
+        of_share = [[row for row in report["rows"] if row["share"] == share] for report in reports.values()]
+        if all(of_share):
+            lines.append([f"{100 * share:g} %", cell(rows[0]["popular"] for rows in of_share),
+                          *(cell(row["carried_recall"] for row in same) for same in zip(*of_share))])
+    return [" · ".join(reports) + ": share of the true 8 nearest in the answer", "",
+            *markdown(["f", "nothing asked"] + [f"ε = {epsilon:g}" for epsilon in EPSILONS], lines)]
+
+
 def figure_epsilon(program, cases, _):
     figure = Figure("What ε finds, for several shares of the gallery carried",
                     "Share of the true 8 nearest in the answer, one slot, no class sent; "
@@ -95,7 +114,7 @@ def figure_epsilon(program, cases, _):
             panel.add(f"points pt 6 ps 0.6 lc rgb '{shade}'", points(report["rows"], share))
         figure.panels.append(panel)
         lines += share_lines(case, report)
-    return figure, data, lines
+    return figure, data, summary_lines(data) + lines
 
 
 def figure_bytes(program, cases, _):
@@ -136,6 +155,24 @@ def table_slots(program, cases, _):
                 for of_share in [[row for row in report["rows"] if row["share"] == share]]]
         lines += [f"{case.name}: true 8 nearest in the ranked part of the answer (class recall@8)", "",
                   *markdown(["slots", "G", "f", "carried", "bytes down", "bytes up"] + [f"ε = {epsilon:g}" for epsilon in epsilons], rows)]
+    return None, data, lines
+
+
+def table_defaults(program, cases, _):
+    """How many cells, and how long a sketch: f = 2 %."""
+    share, epsilons, data, lines = 0.02, [1, 2, 4, 6, 8], {}, []
+    for case in cases:
+        found = {cells: needed(own(program, case, "response", epsilons, [share], ("--slots", "one", "--cells", cells)))["rows"]
+                 for cells in (4, 11, 28, 60, 125, 250, "auto")}
+        sketches = {length: needed(own(program, case, "response", [8], [share], ("--slots", "one", "--sketch", length)))["rows"][0]
+                    for length in (32, 64, 128, 256)}
+        data[case.name] = {"cells": found, "sketches": sketches}
+        rows = [[str(cells), *(f"{row['carried_recall']:.3f}" for row in rows)] for cells, rows in found.items()]
+        rows[-1] = ["auto: " + ", ".join(str(row["cells"]) for row in found["auto"]), *rows[-1][1:]]
+        lines += [f"{case.name}: true 8 nearest in an answer of 2 %, by the number of cells m", "",
+                  *markdown(["m"] + [f"ε = {epsilon:g}" for epsilon in epsilons], rows),
+                  "Sketches at ε = 8: " + ", ".join(f"{length} bytes {row['instance_recall']:.3f} of {row['carried_recall']:.3f}"
+                                                     for length, row in sketches.items()), ""]
     return None, data, lines
 
 
@@ -212,6 +249,12 @@ def figure_5(program, cases, share):
         figure.panels.append(upper)
         lower.append(below)
     figure.panels += lower
+    data["K"] = searched = [(value, embedding.parameter_recall(program, case, [4, 8], share, *start.values(), value))
+                            for value in (1, 10, 32)]
+    for choice, text, _ in bottom:
+        line = [(value, next(row["instance_recall"] for row in found["rows"] if (row["iterations"], row["epsilon"]) == choice))
+                for value, found in searched]
+        rows.append(["K", text, ", ".join(f"{value}: {recall:.3f}" for value, recall in line)])
     return figure, data, markdown(["", "", "recall"], rows)
 
 
@@ -224,6 +267,7 @@ def comparison_rows(program, case, with_tsne):
         methods[key] = text, report and carried(report)
         if key == "own":
             methods["own_sketch"] = "the same, the device ranks by sketches", report and report["rows"]
+            methods["popular"] = "popular items, no query sent", report and as_method(report, "popular")
     for key, (text, _) in baselines.METHODS.items():
         methods[key] = (text, baselines.baseline(key, case, EPSILONS, SHARES))
     for key, (text, _) in paper.METHODS.items():
@@ -350,4 +394,5 @@ FIGURES = {"3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figur
            "6": ("fig-6-privacy-utility", figure_6), "7": ("fig-7-alignment", figure_7),
            "epsilon": ("utility-epsilon", figure_epsilon), "bytes": ("utility-bytes", figure_bytes),
            "inference": ("utility-inference", figure_inference), "slots": ("utility-slots", table_slots),
+           "defaults": ("utility-defaults", table_defaults),
            "large": ("utility-large", table_large)}
