@@ -18,7 +18,7 @@ let package = Package(
             name: "CPrivateMailPlatform", dependencies: ["CPrivateMail"], path: "platform",
             sources: [
                 "entropy.c", "kernels_select.c", "kernels_avx2.c", "kernels_avx512vnni.c", "kernels_neon.c",
-                "kernels_neon_dotprod.c", "kernels_helium.c",
+                "kernels_neon_dotprod.c", "kernels_helium.c", "kernels_dsp.c",
             ],
             publicHeadersPath: ".", cSettings: mechanisms),
         .target(

@@ -30,8 +30,12 @@ static inline uint64_t multiply(uint32_t a, uint32_t b)
 /* The same for a signed a: in two's complement a negative one is 2^32 too large. */
 static inline int64_t multiply_signed(int32_t a, uint32_t b)
 {
+#if UINTPTR_MAX > 0xFFFFFFFF
+    return (int64_t)a * b; /* one instruction */
+#else
     uint32_t negative = 0 - ((uint32_t)a >> 31);
     return (int64_t)(multiply((uint32_t)a, b) - ((uint64_t)(b & negative) << 32));
+#endif
 }
 
 /* ⌊a/b⌋ and ⌈a/b⌉ for b > 0 */

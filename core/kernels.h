@@ -13,9 +13,12 @@
  * exact in int32. Time and addresses depend on the counts only; no byte beyond query and rows is read. */
 typedef void (*pml_dots_s8_fn)(const int8_t *query, const int8_t *rows, size_t count, size_t row_count, int32_t *out);
 
-/* Puts `count` keys into a descending list of `length` keys: the largest of both stay. May overwrite `keys`. Time and
- * addresses depend on the counts only. */
-typedef void (*pml_keep_largest_fn)(uint64_t *list, size_t length, uint64_t *keys, size_t count);
+/* Rows and keys that a caller hands to a kernel at once. */
+#define PML_KERNEL_ROWS 16u
+
+/* Puts PML_KERNEL_ROWS keys into a descending list of `length` ≥ 1: the largest of both stay. A key of 0 is none. May
+ * overwrite `keys`. Time and addresses depend on the length only. */
+typedef void (*pml_keep_largest_fn)(uint64_t *list, size_t length, uint64_t *keys);
 
 struct pml_kernels {
     const char *name;
@@ -23,16 +26,35 @@ struct pml_kernels {
     pml_keep_largest_fn keep_largest; /* NULL in builds without the Gaussian mechanism */
 };
 
+/* What the compiler can make for this architecture; the CPU is asked when it runs. Not in builds without optimisation:
+ * there every vector goes over the stack, deeper than what is wiped. */
+#if defined(__GNUC__) && defined(__OPTIMIZE__)
+#if defined(__x86_64__)
+#define PML_KERNELS_X86_64
+#elif defined(__aarch64__)
+#define PML_KERNELS_AARCH64
+#define PML_KERNELS_NEON
+#elif defined(__ARM_NEON)
+#define PML_KERNELS_NEON
+#elif defined(__ARM_FEATURE_MVE)
+#define PML_KERNELS_HELIUM
+#elif defined(__ARM_FEATURE_DSP) && defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
+#define PML_KERNELS_DSP
+#endif
+#endif
+
 /* X(name), the slowest first: one line here gives a kernel set its prototype, its place in the dispatch, its tests and
- * its bench. What the compiler can make for this architecture; the CPU is asked when it runs. */
-#if defined(__GNUC__) && defined(__x86_64__)
+ * its bench. */
+#if defined(PML_KERNELS_X86_64)
 #define PML_KERNEL_LIST(X) X(portable) X(avx2) X(avx512vnni)
-#elif defined(__GNUC__) && defined(__aarch64__)
+#elif defined(PML_KERNELS_AARCH64)
 #define PML_KERNEL_LIST(X) X(portable) X(neon) X(neon_dotprod)
-#elif defined(__GNUC__) && defined(__ARM_NEON)
+#elif defined(PML_KERNELS_NEON)
 #define PML_KERNEL_LIST(X) X(portable) X(neon)
-#elif defined(__GNUC__) && defined(__ARM_FEATURE_MVE)
+#elif defined(PML_KERNELS_HELIUM)
 #define PML_KERNEL_LIST(X) X(portable) X(helium)
+#elif defined(PML_KERNELS_DSP)
+#define PML_KERNEL_LIST(X) X(portable) X(dsp)
 #else
 #define PML_KERNEL_LIST(X) X(portable)
 #endif
@@ -46,7 +68,7 @@ PML_KERNEL_LIST(PML_KERNEL_DECLARE)
 #define PML_KERNEL_ONE(name) +1
 #define PML_KERNEL_COUNT (0u PML_KERNEL_LIST(PML_KERNEL_ONE))
 
-void pml_keep_largest_portable(uint64_t *list, size_t length, uint64_t *keys, size_t count);
+void pml_keep_largest_portable(uint64_t *list, size_t length, uint64_t *keys);
 
 /* For sets that have no better one. */
 #if !defined(PML_WITH_GAUSSIAN) || PML_WITH_GAUSSIAN
@@ -58,8 +80,5 @@ void pml_keep_largest_portable(uint64_t *list, size_t length, uint64_t *keys, si
 /* platform/kernels_select.c: the best set that this CPU runs of the first `count` ≥ 1 of the list. What pml_platform_kernels
  * answers is that of all; tests and benches go below it. */
 const struct pml_kernels *pml_kernels_among(size_t count);
-
-/* Rows a caller hands to a kernel at once. */
-#define PML_KERNEL_ROWS 16u
 
 #endif

@@ -15,9 +15,9 @@ void pml_dots_s8_portable(const int8_t *query, const int8_t *rows, size_t count,
 
 #if PML_WITH_GAUSSIAN
 /* Every key walks through the whole list with masked swaps. */
-void pml_keep_largest_portable(uint64_t *list, size_t length, uint64_t *keys, size_t count)
+void pml_keep_largest_portable(uint64_t *list, size_t length, uint64_t *keys)
 {
-    for (size_t j = 0; j < count; j++) {
+    for (size_t j = 0; j < PML_KERNEL_ROWS; j++) {
         uint64_t key = keys[j];
         for (size_t i = 0; i < length; i++) {
             uint64_t held = list[i], larger = mask_less_unsigned(held, key);

@@ -22,9 +22,11 @@ void pml_neighbours_find(const struct pack_view *pack, const struct pml_kernels 
     for (size_t at = 0; at < pack->n; at += PML_KERNEL_ROWS) {
         size_t count = pack->n - at < PML_KERNEL_ROWS ? pack->n - at : PML_KERNEL_ROWS;
         kernels->dots_s8(row, rows + at * pack->d, pack->d, count, dots);
+        if (count < PML_KERNEL_ROWS)
+            memset(offered, 0, sizeof offered);
         for (size_t i = 0; i < count; i++)
             offered[i] = key_of(multiply_signed(dots[i], pack_u32(norms, at + i)), at + i);
-        kernels->keep_largest(keys, pack->K, offered, count);
+        kernels->keep_largest(keys, pack->K, offered);
     }
     pml_wipe(dots, sizeof dots);
     pml_wipe(offered, sizeof offered);

@@ -3,7 +3,7 @@
  * Never reads a byte beyond the rows; never branches on a value. */
 #include "../core/kernels.h"
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(PML_KERNELS_X86_64)
 #include <immintrin.h>
 
 /* By attribute, not by the file's flags: so every build system can compile this file, whatever flags it has. */
@@ -11,7 +11,7 @@
 #define INLINE static inline __attribute__((always_inline)) AVX2
 
 #define STEP 32u   /* bytes a vector */
-#define AHEAD 6144 /* bytes: four rows side by side are no stream that a CPU would prefetch */
+#define AHEAD 8192 /* bytes: four rows side by side are no stream that a CPU would prefetch */
 
 /* ---- dots_s8 ---- */
 
@@ -72,8 +72,8 @@ INLINE __m128i four_dots(const int8_t *query, const int8_t *rows, size_t count, 
     __m256i sum_a = start, sum_b = start, sum_c = start, sum_d = start;
     for (size_t j = 0; j + STEP <= count; j += STEP) {
         struct factors factors = factors_of(load(query + j));
-        _mm_prefetch((const char *)rows + 4 * j + AHEAD, _MM_HINT_T0);
-        _mm_prefetch((const char *)rows + 4 * j + AHEAD + 64, _MM_HINT_T0);
+        _mm_prefetch((const char *)rows + 4 * j + AHEAD, _MM_HINT_NTA);
+        _mm_prefetch((const char *)rows + 4 * j + AHEAD + 64, _MM_HINT_NTA);
         sum_a = add_products(sum_a, factors, rows + j);
         sum_b = add_products(sum_b, factors, b + j);
         sum_c = add_products(sum_c, factors, c + j);
@@ -126,13 +126,6 @@ INLINE __m256i moved(__m256i keys)
     return _mm256_xor_si256(keys, _mm256_set1_epi64x(INT64_MIN));
 }
 
-/* All ones in the lanes of the vector at `at` that a list of `length` has. */
-INLINE __m256i held_lanes(size_t at, size_t length)
-{
-    return _mm256_cmpgt_epi64(_mm256_set1_epi64x((int64_t)length),
-                              _mm256_add_epi64(_mm256_set1_epi64x((int64_t)at), _mm256_setr_epi64x(0, 1, 2, 3)));
-}
-
 INLINE __m256i smaller(__m256i a, __m256i b)
 {
     return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b));
@@ -143,41 +136,68 @@ INLINE __m256i larger(__m256i a, __m256i b)
     return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b));
 }
 
-/* The lanes moved up by one, the last to the first. */
-INLINE __m256i rotated(__m256i keys)
+/* The lanes from `at` on that a list of `length` has; the smallest for those that it has not. */
+INLINE __m256i load_lanes(const uint64_t *list, size_t at, size_t length)
 {
-    return _mm256_permute4x64_epi64(keys, _MM_SHUFFLE(2, 1, 0, 3));
+    const __m256i places = _mm256_add_epi64(_mm256_set1_epi64x((int64_t)at), _mm256_setr_epi64x(0, 1, 2, 3));
+    const __m256i held = _mm256_cmpgt_epi64(_mm256_set1_epi64x((int64_t)length), places);
+    return moved(_mm256_maskload_epi64((const long long *)(const void *)(list + at), held));
 }
 
-/* Passes all keys through CHUNK places of the list. A key enters at its place and those below move down:
- * new[i] = max(old[i], min(old[i − 1], key)). What falls out of the last place takes the key's. */
-AVX2 static void pass_through(uint64_t *list, size_t length, uint64_t *keys, size_t count)
+/* Stores the first `count` lanes. By hand: the instruction for it takes as long as several keys on some CPUs. */
+INLINE void store_lanes(uint64_t *list, size_t count, __m256i keys)
 {
-    const __m256i largest = _mm256_set1_epi64x(INT64_MAX);
-    __m256i held[3], places[3];
-    long long *place[3];
-    for (size_t v = 0; v < 3; v++) {
-        places[v] = held_lanes(v * LANES, length);
-        place[v] = (long long *)(void *)(list + v * LANES);
-        held[v] = moved(_mm256_maskload_epi64(place[v], places[v]));
+    if (count >= LANES) {
+        _mm256_storeu_si256((__m256i *)(void *)list, keys);
+        return;
     }
-    for (size_t j = 0; j < count; j++) {
+    __m128i half = _mm256_castsi256_si128(keys);
+    if (count >= 2) {
+        _mm_storeu_si128((__m128i *)(void *)list, half);
+        half = _mm256_extracti128_si256(keys, 1);
+    }
+    if (count % 2 == 1)
+        _mm_storel_epi64((__m128i *)(void *)(list + (count & 2)), half);
+}
+
+/* Two keys enter at their places and those below move down: with high ≥ low,
+ * new[i] = max(old[i], min(old[i − 1], high), min(old[i − 2], low)). `before` are the old lanes before these. */
+INLINE __m256i with_two(__m256i before, __m256i old, __m256i high, __m256i low)
+{
+    const __m256i two_up = _mm256_permute2x128_si256(before, old, 0x21), one_up = _mm256_alignr_epi8(old, two_up, 8);
+    return larger(old, larger(smaller(one_up, high), smaller(two_up, low)));
+}
+
+/* Passes the keys through the first CHUNK places of a list. Where there are more, what falls out of the last two takes
+ * the places of the keys. */
+INLINE void pass_through(uint64_t *list, size_t length, uint64_t *keys, int is_last)
+{
+    const __m256i above = _mm256_set1_epi64x(INT64_MAX), below = _mm256_set1_epi64x(INT64_MIN);
+    __m256i a = load_lanes(list, 0, length), b = load_lanes(list, LANES, length);
+    __m256i c = load_lanes(list, 2 * LANES, length);
+    for (size_t j = 0; j < PML_KERNEL_ROWS; j += 2) {
         const __m256i key = moved(_mm256_set1_epi64x((int64_t)keys[j]));
-        const __m256i a = rotated(held[0]), b = rotated(held[1]), c = rotated(held[2]);
-        const __m256i last = moved(smaller(c, key)); /* lane 0: the last place's */
-        held[0] = larger(held[0], smaller(_mm256_blend_epi32(a, largest, 3), key));
-        held[1] = larger(held[1], smaller(_mm256_blend_epi32(b, a, 3), key));
-        held[2] = larger(held[2], smaller(_mm256_blend_epi32(c, b, 3), key));
-        keys[j] = (uint64_t)_mm_cvtsi128_si64(_mm256_castsi256_si128(last));
+        const __m256i next = moved(_mm256_set1_epi64x((int64_t)keys[j + 1]));
+        const __m256i high = larger(key, next), low = smaller(key, next);
+        if (!is_last)
+            _mm_storeu_si128((__m128i *)(void *)(keys + j),
+                             _mm256_castsi256_si128(moved(with_two(c, below, high, low))));
+        c = with_two(b, c, high, low);
+        b = with_two(a, b, high, low);
+        a = with_two(above, a, high, low);
     }
-    for (size_t v = 0; v < 3; v++)
-        _mm256_maskstore_epi64(place[v], places[v], moved(held[v]));
+    store_lanes(list, length, moved(a));
+    if (length > LANES)
+        store_lanes(list + LANES, length - LANES, moved(b));
+    if (length > 2 * LANES)
+        store_lanes(list + 2 * LANES, length - 2 * LANES, moved(c));
 }
 
-AVX2 static void keep_largest(uint64_t *list, size_t length, uint64_t *keys, size_t count)
+AVX2 static void keep_largest(uint64_t *list, size_t length, uint64_t *keys)
 {
-    for (size_t at = 0; at < length; at += CHUNK)
-        pass_through(list + at, length - at, keys, count);
+    for (; length > CHUNK; list += CHUNK, length -= CHUNK)
+        pass_through(list, length, keys, 0);
+    pass_through(list, length, keys, 1);
 }
 
 const struct pml_kernels pml_kernels_avx2 = {"avx2", pml_dots_s8_avx2, keep_largest};

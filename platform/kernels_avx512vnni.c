@@ -4,14 +4,14 @@
  * Never reads a byte beyond the rows; never branches on a value. */
 #include "../core/kernels.h"
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(PML_KERNELS_X86_64)
 #include <immintrin.h>
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 #define INLINE static inline __attribute__((always_inline)) AVX512
 
 #define STEP 64u   /* bytes a vector */
-#define AHEAD 4096 /* bytes: four rows side by side are no stream that a CPU would prefetch */
+#define AHEAD 8192 /* bytes: four rows side by side are no stream that a CPU would prefetch */
 
 /* ---- dots_s8 ---- */
 
@@ -47,7 +47,7 @@ INLINE __m128i four_dots(const int8_t *query, const int8_t *rows, size_t count, 
     for (size_t j = 0; j + STEP <= count; j += STEP) {
         const __m512i factors = load(query + j);
         for (size_t line = 0; line < 4; line++)
-            _mm_prefetch((const char *)rows + 4 * j + AHEAD + 64 * line, _MM_HINT_T0);
+            _mm_prefetch((const char *)rows + 4 * j + AHEAD + 64 * line, _MM_HINT_NTA);
         sum_a = add_products(sum_a, factors, load(rows + j));
         sum_b = add_products(sum_b, factors, load(b + j));
         sum_c = add_products(sum_c, factors, load(c + j));
@@ -100,35 +100,45 @@ AVX512 void pml_dots_s8_avx512vnni(const int8_t *query, const int8_t *rows, size
 #define LANES 8u
 #define CHUNK (2 * LANES) /* keys of the list in registers */
 
+/* The lanes from `at` on that a list of `length` has. */
 INLINE __mmask8 held_lanes(size_t at, size_t length)
 {
     return at + LANES <= length ? 0xFF : at < length ? (__mmask8)((1u << (length - at)) - 1) : 0;
 }
 
-/* Passes all keys through CHUNK places of the list. A key enters at its place and those below move down:
- * new[i] = max(old[i], min(old[i − 1], key)). What falls out of the last place takes the key's. */
-AVX512 static void pass_through(uint64_t *list, size_t length, uint64_t *keys, size_t count)
+/* Two keys enter at their places and those below move down: with high ≥ low,
+ * new[i] = max(old[i], min(old[i − 1], high), min(old[i − 2], low)). `before` are the old lanes before these. */
+INLINE __m512i with_two(__m512i before, __m512i old, __m512i high, __m512i low)
 {
-    const __mmask8 places_a = held_lanes(0, length), places_b = held_lanes(LANES, length);
-    const __m512i largest = _mm512_set1_epi64(-1);
-    __m512i a = _mm512_maskz_loadu_epi64(places_a, list), b = _mm512_maskz_loadu_epi64(places_b, list + LANES);
-    for (size_t j = 0; j < count; j++) {
-        const __m512i key = _mm512_set1_epi64((int64_t)keys[j]);
-        const __m512i above_a = _mm512_alignr_epi64(a, largest, LANES - 1),
-                      above_b = _mm512_alignr_epi64(b, a, LANES - 1);
-        const __m512i last = _mm512_alignr_epi64(b, b, LANES - 1);
-        a = _mm512_max_epu64(a, _mm512_min_epu64(above_a, key));
-        b = _mm512_max_epu64(b, _mm512_min_epu64(above_b, key));
-        keys[j] = (uint64_t)_mm_cvtsi128_si64(_mm512_castsi512_si128(_mm512_min_epu64(last, key)));
-    }
-    _mm512_mask_storeu_epi64(list, places_a, a);
-    _mm512_mask_storeu_epi64(list + LANES, places_b, b);
+    const __m512i one_up = _mm512_alignr_epi64(old, before, LANES - 1);
+    const __m512i two_up = _mm512_alignr_epi64(old, before, LANES - 2);
+    return _mm512_max_epu64(old, _mm512_max_epu64(_mm512_min_epu64(one_up, high), _mm512_min_epu64(two_up, low)));
 }
 
-AVX512 static void keep_largest(uint64_t *list, size_t length, uint64_t *keys, size_t count)
+/* Passes the keys through the first CHUNK places of a list. Where there are more, what falls out of the last two takes
+ * the places of the keys. */
+INLINE void pass_through(uint64_t *list, size_t length, uint64_t *keys, int is_last)
 {
-    for (size_t at = 0; at < length; at += CHUNK)
-        pass_through(list + at, length - at, keys, count);
+    const __mmask8 held_a = held_lanes(0, length), held_b = held_lanes(LANES, length);
+    const __m512i above = _mm512_set1_epi64(-1), below = _mm512_setzero_si512();
+    __m512i a = _mm512_maskz_loadu_epi64(held_a, list), b = _mm512_maskz_loadu_epi64(held_b, list + LANES);
+    for (size_t j = 0; j < PML_KERNEL_ROWS; j += 2) {
+        const __m512i key = _mm512_set1_epi64((int64_t)keys[j]), next = _mm512_set1_epi64((int64_t)keys[j + 1]);
+        const __m512i high = _mm512_max_epu64(key, next), low = _mm512_min_epu64(key, next);
+        if (!is_last)
+            _mm_storeu_si128((__m128i *)(void *)(keys + j), _mm512_castsi512_si128(with_two(b, below, high, low)));
+        b = with_two(a, b, high, low);
+        a = with_two(above, a, high, low);
+    }
+    _mm512_mask_storeu_epi64(list, held_a, a);
+    _mm512_mask_storeu_epi64(list + LANES, held_b, b);
+}
+
+AVX512 static void keep_largest(uint64_t *list, size_t length, uint64_t *keys)
+{
+    for (; length > CHUNK; list += CHUNK, length -= CHUNK)
+        pass_through(list, length, keys, 0);
+    pass_through(list, length, keys, 1);
 }
 
 const struct pml_kernels pml_kernels_avx512vnni = {"avx512vnni", pml_dots_s8_avx512vnni, keep_largest};

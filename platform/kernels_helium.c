@@ -4,7 +4,7 @@
  * Never reads a byte beyond the rows; never branches on a value. */
 #include "../core/kernels.h"
 
-#if defined(__GNUC__) && defined(__ARM_FEATURE_MVE) && !defined(__ARM_NEON)
+#if defined(PML_KERNELS_HELIUM)
 #include <arm_mve.h>
 
 #define STEP 16u /* bytes a vector */

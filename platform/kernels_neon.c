@@ -4,7 +4,7 @@
  * Never reads a byte beyond the rows; never branches on a value. */
 #include "../core/kernels.h"
 
-#if defined(__GNUC__) && defined(__ARM_NEON)
+#if defined(PML_KERNELS_NEON)
 #include <arm_neon.h>
 
 #define INLINE static inline __attribute__((always_inline))

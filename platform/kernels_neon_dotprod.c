@@ -4,7 +4,7 @@
  * Never reads a byte beyond the rows; never branches on a value. */
 #include "../core/kernels.h"
 
-#if defined(__GNUC__) && defined(__aarch64__)
+#if defined(PML_KERNELS_AARCH64)
 #include <arm_neon.h>
 
 #if defined(__clang__)

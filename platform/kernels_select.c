@@ -4,11 +4,11 @@
 
 #include "../core/kernels.h"
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(PML_KERNELS_X86_64)
 #include <cpuid.h>
-#elif defined(__aarch64__) && defined(__linux__)
+#elif defined(PML_KERNELS_AARCH64) && defined(__linux__)
 #include <sys/auxv.h>
-#elif defined(__aarch64__) && defined(__APPLE__)
+#elif defined(PML_KERNELS_AARCH64) && defined(__APPLE__)
 #include <sys/sysctl.h>
 #endif
 
@@ -19,7 +19,7 @@ static bool cpu_runs_portable(void)
 
 /* ---- x86-64 ---- */
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(PML_KERNELS_X86_64)
 /* The registers that the operating system saves for each thread (XCR0); 0 when it cannot be asked. */
 static uint32_t saved_registers(void)
 {
@@ -51,14 +51,14 @@ static bool cpu_runs_avx512vnni(void)
 
 /* ---- ARM ---- */
 
-#if defined(__GNUC__) && defined(__ARM_NEON)
+#if defined(PML_KERNELS_NEON)
 static bool cpu_runs_neon(void)
 {
     return true; /* or this file would not run */
 }
 #endif
 
-#if defined(__GNUC__) && defined(__aarch64__)
+#if defined(PML_KERNELS_AARCH64)
 static bool cpu_runs_neon_dotprod(void)
 {
 #if defined(__ARM_FEATURE_DOTPROD)
@@ -75,8 +75,15 @@ static bool cpu_runs_neon_dotprod(void)
 }
 #endif
 
-#if defined(__GNUC__) && defined(__ARM_FEATURE_MVE) && !defined(__ARM_NEON)
+#if defined(PML_KERNELS_HELIUM)
 static bool cpu_runs_helium(void)
+{
+    return true;
+}
+#endif
+
+#if defined(PML_KERNELS_DSP)
+static bool cpu_runs_dsp(void)
 {
     return true;
 }

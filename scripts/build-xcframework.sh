@@ -52,6 +52,9 @@ find_llvm() {
     # All that the library needs of an SDK.
     mkdir -p "$out/declarations"
     echo 'void arc4random_buf(void *buffer, __SIZE_TYPE__ size);' >"$out/declarations/stdlib.h"
+    mkdir -p "$out/declarations/sys"
+    echo 'int sysctlbyname(const char *name, void *old, __SIZE_TYPE__ *old_size, void *new, __SIZE_TYPE__ new_size);' \
+        >"$out/declarations/sys/sysctl.h"
 }
 
 # compile TARGET SDK ARGUMENT...
@@ -67,16 +70,20 @@ compile() {
 
 # ---- building --------------------------------------------------------------------------------------------------
 
-sources() {
+sources() { # TARGET
     grep -oE '^ +[a-z0-9_]+\.c' core/sources.cmake | sed 's|^ *|core/|'
     echo platform/entropy.c
-    ls platform/kernels_*.c
+    echo platform/kernels_select.c
+    case $1 in
+    x86_64-*) ls platform/kernels_avx*.c ;;
+    *) ls platform/kernels_neon*.c ;;
+    esac
 }
 
 build_slice() { # TARGET SDK
     local target=$1 sdk=$2 source
     mkdir -p "$out/$target"
-    for source in $(sources); do
+    for source in $(sources "$target"); do
         compile "$target" "$sdk" -c "$source" -o "$out/$target/$(basename "$source" .c).o"
     done
     libtool -static -o "$out/$target/$name.a" "$out/$target"/*.o
@@ -174,8 +181,8 @@ check_slice() { # TARGET
         "$(awk '$2 ~ /^\(__/ && $3 == "external" { print $NF }' <<<"$symbols" | sort)"
     taken=$(comm -23 <(awk '/\(undefined\)/ { print $NF }' <<<"$symbols" | sort -u) \
         <(awk '$2 ~ /^\(__/ { print $NF }' <<<"$symbols" | sort -u) |
-        grep -vxE '_mem(cpy|move|set|cmp)|_+bzero|_arc4random_buf|___stack_chk_(fail|guard)' || true)
-    check "$target: takes memory functions and arc4random_buf only" "" "$taken"
+        grep -vxE '_mem(cpy|move|set|cmp)|_+bzero|_arc4random_buf|_sysctlbyname|___stack_chk_(fail|guard)' || true)
+    check "$target: takes memory functions, arc4random_buf and sysctlbyname only" "" "$taken"
     check "$target: no writable data" "" "$("$bin/llvm-size" -m "${all[@]}" |
         awk '/^\tSection \(__DATA/ && !/__const\):/ && $NF > 0' | sort -u)"
     text=$("$bin/llvm-size" -m "${all[@]}" |

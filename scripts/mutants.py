@@ -247,7 +247,7 @@ def check_unmutated(build, killers, pool):
 def find(build, mutant):
     """Every killer there is."""
     folder = put_in(mutant)
-    killers = [f"check_secrets/{mode}" for mode in ("response", "answer", "gaussian")] + ["check_math"]
+    killers = [f"check_secrets/{mode}" for mode in ("kernels", "response", "answer", "gaussian")] + ["check_math"]
     found = [killer for killer in killers if kills(killer, build.link(program_of(killer), folder, mutant.file))]
     for source in sorted((TREE / "tests").glob("test_*.c")):
         program = build.link(source.stem, folder, mutant.file)

@@ -152,6 +152,7 @@ all_platforms() {
     for name in "${platform_families[@]}"; do
         step "$name" "tests/platforms/$name.sh"
     done
+    step "ARM instructions" bench/arm_instructions.sh
     step matrix matrix_is_in_readme
     matrix
 }

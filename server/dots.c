@@ -9,7 +9,7 @@
 #define CACHED 16384u /* bytes of rows that stay in the first cache while queries pass by */
 
 /* Asking the CPU costs more than a product: it is asked once. */
-static const struct pml_kernels *kernels(void)
+const struct pml_kernels *pml_rows_kernels(void)
 {
     static _Atomic(const struct pml_kernels *) chosen;
     const struct pml_kernels *known = atomic_load_explicit(&chosen, memory_order_relaxed);
@@ -29,13 +29,13 @@ int32_t pml_dot(const int8_t *left, const int8_t *right, size_t columns)
 
 void pml_dots(const int8_t *query, const int8_t *rows, size_t columns, size_t row_count, int32_t *out)
 {
-    kernels()->dots_s8(query, rows, columns, row_count, out);
+    pml_rows_kernels()->dots_s8(query, rows, columns, row_count, out);
 }
 
 void pml_tile_dots(const int8_t *queries, size_t query_count, const int8_t *rows, size_t row_count, size_t columns,
                    int32_t *out)
 {
-    const pml_dots_s8_fn dots = kernels()->dots_s8;
+    const pml_dots_s8_fn dots = pml_rows_kernels()->dots_s8;
     const size_t most = columns < CACHED / 4 ? CACHED / columns / 4 * 4 : 4;
     for (size_t r = 0; r < row_count; r += most)
         for (size_t q = 0; q < query_count; q++)

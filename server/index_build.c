@@ -4,7 +4,6 @@
 #include "index_build.h"
 #include "messages.h"
 
-#include <privatemail_platform.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,6 @@
 struct batch {
     const struct pml_store_info *info;
     const pml_pack *pack;
-    const struct pml_kernels *kernels;
     pml_pack_info shape;
     uint32_t *inverse;     /* of all prototypes */
     uint32_t *cell_of;     /* of all prototypes */
@@ -75,7 +73,7 @@ static int describe_piece(void *context, size_t piece)
     for (size_t i = first; i < end; i++) {
         if (batch->info->cells_per_item > 0)
             rank_cells(batch, i);
-        if (pml_sketch(batch->pack, batch->kernels, batch->rows.values + i * batch->rows.columns,
+        if (pml_sketch(batch->pack, pml_rows_kernels(), batch->rows.values + i * batch->rows.columns,
                        batch->sketches + i * batch->info->sketch) != PML_OK)
             return -1;
     }
@@ -166,7 +164,7 @@ int pml_index_fill(struct pml_store_writer *writer, const struct pml_store_info 
                    const struct pml_frames *frames, const struct pml_gallery *gallery, uint64_t done, unsigned threads,
                    const struct pml_progress *progress, struct pml_message *message)
 {
-    struct batch batch = {.info = info, .pack = pack, .kernels = pml_platform_kernels()};
+    struct batch batch = {.info = info, .pack = pack};
     const size_t count = gallery->features->rows;
     threads = pml_parallel_threads(threads);
     int status = pml_pack_describe(pack, &batch.shape) == PML_OK && allocate(&batch) == 0 ? 0 : pml_say_memory(message);

@@ -18,6 +18,8 @@ struct search {
     unsigned neighbours;
     uint32_t *lists;
     int64_t *scores;        /* of the lists */
+    float *inverse;         /* of the rows, rounded */
+    float *limits;          /* no score below a row's belongs into its list */
     pthread_mutex_t *locks; /* of the tiles */
     size_t tiles;
 };
@@ -34,23 +36,62 @@ static struct pml_nearest list_of(const struct search *search, size_t row)
                                 search->neighbours};
 }
 
-/* Offers the rows of tile `others` to the lists of tile `own`. dots[i·own_step + j·other_step] is of row i of `own` and
- * row j of `others`. */
-static void rank_tile(const struct search *search, size_t own, size_t others, const int32_t *dots, size_t own_step,
-                      size_t other_step)
+/* ---- ranking ---- */
+
+/* The product of two rounded floats is within 2^-22 of the exact score; the limit leaves four times as much. */
+static float limit_of(const struct pml_nearest *nearest)
 {
-    const size_t own_first = own * PML_TILE, others_first = others * PML_TILE, count = rows_of_tile(search, others);
-    const uint32_t *inverse = search->rows->inverse + others_first;
-    const bool same = own == others;
+    const double last = (double)nearest->scores[nearest->length - 1];
+    return (float)(last - fabs(last) * 0x1p-20);
+}
+
+static void offer(const struct search *search, size_t row, size_t other, int32_t dot)
+{
+    const struct pml_nearest nearest = list_of(search, row);
+    if (pml_nearest_offer(&nearest, dot * (int64_t)search->rows->inverse[other], (uint32_t)other))
+        search->limits[row] = limit_of(&nearest);
+}
+
+/* Most products belong into no list, and floats tell that of several at a time: `offer` then looks exactly. */
+static bool any_reaches(const int32_t *dots, size_t count, const float *inverse, float limit)
+{
+    int found = 0;
+    for (size_t i = 0; i < count; i++)
+        found |= (float)dots[i] * inverse[i] >= limit;
+    return found;
+}
+
+static bool reaches_any(const int32_t *dots, size_t count, float inverse, const float *limits)
+{
+    int found = 0;
+    for (size_t i = 0; i < count; i++)
+        found |= (float)dots[i] * inverse >= limits[i];
+    return found;
+}
+
+/* Offers the rows of tile `others` to the lists of tile `own`; dots[i·PML_TILE + j] is of their rows i and j. */
+static void rank_forward(const struct search *search, size_t own, size_t others, const int32_t *dots)
+{
+    const size_t first = own * PML_TILE, others_first = others * PML_TILE, count = rows_of_tile(search, others);
     pthread_mutex_lock(&search->locks[own]);
-    for (size_t i = 0; i < rows_of_tile(search, own); i++) {
-        const struct pml_nearest nearest = list_of(search, own_first + i);
-        const int32_t *dot = dots + i * own_step;
-        for (size_t j = 0; j < count; j++)
-            if (!same || i != j)
-                pml_nearest_offer(&nearest, dot[j * other_step] * (int64_t)inverse[j], (uint32_t)(others_first + j));
-    }
+    for (size_t i = 0; i < rows_of_tile(search, own); i++, dots += PML_TILE)
+        if (any_reaches(dots, count, search->inverse + others_first, search->limits[first + i]))
+            for (size_t j = 0; j < count; j++)
+                if (first + i != others_first + j)
+                    offer(search, first + i, others_first + j, dots[j]);
     pthread_mutex_unlock(&search->locks[own]);
+}
+
+/* The other way round, with the same products. */
+static void rank_back(const struct search *search, size_t own, size_t others, const int32_t *dots)
+{
+    const size_t first = own * PML_TILE, others_first = others * PML_TILE, count = rows_of_tile(search, others);
+    pthread_mutex_lock(&search->locks[others]);
+    for (size_t i = 0; i < rows_of_tile(search, own); i++, dots += PML_TILE)
+        if (reaches_any(dots, count, search->inverse[first + i], search->limits + others_first))
+            for (size_t j = 0; j < count; j++)
+                offer(search, others_first + j, first + i, dots[j]);
+    pthread_mutex_unlock(&search->locks[others]);
 }
 
 /* One tile against itself and those behind it. */
@@ -63,39 +104,58 @@ static int search_piece(void *context, size_t own)
     for (size_t tile = own; tile < search->tiles; tile++) {
         pml_tile_dots(queries, rows_of_tile(search, own), rows->values + tile * PML_TILE * rows->columns,
                       rows_of_tile(search, tile), rows->columns, dots);
-        rank_tile(search, own, tile, dots, PML_TILE, 1);
+        rank_forward(search, own, tile, dots);
         if (tile != own)
-            rank_tile(search, tile, own, dots, 1, PML_TILE);
+            rank_back(search, own, tile, dots);
     }
     return 0;
+}
+
+static void start_lists(const struct search *search)
+{
+    for (size_t i = 0; i < search->rows->count; i++) {
+        const struct pml_nearest nearest = list_of(search, i);
+        pml_nearest_clear(&nearest);
+        search->limits[i] = limit_of(&nearest);
+        search->inverse[i] = (float)search->rows->inverse[i];
+    }
 }
 
 int pml_knn(const struct pml_rows *rows, unsigned neighbours, unsigned threads, const struct pml_progress *progress,
             uint32_t *lists)
 {
-    struct search search = {.rows = rows, .neighbours = neighbours, .lists = lists};
-    search.tiles = (rows->count + PML_TILE - 1) / PML_TILE;
-    search.scores = malloc(rows->count * neighbours * sizeof *search.scores);
-    search.locks = malloc(search.tiles * sizeof *search.locks);
-    int status = search.scores && search.locks ? 0 : -1;
+    const size_t tiles = (rows->count + PML_TILE - 1) / PML_TILE;
+    struct search search = {
+        .rows = rows,
+        .neighbours = neighbours,
+        .lists = lists,
+        .scores = malloc(rows->count * neighbours * sizeof *search.scores),
+        .inverse = malloc(rows->count * sizeof *search.inverse),
+        .limits = malloc(rows->count * sizeof *search.limits),
+        .locks = malloc(tiles * sizeof *search.locks),
+        .tiles = tiles,
+    };
+    int status = search.scores && search.inverse && search.limits && search.locks ? 0 : -1;
     size_t locks = 0;
-    while (status == 0 && locks < search.tiles)
+    while (status == 0 && locks < tiles)
         if (pthread_mutex_init(&search.locks[locks], NULL) == 0)
             locks++;
         else
             status = -1;
-    for (size_t i = 0; status == 0 && i < rows->count; i++) {
-        const struct pml_nearest nearest = list_of(&search, i);
-        pml_nearest_clear(&nearest);
+    if (status == 0) {
+        start_lists(&search);
+        status = pml_parallel(threads, tiles, search_piece, &search, progress);
     }
-    if (status == 0)
-        status = pml_parallel(threads, search.tiles, search_piece, &search, progress);
     while (locks > 0)
         pthread_mutex_destroy(&search.locks[--locks]);
     free(search.locks);
+    free(search.limits);
+    free(search.inverse);
     free(search.scores);
     return status;
 }
+
+/* ---- bandwidth ---- */
 
 static int by_size(const void *left, const void *right)
 {

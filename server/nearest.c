@@ -3,8 +3,6 @@
  * Never depends on the order of the offers: no two ranks are equal. */
 #include "nearest.h"
 
-#include <stdbool.h>
-
 void pml_nearest_clear(const struct pml_nearest *nearest)
 {
     for (unsigned i = 0; i < nearest->length; i++) {

@@ -3,6 +3,7 @@
 #ifndef PML_NEAREST_H
 #define PML_NEAREST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A list of `length` places, best first. It does not matter in which order rows are offered. */
@@ -17,11 +18,13 @@ void pml_nearest_clear(const struct pml_nearest *nearest);
 /* What pml_nearest_offer does with a row that belongs into the list. */
 void pml_nearest_insert(const struct pml_nearest *nearest, int64_t score, uint32_t index);
 
-/* Most rows do not belong into the list: that is decided here, without a call. */
-static inline void pml_nearest_offer(const struct pml_nearest *nearest, int64_t score, uint32_t index)
+/* Whether the row may have come into the list. Most do not: that is decided here, without a call. */
+static inline bool pml_nearest_offer(const struct pml_nearest *nearest, int64_t score, uint32_t index)
 {
-    if (score >= nearest->scores[nearest->length - 1])
+    const bool reaches = score >= nearest->scores[nearest->length - 1];
+    if (reaches)
         pml_nearest_insert(nearest, score, index);
+    return reaches;
 }
 
 #endif

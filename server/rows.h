@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+struct pml_kernels;
+
 /* count × columns int8 values, each row with its inverse norm and Σ q². Rows have max |q| = 127, so rows of one
  * direction are equal, and two rows are equal exactly when their dot product is Σ q² of both. */
 struct pml_rows {
@@ -40,6 +42,9 @@ int pml_rows_quantise(struct pml_rows *rows, const float *values, unsigned threa
 /* The direction of the mean of the unit vectors rows[indices[0 … count−1]], quantised. −1 without memory; 1, with
  * `out` untouched, when they cancel out. */
 int pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, size_t count, int8_t *out);
+
+/* The kernels that all of this stands on, for those who hand them to the library. */
+const struct pml_kernels *pml_rows_kernels(void);
 
 int32_t pml_dot(const int8_t *left, const int8_t *right, size_t columns);
 

@@ -14,6 +14,7 @@ mkdir -p "$out"
 
 sources() {
     sed -n '/^set(/,/^)/p' core/sources.cmake | grep -oE '^ +[a-z0-9_]+\.c' | sed -E "s|^ +|core/|"
+    ls platform/kernels_*.c
 }
 export -f sources
 
@@ -22,7 +23,7 @@ run() {
     local name=${1##*/}${2// /} program
     program=$out/test_residue$name
     # shellcheck disable=SC2086
-    if $1 $2 -std=c11 -ffp-contract=off -DUNITY_INCLUDE_DOUBLE -DUNITY_SUPPORT_64 -Icore -Icore/include -Itests \
+    if $1 $2 -std=c11 -ffp-contract=off -DUNITY_INCLUDE_DOUBLE -DUNITY_SUPPORT_64 -Icore -Icore/include -Iplatform -Itests \
         -isystem "$unity" $(sources) tests/test_residue.c tests/support.c "$unity/unity.c" -o "$program" -lm \
         >"$program.log" 2>&1 && "$program" >>"$program.log" 2>&1; then
         echo "ok $1 $2"
@@ -37,7 +38,7 @@ depth() {
     local folder source
     folder=$(mktemp -d "$out/depth.XXXXXX")
     for source in $(sources); do
-        $1 "$2" -std=c11 -ffreestanding -ffp-contract=off -Icore/include -fcallgraph-info=su -c "$source" \
+        $1 "$2" -std=c11 -ffreestanding -ffp-contract=off -Icore/include -Iplatform -fcallgraph-info=su -c "$source" \
             -o "$folder/$(basename "$source" .c).o"
     done
     python3 - "$folder"/*.ci <<'END' && echo "ok depth of $1 $2" || echo "FAILED depth of $1 $2"
@@ -48,7 +49,7 @@ sys.dont_write_bytecode = True
 from stack_depth import Depths, plain, read_graphs
 
 frames, calls = read_graphs(map(Path, sys.argv[1:]))
-depths = Depths(frames, calls, [name for name in frames if plain(name).startswith("pml_dots_s8_")])
+depths = Depths(frames, calls, [name for name in frames if "dots_s8_" in name or "keep_largest" in name])
 wiping = [name for name in frames if "pml_wipe_stack" in calls.get(name, ())]
 deeper = [chain for _, chain in map(depths.of, wiping) if "pml_wipe_stack" not in chain]
 for chain in deeper:

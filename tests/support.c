@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 #include "golden/vectors.h"
+#include "kernels.h"
 #include "sha256.h"
 
 #include <stdlib.h>
@@ -75,6 +76,7 @@ void setup_fixture(struct fixture *f, unsigned pack, int mechanism, double epsil
     f->config.entropy_context = &f->script;
     f->config.persist = store_persist;
     f->config.persist_context = &f->store;
+    f->config.kernels = pml_kernels_among(PML_KERNEL_COUNT);
     double gaussian = PML_WITH_GAUSSIAN ? 100.0 : 0.0;
     TEST_ASSERT_EQUAL(PML_OK, pml_budget_create(&f->budget, test_owner, 1000.0, gaussian, gaussian > 0 ? 1e-5 : 0.0));
 }

@@ -187,9 +187,10 @@ static void check_list(uint64_t *state, const struct pml_kernels *kernels, size_
     for (size_t done = 0, count; done < all; done += count) {
         count = 1 + draw_size(state, PML_KERNEL_ROWS);
         count = count < all - done ? count : all - done;
+        memset(offered, 0, sizeof offered);
         for (size_t i = 0; i < count; i++)
             sorted[done + i] = offered[i] = range == 0 ? draw64(state) : UINT64_MAX - draw_below(state, range);
-        kernels->keep_largest(list, length, offered, count);
+        kernels->keep_largest(list, length, offered);
     }
     qsort(sorted, all + length, sizeof *sorted, descending);
     for (size_t i = 0; i < length; i++)

@@ -206,6 +206,55 @@ static void test_neighbours_hold_the_largest_scores_and_indices(void)
 }
 #endif
 
+/* ---- each row once ---- */
+
+static const int8_t *next_row;
+static size_t rows_read;
+
+/* A kernel that only looks whether it is handed the rows in order. */
+static void follow(const int8_t *query, const int8_t *rows, size_t count, size_t row_count, int32_t *out)
+{
+    TEST_ASSERT_EQUAL_PTR(next_row, rows);
+    next_row = rows + count * row_count;
+    rows_read += row_count;
+    pml_dots_s8_portable(query, rows, count, row_count, out);
+}
+
+static void check_reads(unsigned pack, int mechanism)
+{
+    struct fixture f;
+    const struct pml_kernels kernels = {"following", follow, pml_kernels_portable.keep_largest};
+    float features[64] = {1.0f};
+    setup_fixture(&f, pack, mechanism, 1.0);
+    f.config.kernels = &kernels;
+    f.config.substitute = true; /* whatever labels the pack has */
+    const struct pack_view *v = pack_view(&f.pack);
+    const bool gaussian = mechanism == PML_GAUSSIAN;
+    rows_read = 0;
+    setup_client(&f);
+    TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f.client, &f.budget));
+    TEST_ASSERT_EQUAL_UINT64(0, rows_read);
+    next_row = (const int8_t *)v->section[gaussian ? PML_SECTION_ANCHORS : PML_SECTION_PROTOTYPES];
+    TEST_ASSERT_EQUAL(PML_OK, pml_client_load(f.client, features, v->d, 0));
+    TEST_ASSERT_EQUAL_UINT64(gaussian ? v->n : (size_t)v->G * v->M, rows_read);
+    uint8_t out[4096];
+    size_t written;
+    TEST_ASSERT_EQUAL(PML_OK, pml_client_release(f.client, out, sizeof out, &written));
+    TEST_ASSERT_EQUAL_UINT64(gaussian ? v->n : (size_t)v->G * v->M, rows_read);
+    teardown_fixture(&f);
+}
+
+static void test_a_release_reads_each_row_once_and_in_order(void)
+{
+    for (unsigned p = 0; p < GOLDEN_PACK_COUNT; p++) {
+        const pml_pack pack = open_golden(p);
+        if (PML_WITH_RESPONSE && pack_view(&pack)->m > 0)
+            check_reads(p, PML_RESPONSE);
+        if (PML_WITH_GAUSSIAN && pack_view(&pack)->n > 0)
+            check_reads(p, PML_GAUSSIAN);
+    }
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -216,5 +265,6 @@ int main(void)
     RUN_TEST(test_neighbours_of_nothing_are_the_first_anchors);
     RUN_TEST(test_neighbours_hold_the_largest_scores_and_indices);
 #endif
+    RUN_TEST(test_a_release_reads_each_row_once_and_in_order);
     return UNITY_END();
 }

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Arm's "Semihosting for AArch32 and AArch64", the part for M-profile processors. */
+ * Arm's "Semihosting for AArch32 and AArch64", for M-profile processors and 64-bit ones. */
 #include "semihosting.h"
 
 enum { SYS_WRITE0 = 0x04, SYS_EXIT_EXTENDED = 0x20, ADP_STOPPED_APPLICATION_EXIT = 0x20026 };
 
-static void call(uint32_t operation, const void *argument)
+static void call(uintptr_t operation, const void *argument)
 {
-    register uint32_t r0 __asm__("r0") = operation;
+#if defined(__aarch64__)
+    register uintptr_t x0 __asm__("x0") = operation;
+    register const void *x1 __asm__("x1") = argument;
+    __asm__ volatile("hlt 0xF000" : "+r"(x0) : "r"(x1) : "memory");
+#else
+    register uintptr_t r0 __asm__("r0") = operation;
     register const void *r1 __asm__("r1") = argument;
     __asm__ volatile("bkpt 0xAB" : "+r"(r0) : "r"(r1) : "memory");
+#endif
 }
 
 void semihosting_text(const char *text)
@@ -37,7 +43,7 @@ void semihosting_hex(const uint8_t *bytes, size_t size)
 
 void semihosting_exit(int status)
 {
-    const uint32_t block[] = {ADP_STOPPED_APPLICATION_EXIT, (uint32_t)status};
+    const uintptr_t block[] = {ADP_STOPPED_APPLICATION_EXIT, (uintptr_t)status};
     call(SYS_EXIT_EXTENDED, block);
     for (;;)
         __asm__ volatile("");

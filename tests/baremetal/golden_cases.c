@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "golden_cases.h"
 #include "memory_functions.h"
+#include "privatemail_platform.h"
 
 enum { MESSAGE_MAX = 128, ROWS_MAX = 32, MATCHES_MAX = 8 };
 
@@ -37,6 +38,7 @@ bool bench_open(unsigned pack, int mechanism, double epsilon, double delta)
     const struct golden_pack *golden = golden_packs + pack;
     double gaussian = PML_WITH_GAUSSIAN ? 100.0 : 0.0;
     bench.config = (pml_config){.mechanism = mechanism,
+                                .kernels = pml_platform_kernels(),
                                 .epsilon = epsilon,
                                 .delta = delta,
                                 .entropy = scripted_entropy,

@@ -156,6 +156,7 @@ board() {
         check "$name: these are all $kind of the vectors that this build can make" \
             [ "$(counted "$name" "$kind")" = "$(expected "$gaussian" "$kind")" ]
     done
+    [ "$name" = microbit ] || run "$name" kernels_firmware
     run "$name" metered_example
     check "$name: the example sends a release of its pack" grep -qxE "message a400010150${pack_id}02010443[0-9a-f]{6}" \
         "$out/$name/metered_example.log"

@@ -144,12 +144,23 @@ platform() {
         "| ${memory:--} | - |" >>"$out.rows"
 }
 
+# The dispatch and all kernels that it may choose, on another CPU than the best.
+kernels_on() { # CPU EXPECTED
+    PML_TEST_QUICK=1 PML_EXPECTED_KERNELS=$2 qemu-aarch64-static -L /usr/aarch64-linux-gnu -cpu "$1" \
+        "$out/aarch64/tests/test_kernels"
+}
+
+refuses() { ! "$@"; }
+
 mkdir -p "$out"
 : >"$out.rows"
 releases=$(grep -c '^release' tests/golden/vectors.txt)
 check "$releases golden releases are compiled into test_golden" golden_is_compiled || true
 platform "Linux x86-64 (gcc)" release "Advanced Micro Devices X86-64" "" yes
 platform "Linux aarch64" aarch64 AArch64 aarch64-linux-gnu- qemu-user
+check "Linux aarch64: a Cortex-A53 gets NEON kernels" kernels_on cortex-a53 neon || true
+check "Linux aarch64: a Cortex-A76 gets kernels of dot products" kernels_on cortex-a76 neon_dotprod || true
+check "Linux aarch64: it is seen when a CPU gets others" refuses kernels_on cortex-a53 neon_dotprod || true
 platform "Linux armv7" armv7 ARM arm-linux-gnueabihf- qemu-user
 
 cat "$out.rows"

@@ -152,10 +152,10 @@ static void of_kernels(const struct pml_kernels *kernels)
     SECRET(query, sizeof query);
     kernels->dots_s8(query, rows, sizeof query, 7, dots);
 #if PML_WITH_GAUSSIAN
-    uint64_t list[PML_NEIGHBOURS_MAX] = {0}, keys[7];
+    uint64_t list[PML_NEIGHBOURS_MAX] = {0}, keys[PML_KERNEL_ROWS] = {0};
     for (size_t i = 0; i < 7; i++)
         keys[i] = (uint64_t)(int64_t)dots[i] << 20;
-    kernels->keep_largest(list, PML_NEIGHBOURS_MAX, keys, 7);
+    kernels->keep_largest(list, PML_NEIGHBOURS_MAX, keys);
 #endif
 }
 

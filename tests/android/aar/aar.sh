@@ -265,6 +265,8 @@ for abi in arm64-v8a armeabi-v7a x86_64 x86; do
     check "$abi: the AAR's library, in pages of 16 KiB, makes the golden bytes" \
         run_golden "$abi" "$out/privatemail.aar" golden.log || true
 done
+check "arm64-v8a: so does it on a CPU without dot products of bytes" \
+    qemu-aarch64-static -cpu cortex-a53 "$out/arm64-v8a/golden" "$out/arm64-v8a/libprivatemail.so" || true
 for abi in arm64-v8a armeabi-v7a; do
     check "$abi: so does CMake's" run_golden "$abi" "$out/ndk.aar" golden_cmake.log || true
 done

@@ -87,9 +87,23 @@ long bare_call(long number, long a, long b, long c, long d, long e, long f)
 #endif
 }
 
+/* What the kernel tells a program at its start: pairs of type and value, the last of type 0. */
+static const uintptr_t *auxiliary;
+
+unsigned long getauxval(unsigned long type)
+{
+    for (const uintptr_t *pair = auxiliary; pair[0] != 0; pair += 2)
+        if (pair[0] == type)
+            return pair[1];
+    return 0;
+}
+
 _Noreturn void bare_start(const uintptr_t *stack);
 _Noreturn void bare_start(const uintptr_t *stack)
 {
+    auxiliary = stack + 1 + stack[0] + 1; /* behind the arguments … */
+    while (*auxiliary++ != 0)             /* … and the environment */
+        ;
     int code = bare_main(stack[0] > 1 ? (const char *)stack[2] : NULL);
     for (;;)
         bare_call(CALL_EXIT, code, 0, 0, 0, 0, 0);

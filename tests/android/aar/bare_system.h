@@ -27,6 +27,7 @@ int bare_equal(const char *a, const char *b);
 void *memcpy(void *restrict to, const void *restrict from, size_t size);
 void *memset(void *to, int value, size_t size);
 int memcmp(const void *a, const void *b, size_t size);
+unsigned long getauxval(unsigned long type);
 long syscall(long number, ...);
 int open(const char *path, int flags, ...); /* makes no files */
 long read(int file, void *out, size_t size);

@@ -221,6 +221,7 @@ int bare_main(const char *path)
         {"memcmp", (uintptr_t)memcmp},
         {"memcpy", (uintptr_t)memcpy},
         {"memset", (uintptr_t)memset},
+        {"getauxval", (uintptr_t)getauxval},
         {"syscall", (uintptr_t)library_syscall},
         {"open", (uintptr_t)library_open},
         {"read", (uintptr_t)read},
