@@ -7,8 +7,9 @@ import numpy as np
 
 import utility_baselines as baselines
 import utility_inference as inference
+import utility_large as large
 import utility_paper as paper
-from utility_data import TOP, Case, measure, sample_case, summary
+from utility_data import TOP, Case, measure, sample_case, summary, unit
 
 SHARE = 0.05
 
@@ -104,8 +105,23 @@ def check_inference(checks, program):
                           "a promise of half its ε would be seen broken")
 
 
+def check_large(checks):
+    """Copies of rows are drawn like each other, and nearest to what they are copies of, or to what they were moved towards."""
+    source = np.random.default_rng(0)
+    rows = unit(source.standard_normal((300, large.COLUMNS))).astype(np.float32)
+    lists = large.neighbours_of(rows, np.repeat([0, 1], 150))
+    checks.expect(all(((lists[part] // 150) == part[0] // 150).all() for part in (np.arange(150), np.arange(150, 300))),
+                  "neighbours are of the same set")
+    made = large.copies(source, rows, lists, np.arange(300))
+    checks.near(np.linalg.norm(made, axis=1).max(), 1, 1e-5, "copies have length 1")
+    nearest = (made @ rows.T).argmax(1)
+    checks.expect(((nearest == np.arange(300)) | (nearest[:, None] == lists).any(1)).all() and
+                  (nearest == np.arange(300)).mean() > 0.9, "a copy is nearest to its row, or to a neighbour of it")
+
+
 def check(program):
     checks, case = Checks(), sample_case(program, 60)
+    check_large(checks)
     check_formulas(checks)
     check_measure(checks, case)
     check_baselines(checks, case)

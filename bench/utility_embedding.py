@@ -52,13 +52,15 @@ def slot_distances(gallery, rows):
     return ranks
 
 
-def parameter_recall(program, case, epsilons, share, dimensions, alpha, bandwidth, queries=100):
+def parameter_recall(program, case, epsilons, share, dimensions, alpha, bandwidth, neighbours=10, codes="random",
+                     queries=100):
     """Instance recall@8 when the share nearest to the released place of every slot is carried, for each
     (iterations, epsilon); epsilon None: no noise."""
     def compute():
         with tempfile.TemporaryDirectory() as folder:
             _, data, inspected = build_pack(program, case, folder, "--slots", "group", "--slot-count", SLOTS,
-                                            "--dims", dimensions, "--alpha", alpha, "--bandwidth", bandwidth)
+                                            "--dims", dimensions, "--alpha", alpha, "--bandwidth", bandwidth,
+                                            "--neighbours", neighbours, "--codes", codes)
         sigmas = {None: 0.0, **{row["epsilon"]: row["sigma"] for row in inspected["table"]}}
         chosen, count = np.arange(min(queries, len(case.queries))), case.count(share)
         result = {"sensitivity": inspected["sensitivity"], "rows": []}
@@ -70,7 +72,8 @@ def parameter_recall(program, case, epsilons, share, dimensions, alpha, bandwidt
                 result["rows"].append({"iterations": iterations, "epsilon": epsilon,
                                        **summary([measure(case, distances, [count], chosen)[count]])})
         return result
-    return cached(compute, "embedding", case.digest, epsilons, share, dimensions, alpha, bandwidth, queries, SLOTS, TOP,
+    return cached(compute, "embedding", case.digest, epsilons, share, dimensions, alpha, bandwidth, neighbours, codes, queries,
+                  SLOTS, TOP,
                   digest_of(*SOURCES))
 
 

@@ -1,78 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """One function a figure of docs/RESULTS.md: (Figure or None, data for JSON, lines of markdown with the numbers)."""
-import hashlib
-
 import utility_baselines as baselines
 import utility_embedding as embedding
 import utility_paper as paper
 from plot import Figure, Panel, class_colour
-from utility_data import TOP, cached, stop
+from utility_data import TOP
 from utility_inference import REPEATS, inference
-from utility_large import SKETCH, large
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
+from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
+                         table_defaults, table_large, table_slots)
 
-EPSILONS, SHARES = [0.5, 1, 2, 4, 6, 8], [0.01, 0.02, 0.05, 0.1]
 PAPER_EPSILONS = [0.1] + EPSILONS
 UNIT_RANGE = "set yrange [0:1.02]"
 
 
-# The library's own mechanisms ------------------------------------------------------------------------------------
-
-def build_of(program):
-    with open(program.path, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
-
-
-def own(program, case, mechanism, epsilons=EPSILONS, shares=SHARES, slots=("--slots", "one")):
-    """The report of `privatemail evaluate`; with one slot no class is used. None when this build has no such command."""
-    options = [word for part, (features, labels) in case.files().items()
-               for word in (f"--{part}", features, f"--{part}-labels", labels)]
-
-    def compute():
-        if "evaluate" not in program.run("--help"):
-            return None
-        return program.run("evaluate", *options, "--mechanism", mechanism, *slots, "--epsilon",
-                           ",".join(map(str, epsilons)), "--share", ",".join(map(str, shares)), "--json")
-    return cached(compute, "own", case.digest, mechanism, epsilons, shares, slots, build_of(program))
-
-
-def carried(report):
-    """Its rows with what the answer carries in place of what is found by sketches: the measure of all other methods, whose
-    devices rank exactly. Classes are only known of what was found by sketches."""
-    return [{**row, "instance_recall": row["carried_recall"], "instance_recall_se": row["carried_recall_se"],
-             "class_recall": None, "class_recall_se": None} for row in report["rows"]]
-
-
-def needed(report):
-    if report is None:
-        stop("this figure needs `privatemail evaluate`, which this build lacks: build the release preset again")
-    return report
-
-
-def points(rows, share, value="instance_recall"):
-    return [(row["epsilon"], row[value], row[value + "_se"]) for row in rows if row["share"] == share]
-
-
-def markdown(head, rows):
-    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)] + ["| " + " | ".join(row) + " |" for row in rows] + [""]
-
-
 # For app developers ----------------------------------------------------------------------------------------------
-
-def share_lines(case, report):
-    def cell(row):
-        return f"{row['carried_recall']:.2f} / {row['instance_recall']:.2f} ({row['curve']:.2f})"
-
-    lines = []
-    for share in SHARES:
-        rows = [row for row in report["rows"] if row["share"] == share]
-        if rows:
-            lines.append([f"{100 * share:g} %", *map(cell, rows), f"{rows[0]['popular']:.2f}", f"{rows[0]['baseline']:.2f}",
-                          f"{rows[0]['bytes_down']:.0f}"])
-    head = ["f"] + [f"ε = {epsilon:g}" for epsilon in EPSILONS] + ["popular", "random", "bytes down"]
-    return [f"{case.name}, {report['gallery']} items: in the answer / found by sketches of {report['sketch']} bytes (g_ε(f))",
-            "", *markdown(head, lines)]
-
 
 def figure_epsilon(program, cases, _):
     figure = Figure("What ε finds, for several shares of the gallery carried",
@@ -95,7 +37,7 @@ def figure_epsilon(program, cases, _):
             panel.add(f"points pt 6 ps 0.6 lc rgb '{shade}'", points(report["rows"], share))
         figure.panels.append(panel)
         lines += share_lines(case, report)
-    return figure, data, lines
+    return figure, data, summary_lines(data) + lines
 
 
 def figure_bytes(program, cases, _):
@@ -114,40 +56,6 @@ def figure_bytes(program, cases, _):
             panel.add(LOOKS["trivial"], [(row[0], row[2]) for row in rows])
         figure.panels.append(panel)
     return figure, data, []
-
-
-SLOT_KINDS = (("one slot", ("--slots", "one")), ("one slot, two listings", ("--slots", "one", "--cells-per-item", 2)),
-              ("10 groups, class known", ("--slots", "group", "--slot-count", 10)),
-              ("10 groups, class guessed", ("--slots", "group", "--slot-count", 10, "--class-from", "predicted")),
-              ("a slot a class, class known", ("--slots", "class")),
-              ("a slot a class, class guessed", ("--slots", "class", "--class-from", "predicted")))
-
-
-def table_slots(program, cases, _):
-    """What slots for classes find at the down-link of one slot."""
-    epsilons, shares, data, lines = [1, 2, 4, 8], [0.05, 0.1], {}, []
-    for case in cases:
-        data[case.name] = reports = {text: needed(own(program, case, "response", epsilons, shares, words))
-                                     for text, words in SLOT_KINDS}
-        rows = [[text, str(report["slots"]), f"{100 * share:g} %", f"{100 * of_share[0]['carried']:.1f} %",
-                 f"{of_share[0]['bytes_down']:.0f}", str(of_share[0]["bytes_up"]),
-                 *(f"{row['carried_recall']:.2f} ({row['class_recall']:.2f})" for row in of_share)]
-                for share in shares for text, report in reports.items()
-                for of_share in [[row for row in report["rows"] if row["share"] == share]]]
-        lines += [f"{case.name}: true 8 nearest in the ranked part of the answer (class recall@8)", "",
-                  *markdown(["slots", "G", "f", "carried", "bytes down", "bytes up"] + [f"ε = {epsilon:g}" for epsilon in epsilons], rows)]
-    return None, data, lines
-
-
-def table_large(program, cases, _):
-    """Galleries of 100,000 and a million items."""
-    data = large(program, cases, build_of(program))
-    rows = [[f"{row['count']:,}", f"{100 * row['share']:g} %", f"{row['epsilon']:g}", str(row["cells"]),
-             f"{row['carried_recall']:.3f} ± {row['carried_recall_se']:.3f}", f"{row['instance_recall']:.3f}", f"{row['curve']:.3f}",
-             f"{row['popular']:.3f}", f"{row['baseline']:.3f}", str(row["bytes_up"]), f"{row['bytes_down']:.0f}",
-             f"{row['index']['seconds']:.0f}"] for row in data]
-    return None, data, markdown(["items", "f", "ε", "m", "in the answer", f"found, sketches of {SKETCH}", "g_ε(f)", "popular", "random",
-                                 "bytes up", "bytes down", "index, seconds"], rows)
 
 
 # The paper's figures ---------------------------------------------------------------------------------------------
@@ -212,6 +120,13 @@ def figure_5(program, cases, share):
         figure.panels.append(upper)
         lower.append(below)
     figure.panels += lower
+    for name, values in (("K", [(value,) for value in (1, 10, 32)]), ("codes", [(10, kind) for kind in ("random", "class")])):
+        data[name] = [(choice[-1], embedding.parameter_recall(program, case, [4, 8], share, *start.values(), *choice))
+                      for choice in values]
+        for setting, text, _ in bottom:
+            line = [(value, row["instance_recall"]) for value, found in data[name] for row in found["rows"]
+                    if (row["iterations"], row["epsilon"]) == setting]
+            rows.append([name, text, ", ".join(f"{value}: {recall:.3f}" for value, recall in line)])
     return figure, data, markdown(["", "", "recall"], rows)
 
 
@@ -224,6 +139,7 @@ def comparison_rows(program, case, with_tsne):
         methods[key] = text, report and carried(report)
         if key == "own":
             methods["own_sketch"] = "the same, the device ranks by sketches", report and report["rows"]
+            methods["popular"] = "popular items, no query sent", report and as_method(report, "popular")
     for key, (text, _) in baselines.METHODS.items():
         methods[key] = (text, baselines.baseline(key, case, EPSILONS, SHARES))
     for key, (text, _) in paper.METHODS.items():
@@ -350,4 +266,5 @@ FIGURES = {"3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figur
            "6": ("fig-6-privacy-utility", figure_6), "7": ("fig-7-alignment", figure_7),
            "epsilon": ("utility-epsilon", figure_epsilon), "bytes": ("utility-bytes", figure_bytes),
            "inference": ("utility-inference", figure_inference), "slots": ("utility-slots", table_slots),
+           "defaults": ("utility-defaults", table_defaults),
            "large": ("utility-large", table_large)}

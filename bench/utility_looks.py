@@ -6,6 +6,7 @@ OWN, TRIVIAL, CURVE = "#d7263d", "#7a8793", "#1b1b1b"
 LOOKS = {
     "own": f"linespoints pt 7 ps 0.6 lw 3 lc rgb '{OWN}'", "own_sketch": f"linespoints pt 6 ps 0.6 lw 1 lc rgb '{OWN}'",
     "own_gaussian": "linespoints pt 6 ps 0.6 lw 2 lc rgb '#e8871e'",
+    "popular": "lines lw 2 lc rgb '#b9c4cd'",
     "trivial": f"lines lw 2 lc rgb '{TRIVIAL}'", "curve": f"lines lw 1.5 dt 3 lc rgb '{CURVE}'",
     "projection": "linespoints pt 9 ps 0.6 lw 1.5 lc rgb '#3b7dd8'", "pca": "linespoints pt 5 ps 0.5 lw 1.5 lc rgb '#1b998b'",
     "class_random": "linespoints pt 11 ps 0.6 lw 1.5 lc rgb '#b388eb'",

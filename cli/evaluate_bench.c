@@ -8,7 +8,6 @@
 #include "../server/pack_builder.h"
 #include "../server/store_memory.h"
 
-#include <privatemail_platform.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +96,7 @@ static int sketch_item(void *context, size_t index)
     const size_t width = bench->pack.info.sketch;
     int8_t row[PML_FEATURES_MAX], *sketch = bench->sketches + index * width;
     if (pml_quantise(features->values + index * features->columns, features->columns, row) != PML_OK ||
-        pml_sketch(&bench->pack.pack, bench->kernels, row, sketch) != PML_OK)
+        pml_sketch(&bench->pack.pack, pml_rows_kernels(), row, sketch) != PML_OK)
         return -1;
     bench->inverse[index] = pml_inverse_norm(sketch, width);
     return 0;
@@ -119,7 +118,6 @@ static int set_pack(struct evaluate_bench *bench, unsigned cells)
             bench->items[i] = i;
     }
     free(bench->sketches);
-    bench->kernels = pml_platform_kernels();
     bench->sketches = malloc(rows * bench->pack.info.sketch);
     if (!bench->items || !bench->slots || !bench->inverse || !bench->popular || !bench->sketches)
         return command_no_memory(command);

@@ -19,9 +19,8 @@ struct evaluate_bench {
     uint32_t *slots;                   /* of the gallery, in this pack */
     struct pml_lists_gallery *gallery; /* of these slots */
     uint32_t *popular;                 /* its rows, most voted for first */
-    const struct pml_kernels *kernels;
-    int8_t *sketches;  /* of the gallery, for the baseline */
-    uint32_t *inverse; /* of the sketches' lengths */
+    int8_t *sketches;                  /* of the gallery, for the baseline */
+    uint32_t *inverse;                 /* of the sketches' lengths */
     struct pml_store *store;
     struct pml_service *service;
 };

@@ -82,6 +82,8 @@ static int check_alpha(const struct pml_build_options *options, struct pml_messa
 
 static int resolve_cells(struct pml_build_options *options, struct pml_message *message)
 {
+    if (options->epsilon != 0.0 && !(options->share > 0.0 && options->epsilon > 0.0 && options->epsilon <= 16.0))
+        return pml_say(message, "Epsilon chooses the cells for a share: give --share too, and --epsilon up to 16.");
     if (options->share != 0.0) {
         if (options->cells > 0)
             return pml_say(message, "Both the share and the number of cells are given: leave one out.");
@@ -94,8 +96,6 @@ static int resolve_cells(struct pml_build_options *options, struct pml_message *
         options->cells = options->epsilon > 0.0 ? pml_cells_rule(options->epsilon, options->share)
                                                 : (unsigned)ceil(1.0 / options->share * (1.0 - 1e-12));
     }
-    if (options->epsilon != 0.0 && !(options->share > 0.0 && options->epsilon > 0.0 && options->epsilon <= 16.0))
-        return pml_say(message, "Epsilon chooses the cells for a share: give --share too, and --epsilon up to 16.");
     if (options->cells == 0)
         options->cells = CELLS_DEFAULT;
     if (options->cells < 2)

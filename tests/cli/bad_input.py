@@ -87,6 +87,8 @@ def bad_options(tester):
             ("M", "prototypes-per-cell", dict(prototypes_per_cell="17")),
             ("M 0", "prototypes-per-cell", dict(prototypes_per_cell="0")),
             ("share", "share", dict(share="1.5")), ("share and m", "share", dict(share="0.5", cells="4")),
+            ("epsilon alone", "share", dict(epsilon="4")), ("epsilon", "epsilon", dict(share="0.1", epsilon="17")),
+            ("epsilon nan", "epsilon", dict(share="0.1", epsilon="nan")),
             ("alpha", "alpha", dict(alpha="5")), ("alpha nan", "alpha", dict(alpha="nan")),
             ("bandwidth", "bandwidth", dict(bandwidth="-1")),
             ("useless bandwidth", "bandwidth", dict(bandwidth="1", response_only=True)),

@@ -48,6 +48,7 @@ def test_pack(tester, schemas):
     tester.check(built["pack"] in text and "sensitivity" in text and "client memory" in text, "pack: text %r" % text)
     variants = {
         "one": ["--slots", "one", "--share", "0.3", "--dims", "3"],
+        "for epsilon": ["--slots", "one", "--share", "0.1", "--epsilon", "2"],
         "group": ["--slots", "group", "--slot-count", "2", "--codes", "class", "--bandwidth", "1.5", "--alpha", "0.5"],
         "only": ["--response-only", "--sketch", "16", "--cells", "4", "--prototypes-per-cell", "3",
                  "--neighbours", "5", "--bandwidth", "auto"],
@@ -65,6 +66,7 @@ def test_pack(tester, schemas):
         tester.check(made["bandwidth"] == tester.json("inspect", "inspect", name + ".pmpk")["bandwidth"],
                      "pack and inspect tell the same bandwidth")
     tester.check(tester.json("one", "inspect", "one.pmpk")["cells"] == 4, "--share 0.3 gives 4 cells")
+    tester.check(tester.json("rule", "inspect", "for epsilon.pmpk")["cells"] == 5, "0.55·(0.1·e²)^0.37/0.1 is 4.9")
     only = tester.json("only", "inspect", "only.pmpk")
     tester.check((only["cells"], only["prototypes"], only["sketch"]) == (4, 12, 16), "3 prototypes for each of 4 cells")
     tester.check(tester.json("group", "inspect", "group.pmpk")["slots"] == 2, "--slot-count 2 gives 2 slots")

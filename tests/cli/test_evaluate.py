@@ -209,9 +209,10 @@ def test_classes(tester, truth):
     known = tester.json("true", "evaluate", *few)
     guessed = tester.json("predicted", "evaluate", *few, "--class-from", "predicted")
     everything = tester.json("all", "evaluate", *few, "--scope", "all")
-    grouped = tester.json("group", "evaluate", *few, "--slots", "group")
+    grouped = tester.json("group", "evaluate", *few, "--slots", "group", "--slot-count", "3")
     for what, report in (("true", known), ("predicted", guessed), ("all", everything), ("group", grouped)):
         check_schema(tester, what, report)
+    tester.check((known["slots"], grouped["slots"]) == (10, 3), "--slot-count 3 gives 3 slots")
     right = np.mean(np.array(truth.guesses) == truth.labels["queries"])
     tester.check(known["rows"][0]["class_recall"] == 1 == known["rows"][0]["precision"], "the class is known")
     tester.check(0.5 < right < 1 and math.isclose(guessed["rows"][0]["class_recall"], right) and
@@ -254,7 +255,7 @@ def test_bad_options(tester, truth):
     for name, values in (("epsilon", ("0", "17", "1,,2", "1,x", "nan", ",", ",".join(["1"] * 17))),
                          ("share", ("0", "0.6", "-1", "0.1;0.2")), ("cells", ("1", "65537", "many")),
                          ("cells-per-item", ("0", "3")), ("releases", ("0", "1001")), ("sketch", ("7", "100000")),
-                         ("threads", ("0", "257")), ("mechanism", ("both",)), ("slots", ("two",)),
+                         ("threads", ("0", "257")), ("slot-count", ("0", "3")), ("mechanism", ("both",)), ("slots", ("two",)),
                          ("class-from", ("guess",)), ("scope", ("some",)), ("delta", ("0.1",))):
         for value in values:
             fails("%s %s" % (name, value), USAGE, ["--" + name], "--%s=%s" % (name, value))

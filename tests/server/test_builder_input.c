@@ -56,6 +56,8 @@ static void test_options_out_of_range_are_refused(void)
         {{.slots = PML_SLOTS_CLASS, .cells = 1025, .prototypes_per_cell = 4}, "smaller --prototypes-per-cell, or 1"},
         {{.slots = PML_SLOTS_CLASS, .cells = 8, .share = 0.1}, "leave one out"},
         {{.slots = PML_SLOTS_CLASS, .share = 0.51}, "at most 0.5"},
+        {{.slots = PML_SLOTS_CLASS, .epsilon = 4.0}, "--share too"},
+        {{.slots = PML_SLOTS_CLASS, .share = 0.1, .epsilon = NAN}, "--epsilon up to 16"},
         {{.slots = PML_SLOTS_CLASS, .share = -0.1}, "at most 0.5"},
         {{.slots = PML_SLOTS_CLASS, .share = NAN}, "at most 0.5"},
         {{.slots = PML_SLOTS_CLASS, .share = 1e-6}, "larger --share"},
