@@ -1,9 +1,9 @@
--- wrk's requests. Arguments: a folder of releases, or a path to GET.
+-- wrk's requests. Arguments: a list of files with releases to post; or "get", a path, and a range of its bytes.
 local requests, at = {}, 0
 
 function init(arguments)
     if arguments[1] == "get" then
-        requests[1] = wrk.format("GET", arguments[2])
+        requests[1] = wrk.format("GET", arguments[2], { ["Range"] = arguments[3] })
     else
         local list = assert(io.open(arguments[1]))
         for name in list:lines() do

@@ -74,6 +74,20 @@ def index(program, folder, pack, name, uri):
                           "--store", uri, "--json"))["seconds"]
 
 
+def cpu_seconds(process):
+    with open("/proc/%d/stat" % process, encoding="utf-8") as stream:
+        fields = stream.read().rsplit(") ", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def database_seconds(database):
+    """CPU time so far of all processes of PostgreSQL that live now."""
+    with open(os.path.join(database.data, "postmaster.pid"), encoding="utf-8") as stream:
+        parent = int(stream.readline())
+    children = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True).stdout.split()
+    return sum(cpu_seconds(int(child)) for child in children if os.path.exists("/proc/" + child))
+
+
 class Service:
     def __init__(self, program, folder, pack, uri, *options):
         self.process = subprocess.Popen([program, "serve", "--pack", pack + ".pmpk", "--store", uri, "--listen",
@@ -85,6 +99,10 @@ class Service:
     def metric(self, name):
         text = subprocess.run(["curl", "-s", self.url + "/metrics"], capture_output=True, text=True).stdout
         return sum(float(line.split()[-1]) for line in text.split("\n") if line.startswith("privatemail_" + name))
+
+    def seconds(self):
+        """CPU time so far."""
+        return cpu_seconds(self.process.pid)
 
     def megabytes(self):
         with open("/proc/%d/status" % self.process.pid, encoding="utf-8") as stream:
@@ -125,71 +143,83 @@ def fill_cache(url, releases):
                             "@" + name.strip(), url + "/v1/query"], check=True)
 
 
-def measure(program, folder, pack, uri, mechanism, seconds, *options):
+def constant(folder, pack, size):
+    """wrk's arguments for a body of this length that never changes: the beginning of the pack, from memory."""
+    with open(os.path.join(folder, pack + ".pmpk"), "rb") as stream:
+        data = stream.read()
+    if len(data) < size:
+        raise SystemExit("the pack has fewer bytes than an answer: use more public rows")
+    return ["get", "/v1/pack/" + data[8:24].hex(), "bytes=0-%d" % (size - 1)]
+
+
+def measure(program, folder, pack, uri, mechanism, seconds, database, *options):
     """The figures of one line; options may leave out the cache."""
     releases = os.path.join(folder, pack, mechanism + ".list")
     with Service(program, folder, pack, uri, *options) as service:
+        def counts():
+            return np.array([service.metric("queries_total"), service.metric("queries_from_store_total"),
+                             service.seconds(), database_seconds(database)])
         if "--cache-bytes" not in options:
             fill_cache(service.url, releases)
-        before = service.metric("queries_from_store_total"), service.metric("queries_total")
+        load(service.url, 1, releases)  # opens the connections to the database
+        before = counts()
         rate, middle, late, size = load(service.url, seconds, releases)
-        touched = (service.metric("queries_from_store_total") - before[0]) / (service.metric("queries_total") - before[1])
-        return {"rate": rate, "p50": middle, "p99": late, "bytes": size, "megabytes": service.megabytes(),
-                "touched": touched}
-
-
-def constant(program, folder, pack, uri, size, seconds):
-    """The same service sending a file of the same length."""
-    os.makedirs(os.path.join(folder, "files"), exist_ok=True)
-    with open(os.path.join(folder, "files", "body"), "wb") as stream:
-        stream.write(os.urandom(int(size)))
-    with Service(program, folder, pack, uri, "--files", "files") as service:
-        return load(service.url, seconds, "get", "/body")[0]
+        queries, touched, own, other = counts() - before
+        line = {"rate": rate, "p50": middle, "p99": late, "bytes": size, "megabytes": service.megabytes(),
+                "touched": touched / queries, "cpu": 1000 * own / queries, "database": 1000 * other / queries}
+        if mechanism == "response" and not options:  # by turns, because others use this machine too
+            same = constant(folder, pack, int(size))
+            pairs = [(load(service.url, seconds, releases)[0], load(service.url, seconds, *same)[0]) for _ in range(3)]
+            line["constant"] = sorted((answers / plain, plain) for answers, plain in pairs)[1]
+        return line
 
 
 def brute_force(folder, pack):
-    """Queries a second of numpy, one core, over the same places."""
+    """Queries a second of numpy, one core, over the same places; CPU milliseconds of one."""
     database = sqlite3.connect(os.path.join(folder, pack + ".store"))
     places = np.frombuffer(b"".join(row[0] for row in database.execute("SELECT place FROM items")), "<f4")
     database.close()
     places = places.reshape(-1, 2).astype("f8")
-    start, count = time.time(), 0
+    start, own, count = time.time(), time.process_time(), 0
     while time.time() - start < 3:
         distances = ((places - places[count]) ** 2).sum(axis=1)
         nearest = np.argpartition(distances, NEAREST)[:NEAREST]
         nearest[np.argsort(distances[nearest])]
         count += 1
-    return count / (time.time() - start)
+    return count / (time.time() - start), 1000 * (time.process_time() - own) / count
 
 
-def report(program, folder, database, items, seconds, share):
+def report(program, folder, database, items, seconds, share, names):
     print("%d items, %d features, f = %g, epsilon 4, two cores shared with wrk (8 connections)\n" % (items, FEATURES, share))
-    print("| slots | mechanism | store | cache | queries/s | p50 ms | p99 ms | bytes | MB | touch the store | goal |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print("| slots | mechanism | store | cache | queries/s | p50 ms | p99 ms | bytes | MB | CPU ms a query: service, "
+          "database | touch the store | goal |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     times = []
-    for name in PACKS:
+    for name in names:
         pack = make_pack(program, folder, name, share)
         uris = {"SQLite": "sqlite:%s.store" % pack, "PostgreSQL": database.uri()}
         for store, uri in uris.items():
             took = index(program, folder, pack, name, uri)
             if took is not None:
                 times.append("%s, %s: indexed in %.0f s" % (name, store, took))
-        base = None
         for store, uri in uris.items():
             for mechanism in ("response", "gaussian"):
                 for options in ([], ["--cache-bytes", 0]) if mechanism == "response" else ([],):
-                    line = measure(program, folder, pack, uri, mechanism, seconds, *options)
+                    line = measure(program, folder, pack, uri, mechanism, seconds, database, *options)
                     goal = ""
-                    if mechanism == "response" and not options:
-                        base = base or constant(program, folder, pack, uris["SQLite"], line["bytes"], seconds)
-                        goal = "%.2f x a constant body (%.0f/s)" % (line["rate"] / base, base)
+                    if "constant" in line:
+                        goal = "%.2f x a constant body (%.0f/s)" % line["constant"]
                     if mechanism == "gaussian" and name == "one slot":
-                        slow = brute_force(folder, pack)
-                        goal = "%.0f x numpy (%.1f/s)" % (line["rate"] / slow, slow)
-                    print("| %s | %s | %s | %s | %.0f | %.1f | %.1f | %.0f | %.0f | %.1f %% | %s |" % (
+                        slow, cpu = brute_force(folder, pack)
+                        goal = "%.0f x numpy (%.1f/s); CPU 1/%.0f of its %.0f ms" % (
+                            line["rate"] / slow, slow, cpu / (line["cpu"] + line["database"]), cpu)
+                    print("| %s | %s | %s | %s | %.0f | %.1f | %.1f | %.0f | %.0f | %.3f, %.3f | %.1f %% | %s |" % (
                         name, mechanism, store, "-" if mechanism == "gaussian" else "off" if options else "on",
-                        line["rate"], line["p50"], line["p99"], line["bytes"], line["megabytes"],
-                        100 * line["touched"], goal), flush=True)
+                        line["rate"], line["p50"], line["p99"], line["bytes"], line["megabytes"], line["cpu"],
+                        line["database"], 100 * line["touched"], goal), flush=True)
+    size = database.query("SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relname ~ "
+                          "'^privatemail_(items|cells)_'")
+    times.append("PostgreSQL: %.0f bytes an item and pack" % (int(size) / items / len(names)))
     print("\n" + "\n".join(times))
 
 
@@ -206,7 +236,8 @@ def main():
             Postgres("shared_buffers=1GB", "maintenance_work_mem=512MB", "max_wal_size=8GB") as database:
         folder = os.path.abspath(given.folder or temporary)
         make_data(folder, items)
-        report(os.path.abspath(given.program), folder, database, items, seconds, share)
+        report(os.path.abspath(given.program), folder, database, items, seconds, share,
+               list(PACKS)[:1] if given.check else PACKS)
     return 0
 
 

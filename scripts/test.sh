@@ -181,7 +181,7 @@ everything() {
     step serve python tests/cli/test_serve.py build/release/cli/privatemail
     step postgres python tests/cli/test_postgres.py build/release/cli/privatemail
     step faults python tests/cli/test_faults.py build/release/cli/privatemail
-    step load python bench/load.py build/release/cli/privatemail --check
+    [ -z "${PML_TEST_LONG:-}" ] || step load python bench/load.py build/release/cli/privatemail --check
     step wasm scripts/build-wasm.sh --out build/page-wasm
     step page python tests/page/test_page.py build/release/cli/privatemail build/page-wasm
     step paper python bench/paper_defects.py --check

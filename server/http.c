@@ -2,6 +2,7 @@
  * The service over HTTP: its life, and the way of a request through it. In: options, then what clients send. Out: replies,
  * a log entry a request. */
 #define _POSIX_C_SOURCE 200809L
+#include "clock.h"
 #include "http_routes.h"
 #include "messages.h"
 
@@ -188,7 +189,7 @@ static void on_completed(void *context, struct MHD_Connection *from, void **stat
     (void)why;
     if (!connection)
         return;
-    double seconds = pml_http_now() - connection->request.start;
+    double seconds = pml_clock_now() - connection->request.start;
     (void)pml_http_request_arrived(&http->connections, connection); /* the watchman writes to it no more */
     pml_http_count(&http->metrics, &connection->request, seconds);
     if (http->options.log)

@@ -2,21 +2,16 @@
  * Open connections and their deadlines. In: what happens on them. Out: those that take too long are closed. */
 #define _POSIX_C_SOURCE 200809L
 #include "http_connection.h"
+#include "clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
-enum { ROUND_MILLISECONDS = 100, SLOWEST = 4096 /* bytes a second that an answer must move */ };
+enum { SLOWEST = 4096 /* bytes a second that an answer must move */ };
 
-double pml_http_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+#define ROUND_SECONDS 0.1
 
 /* Under the lock. */
 static void refuse(struct pml_http_connection *connection, unsigned status, const char *reason, const char *name,
@@ -61,18 +56,13 @@ static void *watch(void *context)
     struct pml_http_connections *all = context;
     pthread_mutex_lock(&all->lock);
     while (!all->ended) {
-        double now = pml_http_now();
+        double now = pml_clock_now();
         for (struct pml_http_connection *at = all->first; at; at = at->next) {
             bool idle = all->draining && at->phase == PML_HTTP_WAITING;
             if (!at->cut && (idle || now > at->deadline))
                 cut(at);
         }
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += ROUND_MILLISECONDS * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
-        pthread_cond_timedwait(&all->wake, &all->lock, &until);
+        pml_clock_wait(&all->wake, &all->lock, ROUND_SECONDS);
     }
     pthread_mutex_unlock(&all->lock);
     return NULL;
@@ -80,14 +70,10 @@ static void *watch(void *context)
 
 int pml_http_connections_open(struct pml_http_connections *connections, unsigned timeout)
 {
-    pthread_condattr_t monotonic;
     memset(connections, 0, sizeof *connections);
     connections->timeout = timeout;
     pthread_mutex_init(&connections->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&connections->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    pml_clock_condition(&connections->wake);
     return pthread_create(&connections->watchman, NULL, watch, connections) == 0 ? 0 : -1;
 }
 
@@ -133,7 +119,7 @@ struct pml_http_connection *pml_http_connection_add(struct pml_http_connections 
     if (!made)
         return NULL;
     made->socket = socket;
-    made->deadline = pml_http_now() + connections->timeout;
+    made->deadline = pml_clock_now() + connections->timeout;
     pthread_mutex_lock(&connections->lock);
     made->next = connections->first;
     if (made->next)
@@ -169,7 +155,7 @@ static void enter(struct pml_http_connections *connections, struct pml_http_conn
 
 void pml_http_request_starts(struct pml_http_connections *connections, struct pml_http_connection *connection)
 {
-    double now = pml_http_now();
+    double now = pml_clock_now();
     struct pml_http_request fresh = {.route = PML_ROUTE_NONE, .method = "other", .start = now};
     pthread_mutex_lock(&connections->lock);
     fresh.late = connections->draining;
@@ -192,11 +178,12 @@ bool pml_http_request_arrived(struct pml_http_connections *connections, struct p
 void pml_http_request_answered(struct pml_http_connections *connections, struct pml_http_connection *connection,
                                uint64_t bytes)
 {
-    enter(connections, connection, PML_HTTP_ANSWERING, pml_http_now() + connections->timeout + (double)bytes / SLOWEST);
+    enter(connections, connection, PML_HTTP_ANSWERING,
+          pml_clock_now() + connections->timeout + (double)bytes / SLOWEST);
 }
 
 void pml_http_request_over(struct pml_http_connections *connections, struct pml_http_connection *connection)
 {
     pml_bytes_free(&connection->request.body);
-    enter(connections, connection, PML_HTTP_WAITING, pml_http_now() + connections->timeout);
+    enter(connections, connection, PML_HTTP_WAITING, pml_clock_now() + connections->timeout);
 }

@@ -55,8 +55,6 @@ struct pml_http_connections {
     bool draining, ended;
 };
 
-double pml_http_now(void); /* seconds, monotonic */
-
 /* 0, or −1 when the system gives no thread. */
 int pml_http_connections_open(struct pml_http_connections *connections, unsigned timeout);
 void pml_http_connections_close(struct pml_http_connections *connections); /* when all of them are gone */

@@ -5,7 +5,10 @@
 #include "http_text.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+enum { PIECE_MAX = 1 << 17 }; /* bytes of parts that are copied to be sent */
 
 void pml_http_reply_field(struct pml_http_reply *reply, const char *name, const char *value)
 {
@@ -31,33 +34,63 @@ struct pml_http_reply pml_http_reply_bytes(unsigned status, const char *type, st
     return typed(status, type, response, size);
 }
 
-static void release_parts(void *context)
+/* ---- parts ---- */
+
+/* Where the sending of parts is. */
+struct sending {
+    struct pml_parts parts;
+    size_t part, offset; /* the next byte: of this part, so far into it */
+};
+
+static void end_sending(void *context)
 {
-    pml_parts_free(context);
-    free(context);
+    struct sending *sending = context;
+    pml_parts_free(&sending->parts);
+    free(sending);
 }
 
+/* libmicrohttpd asks for one piece after the other. */
+static ssize_t next_piece(void *context, uint64_t position, char *room, size_t most)
+{
+    struct sending *sending = context;
+    size_t given = 0;
+    (void)position;
+    while (given < most && sending->part < sending->parts.count) {
+        const struct pml_part *part = sending->parts.parts[sending->part];
+        const size_t left = part->size - sending->offset, piece = left < most - given ? left : most - given;
+        memcpy(room + given, part->bytes + sending->offset, piece);
+        given += piece;
+        sending->offset += piece;
+        if (sending->offset == part->size) {
+            sending->part++;
+            sending->offset = 0;
+        }
+    }
+    return given > 0 ? (ssize_t)given : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+/* Not as a vector of the parts: libmicrohttpd 0.9.75 keeps that in the connection's memory, which a request's header may
+ * have filled, and then ends the process. */
 struct pml_http_reply pml_http_reply_parts(unsigned status, const char *type, struct pml_parts *parts)
 {
     const uint64_t size = parts->size;
-    struct pml_parts *kept = malloc(sizeof *kept);
-    struct MHD_IoVec *vector = calloc(parts->count, sizeof *vector);
+    const size_t room = size < PIECE_MAX ? (size_t)size : PIECE_MAX;
+    struct sending *sending = malloc(sizeof *sending);
     struct MHD_Response *response = NULL;
-    if (kept && vector) {
-        for (size_t i = 0; i < parts->count; i++)
-            vector[i] = (struct MHD_IoVec){parts->parts[i]->bytes, parts->parts[i]->size};
-        *kept = *parts;
-        response = MHD_create_response_from_iovec(vector, (unsigned)parts->count, release_parts, kept);
+    if (sending) {
+        *sending = (struct sending){.parts = *parts};
+        response = MHD_create_response_from_callback(size, room, next_piece, sending, end_sending);
     }
-    free(vector); /* it was copied */
     if (response) {
         *parts = (struct pml_parts){0};
     } else {
-        free(kept);
+        free(sending);
         pml_parts_free(parts);
     }
     return typed(status, type, response, size);
 }
+
+/* ---- others ---- */
 
 struct pml_http_reply pml_http_reply_kept(unsigned status, const char *type, const void *bytes, size_t size)
 {

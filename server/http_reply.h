@@ -17,7 +17,7 @@ struct pml_http_reply {
 /* `bytes` are taken over, whatever happens. */
 struct pml_http_reply pml_http_reply_bytes(unsigned status, const char *type, struct pml_bytes *bytes);
 
-/* Parts, which are taken over and sent from where they are. */
+/* Parts, which are taken over and sent piece by piece, never as one. */
 struct pml_http_reply pml_http_reply_parts(unsigned status, const char *type, struct pml_parts *parts);
 
 /* Bytes that outlive the service. */

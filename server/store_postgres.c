@@ -28,13 +28,40 @@ static const char settings[] = "SET statement_timeout = '4s'; SET jit = off; SET
                                "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_sort = off;"
                                "SET plan_cache_mode = force_generic_plan";
 
-static bool prepare_statement(PGconn *session, const char *name, const char *format, int64_t gallery)
+/* %lld is the gallery's number. LEFT JOIN: a cell that names an item which is not there must be noticed. */
+static const struct {
+    const char *name, *format;
+    bool of_places;
+} statements[] = {
+    {"cell(integer, integer)",
+     "SELECT items, fragment, digest FROM privatemail_cells_%lld WHERE slot = $1 AND cell = $2", false},
+    {"listed(integer, integer)",
+     "SELECT listed.item, items.digest, items.candidate FROM privatemail_cells_%lld cells"
+     " CROSS JOIN LATERAL unnest(cells.items) WITH ORDINALITY listed(item, place)"
+     " LEFT JOIN privatemail_items_%lld items ON items.item = listed.item"
+     " WHERE cells.slot = $1 AND cells.cell = $2 ORDER BY listed.place",
+     false},
+    {"cell_size(integer, integer)",
+     "SELECT coalesce((SELECT cardinality(items) FROM privatemail_cells_%lld WHERE slot = $1 AND cell = $2), 0)",
+     false},
+    {"nearest(integer, cube, bigint)",
+     "SELECT item, digest, candidate, place FROM privatemail_items_%lld WHERE slot = $1 ORDER BY place <-> $2 LIMIT $3",
+     true},
+};
+
+static bool prepare_statements(PGconn *session, const struct postgres_store *store)
 {
-    char text[400], statement[500];
-    const long long number = gallery;
-    snprintf(text, sizeof text, format, number, number);
-    snprintf(statement, sizeof statement, "PREPARE %s AS %s", name, text);
-    return pml_postgres_execute(session, statement, SECONDS);
+    const long long number = store->gallery;
+    bool prepared = true;
+    for (size_t i = 0; i < sizeof statements / sizeof statements[0] && prepared; i++) {
+        char text[400], statement[500];
+        if (statements[i].of_places && store->base.info.dimensions == 0)
+            continue;
+        snprintf(text, sizeof text, statements[i].format, number, number);
+        snprintf(statement, sizeof statement, "PREPARE %s AS %s", statements[i].name, text);
+        prepared = pml_postgres_execute(session, statement, SECONDS);
+    }
+    return prepared;
 }
 
 /* A connection holds a lock as long as it lives: nobody drops the gallery under it. */
@@ -53,30 +80,7 @@ static int prepare(void *context, PGconn *session)
     PGresult *result = pml_postgres_query(session, text, 0, NULL, SECONDS);
     bool there = result && PQntuples(result) == 1 && pml_postgres_number(result, 0, 0, &same) && same == 1;
     PQclear(result);
-    /* LEFT JOIN: a cell that names an item which is not there must be noticed. */
-    return there &&
-                   prepare_statement(session, "cell(integer, integer)",
-                                     "SELECT items, fragment, digest FROM privatemail_cells_%lld"
-                                     " WHERE slot = $1 AND cell = $2",
-                                     store->gallery) &&
-                   prepare_statement(session, "listed(integer, integer)",
-                                     "SELECT listed.item, items.digest, items.candidate"
-                                     " FROM privatemail_cells_%lld cells"
-                                     " CROSS JOIN LATERAL unnest(cells.items) WITH ORDINALITY listed(item, place)"
-                                     " LEFT JOIN privatemail_items_%lld items ON items.item = listed.item"
-                                     " WHERE cells.slot = $1 AND cells.cell = $2 ORDER BY listed.place",
-                                     store->gallery) &&
-                   prepare_statement(session, "cell_size(integer, integer)",
-                                     "SELECT coalesce((SELECT cardinality(items) FROM privatemail_cells_%lld"
-                                     " WHERE slot = $1 AND cell = $2), 0)",
-                                     store->gallery) &&
-                   (store->base.info.dimensions == 0 ||
-                    prepare_statement(session, "nearest(integer, cube, bigint)",
-                                      "SELECT item, digest, candidate, place FROM privatemail_items_%lld"
-                                      " WHERE slot = $1 ORDER BY place <-> $2 LIMIT $3",
-                                      store->gallery))
-               ? 0
-               : -1;
+    return there && prepare_statements(session, store) ? 0 : -1;
 }
 
 /* Runs a statement on a connection of the pool; NULL when that cannot be. */

@@ -3,14 +3,17 @@
  * Never lets more than one thread at a time knock at a database that is gone. */
 #define _POSIX_C_SOURCE 200809L
 #include "store_postgres_pool.h"
+#include "clock.h"
 #include "messages.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { IDLE_MAX = 256, BACKOFF_FIRST = 100, BACKOFF_LAST = 5000 /* milliseconds */ };
+#define BACKOFF_FIRST 0.1 /* seconds */
+#define BACKOFF_LAST 5.0
+
+enum { IDLE_MAX = 256 };
 
 struct pml_postgres_pool {
     char *place;
@@ -45,23 +48,18 @@ static void go_down(struct pml_postgres_pool *pool)
     pthread_cond_signal(&pool->wake);
 }
 
-/* Under the lock, which is let go meanwhile. */
-static void rest(struct pml_postgres_pool *pool, long milliseconds)
+/* Under the lock, which is let go meanwhile. Others may wake us for nothing. */
+static void rest(struct pml_postgres_pool *pool, double seconds)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += milliseconds / 1000;
-    until.tv_nsec += milliseconds % 1000 * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    while (!pool->ended && pthread_cond_timedwait(&pool->wake, &pool->lock, &until) == 0) {
-    }
+    const double end = pml_clock_now() + seconds;
+    for (double left = seconds; !pool->ended && left > 0.0; left = end - pml_clock_now())
+        (void)pml_clock_wait(&pool->wake, &pool->lock, left);
 }
 
 static void *mend(void *context)
 {
     struct pml_postgres_pool *pool = context;
-    long backoff = BACKOFF_FIRST;
+    double backoff = BACKOFF_FIRST;
     pthread_mutex_lock(&pool->lock);
     while (!pool->ended) {
         if (!pool->down) {
@@ -125,7 +123,6 @@ int pml_postgres_pool_open(struct pml_postgres_pool **out, const char *place, PG
                            int (*prepare)(void *context, PGconn *session), void *context, struct pml_message *message)
 {
     struct pml_postgres_pool *pool = calloc(1, sizeof *pool);
-    pthread_condattr_t monotonic;
     if (!pool || !(pool->place = strdup(place))) {
         free(pool);
         return pml_say_memory(message);
@@ -133,10 +130,7 @@ int pml_postgres_pool_open(struct pml_postgres_pool **out, const char *place, PG
     pool->prepare = prepare;
     pool->context = context;
     pthread_mutex_init(&pool->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&pool->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    pml_clock_condition(&pool->wake);
     int failed = prepare(context, session) != 0 ? pml_postgres_fail(session, message) : 0;
     if (!failed && pthread_create(&pool->mender, NULL, mend, pool) != 0)
         failed = pml_say(message, "the system gives no threads: close other programs.");

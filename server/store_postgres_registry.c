@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PARTITIONS = 8, LOCK_SECONDS = 3 };
+enum { PARTITIONS = 4, LOCK_SECONDS = 3 };
 
 void pml_postgres_hex(const uint8_t *bytes, size_t size, char *text)
 {

@@ -2,6 +2,7 @@
  * One connection to PostgreSQL. In: statements. Out: results, or why there are none.
  * Never waits longer than it was told, and never shows a password. */
 #define _POSIX_C_SOURCE 200809L
+#include "clock.h"
 #include "messages.h"
 #include "store_content.h"
 #include "store_postgres.h"
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #define COPY_PART ((size_t)1 << 20)
 
@@ -84,19 +84,12 @@ void pml_postgres_show(const char *place, char shown[PML_STORE_SHOWN_MAX])
 
 /* ---- running ---- */
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* Waits for the socket; false at the deadline. 0: there is none. */
 static bool wait_for(PGconn *session, short events, double deadline)
 {
     struct pollfd socket = {.fd = PQsocket(session), .events = events};
     for (;;) {
-        double left = deadline > 0.0 ? deadline - now() : 1.0;
+        double left = deadline > 0.0 ? deadline - pml_clock_now() : 1.0;
         if (left <= 0.0)
             return false;
         int ready = poll(&socket, 1, left < 1.0 ? 1 + (int)(1000.0 * left) : 1000);
@@ -138,7 +131,7 @@ static void break_off(PGconn *session)
 /* The last of a statement's results when it is of the wanted kind, else NULL. */
 static PGresult *collect(PGconn *session, bool sent, double seconds, ExecStatusType wanted)
 {
-    const double deadline = seconds > 0.0 ? now() + seconds : 0.0;
+    const double deadline = seconds > 0.0 ? pml_clock_now() + seconds : 0.0;
     PGresult *last = NULL, *result;
     bool in_time = sent && flush(session, deadline);
     while (in_time && (result = next_result(session, deadline, &in_time))) {
@@ -262,6 +255,8 @@ int pml_postgres_fail(const PGconn *session, struct pml_message *message)
     char state[6];
     const char *text = find_state(PQerrorMessage(session), state), *key = strstr(text, "(item)=(");
     const int length = (int)strcspn(text, "\n");
+    if (length == 0)
+        return pml_say(message, "the gallery is not there any more: start again.");
     if (strcmp(state, unique_violation) == 0 && key)
         return pml_store_say_twice(strtoull(key + strlen("(item)=("), NULL, 10), message);
     if (strcmp(state, disk_full) == 0)

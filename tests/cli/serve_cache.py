@@ -1,10 +1,13 @@
 """Answers from parts: what is kept in memory, and what a front end can put together itself."""
 import base64
 import json
+import socket
+import time
 
 import cbor2
+import numpy as np
 
-from serving import Server, pack_id, reference_gallery
+from serving import Server, pack_id, raw_post, read_all, reference_gallery
 
 
 def read_gallery(server, name):
@@ -90,6 +93,28 @@ def test_two_packs_share_it(tester):
         tester.check(server.metric("queries_from_store_total") == 2, "each pack's parts are its own")
 
 
+def test_many_slots(tester):
+    """As many parts as an answer can have, for clients that read fast and slowly."""
+    source = np.random.default_rng(1)
+    tester.save("wide.npy", source.standard_normal((2048, 8)).astype("f4"))
+    tester.save("wide_labels.npy", (np.arange(2048) % 1024).astype("i4"))
+    rows = ["--features", "wide.npy", "--labels", "wide_labels.npy"]
+    tester.succeeds("pack", "pack", *rows, "--cells", 2, "--response-only", "--prototypes-per-cell", 1, "--out", "wide.pmpk")
+    tester.succeeds("index", "index", *rows, "--pack", "wide.pmpk", "--store", "sqlite:wide.store")
+    tester.succeeds("release", "privatize", *rows, "--pack", "wide.pmpk", "--epsilon", 4, "--out", "wide.cbor")
+    tester.succeeds("find", "find", "--release", "wide.cbor", "--pack", "wide.pmpk", "--store", "sqlite:wide.store", "--out",
+                    "wide.answer")
+    release, expected = tester.read("wide.cbor"), tester.read("wide.answer")
+    with Server(tester, names=("wide",)) as server:
+        for _ in range(3):
+            tester.check(server.post(release).body == expected, "1024 parts")
+        with server.connect() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            connection.sendall(raw_post(release, "Connection: close\r\n"))
+            time.sleep(0.3)
+            tester.check(read_all(connection, 20).endswith(expected), "1024 parts, read slowly")
+
+
 def run_all(tester):
-    for test in (test_parts_are_the_answer, test_from_memory, test_two_packs_share_it):
+    for test in (test_many_slots, test_parts_are_the_answer, test_from_memory, test_two_packs_share_it):
         test(tester)

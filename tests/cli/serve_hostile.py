@@ -145,6 +145,22 @@ def test_pipelining(tester):
         connection.close()
 
 
+def test_large_headers(tester):
+    """Header fields that leave the service hardly any memory for the answer: an answer, 431, or none, but no harm."""
+    release = tester.read("p-response.cbor")
+    with Server(tester) as server:
+        expected, found = server.post(release).body, {}
+        for size in range(14000, 16600, 20):
+            with server.connect() as connection:
+                with contextlib.suppress(OSError):
+                    connection.sendall(raw_post(release, "Connection: close\r\nX: %s\r\n" % ("y" * size)))
+                data = read_all(connection, 10)
+            status = statuses(data)
+            tester.check(status in ([], [431]) or (status == [200] and data.endswith(expected)), "header of %d: %s" % (size, status))
+            found[tuple(status)] = found.get(tuple(status), 0) + 1
+        tester.check(server.process.poll() is None and found[200,] > 10 and found[431,] > 10, "all kinds: %s" % found)
+
+
 def test_garbage(tester):
     """Whatever is sent, the server lives and answers the next."""
     source = random.Random(7)
@@ -288,6 +304,6 @@ def test_store_damage(tester):
 
 
 def run_all(tester):
-    for test in (test_large_bodies, test_slow_clients, test_many_at_once, test_pipelining, test_garbage, test_shutdown,
+    for test in (test_large_bodies, test_slow_clients, test_many_at_once, test_pipelining, test_large_headers, test_garbage, test_shutdown,
                  test_shutdown_under_load, test_store_damage):
         test(tester)

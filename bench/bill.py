@@ -1,0 +1,66 @@
+"""What a large service takes, from what one query costs: python3 bench/bill.py [--items N] [--rate Q] ...
+
+Prints the tables of docs/SCALE.md: for every epsilon and every chance that the answer holds the right cell, the share f
+that must be sent (g of PRIVACY 8, turned round), the bytes of an answer, the down-link, and the cores and memory behind
+it. What sending costs is measured by bench/load.py and given by --gigabytes (bytes / CPU of the service, from memory) and
+--database-gigabytes (bytes / CPU of PostgreSQL, with the cache off)."""
+import argparse
+import math
+import sys
+
+CANDIDATES_MAX, CELLS_MAX = 1 << 20, 65536
+
+
+def share(epsilon, chance):
+    """The f with g_epsilon(f) = chance."""
+    return chance / (chance + (1 - chance) * math.exp(epsilon))
+
+
+def chance(epsilon, part):
+    return part * math.exp(epsilon) / (1 + part * (math.exp(epsilon) - 1))
+
+
+def amount(value, unit):
+    for prefix, factor in (("E", 1e18), ("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= factor:
+            return "%.3g %s%s" % (value / factor, prefix, unit)
+    return "%.3g %s" % (value, unit)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split(":", maxsplit=1)[0])
+    parser.add_argument("--items", type=float, default=1e9)
+    parser.add_argument("--rate", type=float, default=1e6, help="queries a second")
+    parser.add_argument("--bytes", type=float, default=27, help="of a candidate")
+    parser.add_argument("--gigabytes", type=float, default=2.0, help="that a core sends in a second")
+    parser.add_argument("--database-gigabytes", type=float, default=1.0, help="that a core of PostgreSQL reads")
+    parser.add_argument("--missed", type=float, default=0.01, help="share of parts that are not in memory")
+    given = parser.parse_args()
+    print("| epsilon | right cell in the answer | f | items | bytes an answer | down-link | cores that send | cores of the "
+          "database | fits |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for epsilon in (4, 6, 8, 10, 12, 16):
+        for wanted in (0.5, 0.9):
+            part = share(epsilon, wanted)
+            items = max(1.0, part * given.items)
+            size = items * given.bytes
+            fits = []
+            if items > CANDIDATES_MAX:
+                fits.append("no: %.0f slots at least" % math.ceil(items / CANDIDATES_MAX))
+            if 1 / part > CELLS_MAX:
+                fits.append("no: m is at most 65536")
+            print("| %g | %.0f %% | %.2g | %s | %s | %s | %.0f | %.0f | %s |" % (
+                epsilon, 100 * wanted, part, amount(items, "").strip(), amount(size, "B"),
+                amount(8 * size * given.rate, "bit/s"), math.ceil(size * given.rate / (given.gigabytes * 1e9)),
+                math.ceil(given.rate * given.missed * size / (given.database_gigabytes * 1e9)), "; ".join(fits) or "yes"))
+    print()
+    print("| f | " + " | ".join("epsilon %g" % epsilon for epsilon in (2, 4, 6, 8, 10, 12)) + " | bytes an answer |")
+    print("|---|" + "---|" * 7)
+    for part in (0.1, 0.01, 1e-3, 1e-4, 1.6e-5):
+        print("| %g | %s | %s |" % (part, " | ".join("%.3g" % chance(epsilon, part) for epsilon in (2, 4, 6, 8, 10, 12)),
+                                    amount(part * given.items * given.bytes, "B")))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
