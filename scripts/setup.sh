@@ -3,6 +3,8 @@
 # Run it as often as you like; it does nothing, quickly, when all is there.
 #
 #   --page              also what the demo's page needs: a browser, and pictures of clothing where Debian has them
+#   --services          also what the tests of the service need: PostgreSQL and nginx, which Debian starts when it
+#                       installs them (the tests start their own), and wrk
 #   --platforms         also what scripts/test.sh --platforms needs: cross compilers, emulators, Java, node
 #
 #   UNITY_DIR           folder with unity.c and unity.h to use instead of fetching it
@@ -10,10 +12,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox iproute2 libcbor-dev
+packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox libcbor-dev
           libcurl4-openssl-dev libmicrohttpd-dev libnewlib-arm-none-eabi libpng-dev libpq-dev libsqlite3-dev lld
-          llvm nginx-light ninja-build openssl pkg-config postgresql postgresql-contrib python3 python3-venv sqlite3
-          valgrind wrk)
+          llvm ninja-build openssl pkg-config python3 python3-venv sqlite3 valgrind)
+modules=(numpy mpmath cbor2)
 pictures=
 for argument in "$@"; do
     case $argument in
@@ -25,10 +27,13 @@ for argument in "$@"; do
         packages+=(android-libnativehelper-dev gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-arm64-cross
                    libc6-dev-armhf-cross nodejs openjdk-17-jdk-headless qemu-system-arm qemu-user-static zip unzip)
         ;;
+    --services)
+        packages+=(iproute2 nginx-light postgresql postgresql-contrib wrk)
+        modules+=(openapi_spec_validator)
+        ;;
     *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
-modules=(numpy mpmath cbor2 openapi_spec_validator)
 cache=${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}
 
 say() { echo "setup: $*" >&2; }

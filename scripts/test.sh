@@ -158,7 +158,7 @@ all_platforms() {
 }
 
 everything() {
-    step setup scripts/setup.sh --page
+    step setup scripts/setup.sh --page --services
     step gcc build_and_test release
     step clang build_and_test clang
     step "response only" build_and_test_quickly response-only

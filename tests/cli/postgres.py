@@ -35,7 +35,7 @@ class Postgres:
     def __init__(self, *settings, folder=None, address="", prefix=()):
         self.binaries = find_binaries()
         if not self.binaries:
-            raise FileNotFoundError("PostgreSQL is not installed: scripts/setup.sh installs it")
+            raise FileNotFoundError("PostgreSQL is not installed: scripts/setup.sh --services installs it")
         self.folder = tempfile.mkdtemp(prefix="pml-postgres.")
         self.data = os.path.join(folder or self.folder, "data")
         self.owner, self.prefix = [], list(prefix)
@@ -91,7 +91,7 @@ class Postgres:
 
 def main():
     if not find_binaries():
-        print("no PostgreSQL here: scripts/setup.sh installs it", file=sys.stderr)
+        print("no PostgreSQL here: scripts/setup.sh --services installs it", file=sys.stderr)
         return SKIPPED
     with Postgres() as database:
         return subprocess.run(sys.argv[1:], env=dict(os.environ, PML_TEST_POSTGRES=database.conninfo)).returncode

@@ -91,7 +91,7 @@ def main():
         print("usage: test_postgres.py path/to/privatemail", file=sys.stderr)
         return 2
     if not find_binaries():
-        print("PostgreSQL is not installed: scripts/setup.sh installs it", file=sys.stderr)
+        print("PostgreSQL is not installed: scripts/setup.sh --services installs it", file=sys.stderr)
         return 1
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other, Postgres() as database:
         killed, tester = Tester(sys.argv[1], folder), Tester(sys.argv[1], other)
