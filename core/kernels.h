@@ -27,9 +27,9 @@ struct pml_kernels {
 };
 
 /* What the compiler can make for this architecture; the CPU is asked when it runs. Not in builds without optimisation:
- * there every vector goes over the stack, deeper than what is wiped. */
+ * there every vector goes over the stack, deeper than what is wiped. Not on Windows: gcc misaligns vectors there. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(_WIN32)
 #define PML_KERNELS_X86_64
 #elif defined(__aarch64__)
 #define PML_KERNELS_AARCH64

@@ -15,7 +15,8 @@ extern "C" {
  * over a clock, a serial number or rand(). */
 PML_API size_t pml_platform_entropy(void *context, uint8_t *out, size_t size);
 
-/* The best kernels this CPU runs. Never NULL. */
+/* The best kernels this CPU runs. Never NULL. Ask once and keep the answer: in a virtual machine the question may take
+ * longer than a release. */
 PML_API const struct pml_kernels *pml_platform_kernels(void);
 
 #ifdef __cplusplus
