@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Large galleries for bench/utility.py: all sets of 256 features pooled, and copies of their items that are moved a
 little towards one of their neighbours, until there are as many as wanted. Queries are drawn like the items: more such
-copies. Public rows are never copied."""
+copies. Public rows are never copied; some of them serve as queries that are unlike the items."""
 import os
 import time
 
@@ -12,6 +12,7 @@ from utility_data import FOLDER, PUBLIC_SHARE, QUERIES, cached, digest_of, stop,
 COLUMNS, NEIGHBOURS, PIECE = 256, 8, 20_000
 SKETCH = 256                      # bytes
 SETTINGS = [(0.001, [4, 6, 8]), (0.01, [2, 4, 6])]
+UNLIKE = (0.01, [6])              # share and ε of the queries that are unlike the items
 SIZES = [100_000, 1_000_000]
 
 
@@ -65,6 +66,7 @@ def folder_of(cases, count):
         public, rows, sets = pooled(cases)
         lists, source = neighbours_of(rows, sets), np.random.default_rng(1)
         np.save(os.path.join(folder, "public.npy"), public)
+        np.save(os.path.join(folder, "unlike.npy"), public[:QUERIES])
         np.save(os.path.join(folder, "queries.npy"), copies(source, rows, lists, source.integers(len(rows), size=QUERIES)))
         write_gallery(gallery, source, rows, lists, count)
     return folder, gallery
@@ -83,18 +85,26 @@ def index_seconds(program, folder, gallery, share, cells):
     return {"seconds": seconds, "store": size}
 
 
+def evaluate(program, folder, gallery, queries, share, epsilons):
+    return program.run("evaluate", "--public", os.path.join(folder, "public.npy"), "--queries", os.path.join(folder, queries),
+                       "--gallery", gallery, "--slots", "one", "--sketch", SKETCH, "--share", share,
+                       "--epsilon", ",".join(map(str, epsilons)), "--json")["rows"]
+
+
 def large(program, cases, build, sizes=SIZES):
-    """One row a size, share and ε."""
-    rows = []
+    """One row a size, share and ε; and, a size, what queries unlike the items find."""
+    rows, unlike = [], []
+
+    def kept(compute, *key):
+        return cached(compute, "large", [case.digest for case in cases], *key, build, digest_of("utility_large"))
+
     for count in sizes:
         for share, epsilons in SETTINGS:
             def compute():
                 folder, gallery = folder_of(cases, count)
-                report = program.run("evaluate", "--public", os.path.join(folder, "public.npy"), "--queries",
-                                     os.path.join(folder, "queries.npy"), "--gallery", gallery, "--slots", "one", "--sketch", SKETCH,
-                                     "--share", share, "--epsilon", ",".join(map(str, epsilons)), "--json")
-                indexed = index_seconds(program, folder, gallery, share, report["rows"][-1]["cells"])
-                return [{**row, "index": indexed} for row in report["rows"]]
-            found = cached(compute, "large", [case.digest for case in cases], count, share, epsilons, build, digest_of("utility_large"))
-            rows += [{**row, "count": count} for row in found]
-    return rows
+                found = evaluate(program, folder, gallery, "queries.npy", share, epsilons)
+                indexed = index_seconds(program, folder, gallery, share, found[-1]["cells"])
+                return [{**row, "index": indexed} for row in found]
+            rows += [{**row, "count": count} for row in kept(compute, count, share, epsilons)]
+        unlike += kept(lambda: evaluate(program, *folder_of(cases, count), "unlike.npy", *UNLIKE), count, UNLIKE)
+    return rows, unlike
