@@ -28,6 +28,7 @@ def arguments():
     parser.add_argument("--data", metavar="DIR", help="folder of data sets, each with features.npy (float32, n * d) and "
                                                       "labels.npy; without it the sample gallery is used")
     parser.add_argument("--sets", metavar="A,B", help="which of them. Default: CUB-200, CIFAR-100, Cars196 where they are")
+    parser.add_argument("--split", type=int, default=0, metavar="SEED", help="another split of the sets. Default 0")
     parser.add_argument("--share", type=float, default=0.02, choices=SHARES,
                         help="share of the gallery carried, for figures 5 and 6. Default 0.02")
     parser.add_argument("--without-tsne", action="store_true", help="leave t-SNE out of figure 6")
@@ -60,7 +61,7 @@ def main():
         from utility_check import check
         sys.exit(check(program) > 0)
     names = chosen.sets.split(",") if chosen.sets else None
-    cases = load_cases(chosen.data, names) if chosen.data else [sample_case(program)]
+    cases = load_cases(chosen.data, names, chosen.split) if chosen.data else [sample_case(program)]
     for name in FIGURES if chosen.figure == "all" else [chosen.figure]:
         draw(name, program, cases, chosen)
 

@@ -95,7 +95,7 @@ class Case:
         return paths
 
 
-def load_cases(folder, names=None):
+def load_cases(folder, names=None, seed=0):
     """The named sets of a folder; without names those of the paper; without any of them, all."""
     if not os.path.isdir(folder):
         stop(f"there is no folder {folder}: --data takes a folder of data sets, each with features.npy and labels.npy")
@@ -104,7 +104,7 @@ def load_cases(folder, names=None):
     missing = [name for name in chosen if name not in present]
     if missing or not chosen:
         stop(f"{folder} holds no {', '.join(missing) or 'data set'}: it has {', '.join(present) or 'none'}")
-    return [Case(name, *(np.load(os.path.join(folder, name, part + ".npy")) for part in ("features", "labels")))
+    return [Case(name, *(np.load(os.path.join(folder, name, part + ".npy")) for part in ("features", "labels")), seed)
             for name in chosen]
 
 
