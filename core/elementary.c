@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exp and log. In: a double. Out: a double within PML_ELEMENTARY_ERROR. Never called with a secret. */
+ * exp and log. In: a double. Out: a double within PML_ELEMENTARY_ERROR. Branches and divides:
+ * of what depends on a query only the Gaussian's weights come here (PRIVACY 1). */
 #include "elementary.h"
 
 /* ln 2 in two parts: the first has 37 bits, so its product with an exponent (11 bits) is exact. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Mechanism: randomized response over prototypes (SPEC 5.11; PRIVACY.md, theorem 7). In: random words before the
- * query, then the secret slot and prototype. Out: G symbols. No branch or address depends on a secret. */
+ * Mechanism: randomized response over cells (SPEC 5.11; PRIVACY.md, theorem 7). In: random words before the
+ * query, then the secret slot and cell. Out: G symbols. No branch or address depends on a secret. */
 #include "elementary.h"
 #include "stages.h"
 

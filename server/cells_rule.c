@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * In: ε and the share of an answer. Out: a number of cells.
- * Never looks at data: the rule was found on public sets, and holds for all. */
+ * Never looks at data: the rule was found on public sets, and is taken for all. */
 #include "cells_rule.h"
 
 #include <math.h>

@@ -106,13 +106,14 @@ export function received(device, { bytes, rows, receipt: { sigma } }) {
     if (rows) {
         say('meaning', `${sizes}: one point on the map for each of the ${slots} classes.`);
         say('received-hint', `Dots: public pictures. Circle: the size of the noise (one σ). One of the ${slots} ` +
-            'points stems from your picture, the others from fixed public places; nothing tells which.');
+            'points stems from your picture, the others from fixed public places; which can be guessed no better ' +
+            'than ε and δ allow.');
         element('received').replaceChildren(drawMap(device.slots(), cloud, rows, sigma));
     } else {
         say('meaning', `${sizes}: for each of the ${slots} classes, one of its ${device.pack.cells} groups of ` +
             'similar pictures.');
         say('received-hint', `${slots - 1} of these ${slots} were drawn by lot, and even the one that was meant may ` +
-            'be. Nothing in the message tells which is which.');
+            'be. Which is which can be guessed no better than ε allows.');
     }
 }
 
