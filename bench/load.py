@@ -34,7 +34,10 @@ def run(folder, *arguments):
 
 
 def make_data(folder, items):
-    if os.path.exists(os.path.join(folder, "gallery.npy")):
+    kept = os.path.join(folder, "gallery.npy")
+    if os.path.exists(kept):
+        if np.load(kept, mmap_mode="r").shape[0] != items:
+            raise SystemExit("load: %s holds another number of items: choose another --folder" % folder)
         return
     source = np.random.default_rng(9)
     centres = 2 * source.standard_normal((CENTRES, FEATURES))

@@ -78,6 +78,8 @@ def main():
     rows = {name: check_program(checks, name, keys) for name, keys in ROWS.items()}
     check_kernels(checks, rows["bench_kernels"])
     check_growth(checks)
+    done = run(sys.executable, "-c", f"import sys; sys.path.insert(0, {os.path.join(ROOT, 'bench')!r}); import speed_report")
+    checks.expect(done.returncode == 0, "the report has all its modules: " + done.stderr[-200:])
     if all(importlib.util.find_spec(name) for name in PEERS):
         done = run(sys.executable, os.path.join(ROOT, "bench", "peers.py"), "--quick")
         print(done.stdout.rsplit("\n", 2)[0])

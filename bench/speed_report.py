@@ -14,7 +14,8 @@ import sys
 sys.dont_write_bytecode = True    # keeps the source tree clean
 from speed_tables import TABLES  # noqa: E402
 from utility_data import FOLDER, ROOT, stop  # noqa: E402
-from utility_plot import LOOKS, Figure, Panel  # noqa: E402
+from plot import Figure, Panel  # noqa: E402
+from utility_looks import LOOKS  # noqa: E402
 
 PARTS = ("kernels", "query", "query-best", "pack", "pack-best", "noise", "peers", "growth")
 

@@ -34,12 +34,13 @@ int exchange_check(const struct command *command, const char *url)
     int code = -1;
     if (!good)
         code = command_fail(command, EXIT_USAGE,
-                            "--server wants the address of a server, such as https://search.example, not '%s'.", url);
+                            "--server wants the address of a server, such as https://search.example.");
     else if (plain && !is_loopback(host))
-        fprintf(stderr,
-                "privatemail %s: %s is not encrypted: whoever is on the way reads the release and may change the "
-                "answer. Use https.\n",
-                command->name, url);
+        fprintf(
+            stderr,
+            "privatemail %s: http to %s is not encrypted: whoever is on the way reads the release and may change the "
+            "answer. Use https.\n",
+            command->name, host);
     curl_free(scheme);
     curl_free(host);
     curl_free(extra);

@@ -146,6 +146,14 @@ static struct pml_http_connection *connection_of(struct MHD_Connection *from)
     return MHD_get_connection_info(from, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
+/* MHD_quiesce_daemon would do, but with epoll it races with the threads and may end the process. */
+static enum MHD_Result may_connect(void *context, const struct sockaddr *address, socklen_t size)
+{
+    const struct pml_http *http = context;
+    (void)address, (void)size;
+    return atomic_load(&http->draining) ? MHD_NO : MHD_YES;
+}
+
 static void on_connection(void *context, struct MHD_Connection *from, void **state,
                           enum MHD_ConnectionNotificationCode what)
 {
@@ -213,12 +221,12 @@ static int start_daemon(struct pml_http *http, struct pml_message *message)
                                     {MHD_OPTION_END, 0, NULL}};
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}}; /* a pool of one thread is refused */
     http->daemon = MHD_start_daemon(
-        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, http, MHD_OPTION_ARRAY,
-        options->threads > 1 ? pool : none, MHD_OPTION_LISTEN_SOCKET, options->listener, MHD_OPTION_CONNECTION_LIMIT,
-        most, MHD_OPTION_CONNECTION_TIMEOUT, options->timeout, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_URI_LOG_CALLBACK, on_first_line, http,
-        MHD_OPTION_END);
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC, 0, may_connect, http, handle, http,
+        MHD_OPTION_ARRAY, options->threads > 1 ? pool : none, MHD_OPTION_LISTEN_SOCKET, options->listener,
+        MHD_OPTION_CONNECTION_LIMIT, most, MHD_OPTION_CONNECTION_TIMEOUT, options->timeout,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
+        MHD_OPTION_URI_LOG_CALLBACK, on_first_line, http, MHD_OPTION_END);
     return http->daemon ? 0
                         : pml_say(message, "the service cannot start. Reduce its threads or connections, or free "
                                            "memory.");
@@ -261,9 +269,6 @@ void pml_http_drain(struct pml_http *http)
 {
     if (atomic_exchange(&http->draining, true))
         return;
-    int listener = MHD_quiesce_daemon(http->daemon);
-    if (listener >= 0)
-        close(listener);
     pml_http_connections_drain(&http->connections);
 }
 

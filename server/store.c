@@ -27,7 +27,9 @@ static const struct pml_store_kind *find_kind(const char *uri, const char **plac
         strncat(forms, i > 0 ? " or " : "", sizeof forms - strlen(forms) - 1);
         strncat(forms, kinds[i]->form, sizeof forms - strlen(forms) - 1);
     }
-    pml_say(message, "'%.200s' names no store: it must be %s.", uri, forms);
+    /* only the scheme: behind it there may be a password */
+    const size_t length = strcspn(uri, ":");
+    pml_say(message, "'%.*s' names no store: it must be %s.", (int)(length < 200 ? length : 200), uri, forms);
     return NULL;
 }
 

@@ -7,11 +7,13 @@
 #include "messages.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BACKOFF_FIRST 0.1 /* seconds */
 #define BACKOFF_LAST 5.0
+#define PATIENCE 5.0 /* for a connection that another thread has */
 
 enum { IDLE_MAX = 256 };
 
@@ -20,10 +22,10 @@ struct pml_postgres_pool {
     int (*prepare)(void *context, PGconn *session);
     void *context;
     pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t wake;
+    pthread_cond_t wake, given;
     pthread_t mender;
     PGconn *idle[IDLE_MAX];
-    size_t idle_count;
+    size_t idle_count, used; /* those that threads have */
     bool down, ended;
 };
 
@@ -46,6 +48,7 @@ static void go_down(struct pml_postgres_pool *pool)
         PQfinish(pool->idle[--pool->idle_count]);
     pool->down = true;
     pthread_cond_signal(&pool->wake);
+    pthread_cond_broadcast(&pool->given);
 }
 
 /* Under the lock, which is let go meanwhile. Others may wake us for nothing. */
@@ -84,22 +87,39 @@ static void *mend(void *context)
 
 /* ---- using ---- */
 
+/* Under the lock: an idle one, or NULL. */
+static PGconn *take_idle(struct pml_postgres_pool *pool)
+{
+    if (pool->down || pool->idle_count == 0)
+        return NULL;
+    pool->used++;
+    return pool->idle[--pool->idle_count];
+}
+
 PGconn *pml_postgres_take(struct pml_postgres_pool *pool)
 {
-    PGconn *session = NULL;
     pthread_mutex_lock(&pool->lock);
+    PGconn *session = take_idle(pool);
     const bool down = pool->down;
-    if (!down && pool->idle_count > 0)
-        session = pool->idle[--pool->idle_count];
     pthread_mutex_unlock(&pool->lock);
     if (session || down)
         return session;
     session = connect_prepared(pool);
-    if (!session) {
-        pthread_mutex_lock(&pool->lock);
-        go_down(pool);
-        pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_lock(&pool->lock);
+    const double end = pml_clock_now() + PATIENCE;
+    pool->used += session != NULL;
+    /* As long as others work, the database is only full. */
+    for (double left = PATIENCE; !session && !pool->down && pool->used > 0 && left > 0.0;
+         left = end - pml_clock_now()) {
+        session = take_idle(pool);
+        if (!session)
+            (void)pml_clock_wait(&pool->given, &pool->lock, left);
     }
+    if (!session)
+        session = take_idle(pool);
+    if (!session && !pool->down && pool->used == 0)
+        go_down(pool);
+    pthread_mutex_unlock(&pool->lock);
     return session;
 }
 
@@ -108,16 +128,29 @@ void pml_postgres_give(struct pml_postgres_pool *pool, PGconn *session)
     const bool alive = pml_postgres_alive(session);
     pthread_mutex_lock(&pool->lock);
     const bool kept = alive && !pool->down && pool->idle_count < IDLE_MAX;
+    pool->used--;
     if (kept)
         pool->idle[pool->idle_count++] = session;
     else if (!alive && !pool->down)
         go_down(pool);
+    pthread_cond_signal(&pool->given);
     pthread_mutex_unlock(&pool->lock);
     if (!kept)
         PQfinish(session);
 }
 
 /* ---- open and close ---- */
+
+/* Signals are for whoever waits for them, not for this thread. */
+static int start_mender(struct pml_postgres_pool *pool)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int failed = pthread_create(&pool->mender, NULL, mend, pool);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
 
 int pml_postgres_pool_open(struct pml_postgres_pool **out, const char *place, PGconn *session,
                            int (*prepare)(void *context, PGconn *session), void *context, struct pml_message *message)
@@ -131,16 +164,19 @@ int pml_postgres_pool_open(struct pml_postgres_pool **out, const char *place, PG
     pool->context = context;
     pthread_mutex_init(&pool->lock, NULL);
     pml_clock_condition(&pool->wake);
+    pml_clock_condition(&pool->given);
     int failed = prepare(context, session) != 0 ? pml_postgres_fail(session, message) : 0;
-    if (!failed && pthread_create(&pool->mender, NULL, mend, pool) != 0)
+    if (!failed && start_mender(pool) != 0)
         failed = pml_say(message, "the system gives no threads: close other programs.");
     if (failed) {
         pthread_cond_destroy(&pool->wake);
+        pthread_cond_destroy(&pool->given);
         pthread_mutex_destroy(&pool->lock);
         free(pool->place);
         free(pool);
         return failed;
     }
+    pool->used = 1;
     pml_postgres_give(pool, session);
     *out = pool;
     return 0;
@@ -157,6 +193,7 @@ void pml_postgres_pool_close(struct pml_postgres_pool *pool)
     pthread_join(pool->mender, NULL);
     go_down(pool); /* closes those that are idle; nobody else is here */
     pthread_cond_destroy(&pool->wake);
+    pthread_cond_destroy(&pool->given);
     pthread_mutex_destroy(&pool->lock);
     free(pool->place);
     free(pool);

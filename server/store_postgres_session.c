@@ -30,6 +30,23 @@ static void ignore_notice(void *context, const char *text)
     (void)context, (void)text;
 }
 
+/* libpq quotes what it cannot parse, and that may be a part of a password: then its text is not shown. */
+static bool is_understood(const char *conninfo)
+{
+    bool good = true;
+    if (!strchr(conninfo, '=') && strncmp(conninfo, "postgresql://", 13) != 0)
+        return true; /* the bare name of a database */
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    for (PQconninfoOption *at = options; at && at->keyword; at++) {
+        if (at->val && strcmp(at->keyword, "host") == 0)
+            good = good && !strchr(at->val, '@');
+        if (at->val && strcmp(at->keyword, "port") == 0)
+            good = good && strspn(at->val, "0123456789,") == strlen(at->val);
+    }
+    PQconninfoFree(options);
+    return options && good;
+}
+
 PGconn *pml_postgres_connect(const char *place, struct pml_message *message)
 {
     char conninfo[2048];
@@ -46,6 +63,12 @@ PGconn *pml_postgres_connect(const char *place, struct pml_message *message)
     const char *const values[] = {"3", "5000", "10", "3", "3", "privatemail", conninfo, "UTF8", NULL};
     if (make_conninfo(place, conninfo, sizeof conninfo) != 0) {
         pml_say(message, "the URI of the database is too long: use at most 2000 characters.");
+        return NULL;
+    }
+    if (!is_understood(conninfo)) {
+        pml_say(message,
+                "the URI of the database cannot be understood: use %%25, %%40, %%2F and %%3A for %%, @, / and : in "
+                "a password.");
         return NULL;
     }
     PGconn *session = PQconnectdbParams(keywords, values, 1);

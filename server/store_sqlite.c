@@ -38,7 +38,9 @@ struct sqlite_store {
     struct pml_store base;
     char *address; /* a URI of SQLite */
     pthread_mutex_t lock;
+    pthread_cond_t given; /* a connection is idle again */
     struct connection *idle;
+    bool replaced; /* the path leads to another store by now: no more connections, those there are have to do */
     struct pml_places places;
 };
 
@@ -80,22 +82,40 @@ static int prepare(struct connection *connection)
     return code;
 }
 
+/* The path may meanwhile lead to another store: its items must never be mixed with this one's. */
+static bool is_same(const struct sqlite_store *store, sqlite3 *database)
+{
+    struct pml_sqlite_meta meta;
+    return pml_sqlite_read_meta(database, &meta) == PML_SQLITE_OK && meta.done &&
+           meta.info.digest == store->base.info.digest && pml_store_same_info(&meta.info, &store->base.info);
+}
+
 static int take_connection(struct sqlite_store *store, struct connection **connection)
 {
-    pthread_mutex_lock(&store->lock);
-    *connection = store->idle;
-    if (store->idle)
-        store->idle = store->idle->next;
-    pthread_mutex_unlock(&store->lock);
-    if (*connection)
-        return PML_STORE_OK;
-    int code = open_connection(store->address, connection);
-    if (code == SQLITE_OK) {
-        code = prepare(*connection);
-        if (code != SQLITE_OK)
+    for (;;) {
+        pthread_mutex_lock(&store->lock);
+        while (!store->idle && store->replaced)
+            pthread_cond_wait(&store->given, &store->lock);
+        *connection = store->idle;
+        if (store->idle)
+            store->idle = store->idle->next;
+        pthread_mutex_unlock(&store->lock);
+        if (*connection)
+            return PML_STORE_OK;
+        int code = open_connection(store->address, connection);
+        const bool opened = code == SQLITE_OK, same = opened && is_same(store, (*connection)->database);
+        if (same)
+            code = prepare(*connection);
+        if (same && code == SQLITE_OK)
+            return PML_STORE_OK;
+        if (opened)
             close_connection(*connection);
+        if (same || (!opened && code != SQLITE_CANTOPEN))
+            return code == SQLITE_NOMEM ? PML_STORE_NO_MEMORY : PML_STORE_FAILED;
+        pthread_mutex_lock(&store->lock);
+        store->replaced = true;
+        pthread_mutex_unlock(&store->lock);
     }
-    return code == SQLITE_OK ? PML_STORE_OK : code == SQLITE_NOMEM ? PML_STORE_NO_MEMORY : PML_STORE_FAILED;
 }
 
 static void give_back(struct sqlite_store *store, struct connection *connection)
@@ -103,6 +123,7 @@ static void give_back(struct sqlite_store *store, struct connection *connection)
     pthread_mutex_lock(&store->lock);
     connection->next = store->idle;
     store->idle = connection;
+    pthread_cond_signal(&store->given);
     pthread_mutex_unlock(&store->lock);
 }
 
@@ -237,6 +258,7 @@ static void close_store(struct pml_store *base)
         close_connection(connection);
     }
     pml_places_free(&store->places);
+    pthread_cond_destroy(&store->given);
     pthread_mutex_destroy(&store->lock);
     free(store->address);
     free(store);
@@ -340,6 +362,7 @@ int pml_sqlite_open(struct pml_store **store, const char *path, const uint8_t *p
     if (!made)
         return pml_say_memory(message);
     pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->given, NULL);
     made->address = make_address(path);
     int status = made->address ? open_connected(made, path, (uint64_t)found.st_size, message) : pml_say_memory(message);
     if (status == 0)

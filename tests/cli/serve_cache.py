@@ -1,6 +1,8 @@
 """Answers from parts: what is kept in memory, and what a front end can put together itself."""
 import base64
+import concurrent.futures
 import json
+import shutil
 import socket
 import time
 
@@ -20,6 +22,24 @@ def symbols_of(tester, release, cells):
     found = [slot["cell"] for slot in done["slots"]]
     tester.check(all(cell < cells for cell in found), "cells of the release")
     return found
+
+
+def test_store_replaced(tester):
+    """A service goes on with the store it opened, whatever its path leads to by now."""
+    shutil.copy(tester.path("p.store"), tester.path("replaced.store"))
+    releases = [tester.read("p-%s.cbor" % mechanism) for mechanism in ("response", "gaussian")]
+    for name in ("public", "labels"):
+        tester.save("reversed_%s.npy" % name, np.load(tester.path(name + ".npy"))[::-1])
+    with Server(tester, "--threads", "8", "--cache-bytes", "0", stores=["sqlite:replaced.store"]) as server:
+        expected = [server.post(release).body for release in releases]
+        tester.succeeds("another gallery", "index", "--pack", "p.pmpk", "--features", "reversed_public.npy", "--labels",
+                        "reversed_labels.npy", "--store", "sqlite:replaced.store", "--force")
+        with concurrent.futures.ThreadPoolExecutor(16) as crowd:
+            answers = list(crowd.map(lambda i: server.post(releases[i % 2]), range(160)))
+        tester.check(all((answer.status, answer.body) == (200, expected[i % 2]) for i, answer in enumerate(answers)),
+                     "answers of the store that was opened: %s" % sorted(answer.status for answer in answers))
+    with Server(tester, stores=["sqlite:replaced.store"]) as server:
+        tester.check(server.post(releases[0]).body != expected[0], "a new service has the new gallery")
 
 
 def test_parts_are_the_answer(tester):
@@ -116,5 +136,5 @@ def test_many_slots(tester):
 
 
 def run_all(tester):
-    for test in (test_many_slots, test_parts_are_the_answer, test_from_memory, test_two_packs_share_it):
+    for test in (test_many_slots, test_store_replaced, test_parts_are_the_answer, test_from_memory, test_two_packs_share_it):
         test(tester)

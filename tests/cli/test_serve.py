@@ -279,7 +279,11 @@ def test_bad_start(tester):
     for name in ("cut", "text", "nothing", "absent"):
         tester.fails("store " + name, INPUT, [name + ".store"], *base, "--pack", "p.pmpk", "--store",
                      "sqlite:%s.store" % name)
-    tester.fails("unknown kind", INPUT, ["cloud:x"], *base, "--pack", "p.pmpk", "--store", "cloud:x")
+    tester.fails("unknown kind", INPUT, ["'cloud'"], *base, "--pack", "p.pmpk", "--store", "cloud:x")
+    for uri in ("postgresql://me:hunter2@db/x", "postgres://me:hunt%er2@db/x", "postgres://me:hun/ter2@db/x",
+                "postgres://me:hun@ter2@127.0.0.1/x"):
+        done = tester.fails("no store by " + uri, INPUT, [], *base, "--pack", "p.pmpk", "--store", uri)
+        tester.check(b"hun" not in done.stderr and b"ter2" not in done.stderr, "no password is shown: %r" % done.stderr)
     tester.fails("another pack's store", INPUT, ["old.store"], *base, "--pack", "p.pmpk", "--store", "sqlite:old.store")
     tester.fails("a pack without store", USAGE, ["old.pmpk", "--store"], *base, "--pack", "p.pmpk", "--pack",
                  "old.pmpk", "--store", "sqlite:p.store")
