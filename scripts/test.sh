@@ -6,7 +6,7 @@
 #   scripts/test.sh --long    long versions of the statistical tests (PML_TEST_LONG=1) and ten minutes a fuzz target
 #   scripts/test.sh --platforms    phones, boards, browsers instead: builds and runs them, prints the README's matrix
 #
-#   PRIVATEMAIL_FUZZ_SECONDS  seconds a fuzz target runs (30; with --long 600)
+#   PRIVATEMAIL_FUZZ_SECONDS  seconds a fuzz target runs (15; with --long 600)
 #
 # What a step printed is in build/logs.
 set -uo pipefail
@@ -26,7 +26,7 @@ for argument in "$@"; do
     *) usage >&2; exit 2 ;;
     esac
 done
-fuzz_seconds=${PRIVATEMAIL_FUZZ_SECONDS:-30}
+fuzz_seconds=${PRIVATEMAIL_FUZZ_SECONDS:-15}
 
 logs=build/logs
 mkdir -p "$logs"
