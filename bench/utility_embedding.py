@@ -8,7 +8,7 @@ import tempfile
 
 import numpy as np
 
-from utility_data import FOLDER, ROOT, TOP, cached, digest_of, measure, summary
+from utility_data import ROOT, TOP, cached, digest_of, measure, summary
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "server"))
 import reference_server as server  # noqa: E402

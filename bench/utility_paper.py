@@ -6,7 +6,6 @@ aligning the public ones. Every variant but `withheld` lets the query's true lab
 so that none is private whatever its epsilon says (docs/PRIVACY.md, section 10).
 """
 import itertools
-import math
 
 import numpy as np
 

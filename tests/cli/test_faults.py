@@ -5,7 +5,6 @@ answer wrong; each test prints its figure, which docs/SCALE.md tells. Needs nump
 root also ip and mount (else those tests are skipped, and say so). Ends with 'N passed, N failed'; exits non-zero when
 something failed."""
 import os
-import subprocess
 import sys
 import tempfile
 
