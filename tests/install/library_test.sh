@@ -28,7 +28,8 @@ alone cmake --build "$work/library" -j 2
 alone cmake --install "$work/library" --prefix "$work/prefix"
 cc -I"$work/prefix/include" "$here/consumer.c" "$(find "$work/prefix" -name libprivatemail.a)" -o "$work/consumer"
 "$work/consumer"
-for line in "CMAKE_C_COMPILER:[A-Z]*=$work/bin/cc" 'CMAKE_GENERATOR:INTERNAL=Unix Makefiles' PRIVATEMAIL_WERROR:BOOL=OFF; do
+for line in "CMAKE_C_COMPILER:[A-Z]*=$work/bin/cc" 'CMAKE_GENERATOR:INTERNAL=Unix Makefiles' \
+    PRIVATEMAIL_WERROR:BOOL=OFF; do
     grep -x "$line" "$work/library/CMakeCache.txt"
 done
 
