@@ -83,7 +83,7 @@ static enum MHD_Result begin(struct pml_http *http, struct MHD_Connection *from,
     const char *fault = pml_http_framing_fault(from, &line, &request->last);
     request->begun = true;
     request->method = known_method(method);
-    request->route = pml_http_route(http, path);
+    request->route = request->cut_short ? PML_ROUTE_NONE : pml_http_route(http, path);
     if (fault)
         return refuse(http, from, connection, MHD_HTTP_BAD_REQUEST, "request", fault);
     if (length && strtoull(length, NULL, 10) > PML_HTTP_BODY_MAX)
@@ -153,6 +153,13 @@ static void on_connection(void *context, struct MHD_Connection *from, void **sta
     }
 }
 
+/* Decoded, the path would end there: a proxy that compares paths sees another one. */
+static bool has_zero_byte(const char *uri)
+{
+    const char *zero = strstr(uri, "%00");
+    return zero && zero < uri + strcspn(uri, "?");
+}
+
 static void *on_first_line(void *context, const char *uri, struct MHD_Connection *from)
 {
     struct pml_http *http = context;
@@ -162,6 +169,7 @@ static void *on_first_line(void *context, const char *uri, struct MHD_Connection
     pml_http_request_starts(&http->connections, connection);
     connection->request.uri = uri;
     connection->request.uri_size = uri ? strlen(uri) : 0;
+    connection->request.cut_short = uri && has_zero_byte(uri);
     return connection;
 }
 

@@ -28,6 +28,7 @@ struct pml_http_request {
     bool begun;      /* its header fields are read */
     bool late;       /* it began after closing time */
     bool last;       /* its connection is closed after it */
+    bool cut_short;  /* its path has a zero byte: it names nothing */
     const char *uri; /* where it was when the first line was read; not to be read later */
     size_t uri_size;
     double start;
