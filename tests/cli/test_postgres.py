@@ -2,6 +2,7 @@
 
 Starts a PostgreSQL of its own. Needs numpy, cbor2. Ends with 'N passed, N failed'; exits non-zero when something
 failed."""
+import os
 import sqlite3
 import sys
 import tempfile
@@ -93,6 +94,31 @@ def test_refused(tester, database):
                  "postgres:host=/nowhere dbname=x")
 
 
+# A password where libpq sees a name, a host or a port; what is not understood is not passed on.
+WITH_PASSWORDS = ["postgres:u:SECRETPW@host/db", "postgres:/u:SECRETPW@host/db", "postgres:u:SECRETPW",
+                  "postgres:SECRETPW@db", "postgres:u/SECRETPW", "postgres:///u:SECRETPW@host/db",
+                  "postgres://u:12/SECRETPW@host/db", "postgres://u:SECRETPW/x@host/db", "postgres:dbname=u:SECRETPW@host/db",
+                  "postgres:u:SECRETPW@host/db?sslmode=require", "postgres:postgres:/u:SECRETPW@host/db"]
+
+
+def test_passwords(tester, database):
+    """No message shows a password, and PostgreSQL, which would log it, is not asked."""
+    where = {"PGHOST": database.folder, "PGPORT": str(database.port), "PGUSER": "tests"}
+    os.environ.update(where)
+    for uri in WITH_PASSWORDS:
+        for code, command in ((INPUT, ["serve", "--listen", "127.0.0.1:0"]), (OUTPUT, INDEX),
+                              (INPUT, ["find", "--release", "p-response.cbor"])):
+            done = tester.fails("%s %s" % (command[0], uri), code, ["postgres://", "%40"], *command, "--pack", "p.pmpk",
+                                "--store", uri)
+            tester.check(b"SECRET" not in done.stderr + done.stdout, "%s %s: %r" % (command[0], uri, done.stderr))
+    for uri in ("postgres:postgres", "postgres:///postgres", "postgres:postgresql:///postgres", "postgres:postgres:///postgres"):
+        tester.succeeds("find " + uri, "find", "--release", "p-response.cbor", "--pack", "p.pmpk", "--store", uri)
+    for name in where:
+        del os.environ[name]
+    with open(database.log, encoding="utf-8") as stream:
+        tester.check("SECRET" not in stream.read(), "PostgreSQL's log shows no password")
+
+
 def main():
     if len(sys.argv) != 2:
         print("usage: test_postgres.py path/to/privatemail", file=sys.stderr)
@@ -106,6 +132,7 @@ def main():
         make_galleries(tester)
         test_served(tester, database)
         test_refused(tester, database)
+        test_passwords(tester, database)
     passed, failed = killed.passed + tester.passed, killed.failed + tester.failed
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed or not passed else 0
