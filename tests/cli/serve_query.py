@@ -2,11 +2,14 @@
 import contextlib
 import http.server
 import os
+import resource
+import shutil
 import ssl
 import subprocess
 import threading
 import time
 
+import cbor2
 import numpy as np
 
 from harness import BUDGET, INPUT, OUTPUT, PRIVACY, USAGE, read_budget, read_schemas, reference, schema_faults
@@ -101,6 +104,36 @@ def test_payloads(tester, server):
             check_payloads(tester, liar.url)
     check_payloads(tester, server.url)
     tester.fails("no folder", OUTPUT, ["found"], *query(server.url, "--payloads", "found"))
+
+
+def test_long_answers(tester, server):
+    """A server that sends without end does not fill the memory: what --payloads keeps has a limit."""
+    head = cbor2.loads(server.post(tester.read("p-response.cbor")).body)
+    count, payload = 1000, bytes(65535)
+    slots = [cbor2.dumps([slot, count if slot == 0 else 0]) for slot in range(head[2])]
+    long = cbor2.dumps([*head[:4], count]) + slots[0] + b"".join(
+        cbor2.dumps([item, 0, bytes([1 + item % 7]) * head[3], payload]) for item in range(count)) + b"".join(slots[1:])
+    os.mkdir(tester.path("found"))
+    base = ["--scope", "all", "--payloads", "found"]
+    for options, limit, room in (([], 16 << 20, 64 << 20), (["--most-bytes", "1000"], 1000, 32 << 20),
+                                 (["--most-bytes", len(long) - 1], len(long) - 1, 1 << 30)):
+        with Liar([(200, long, len(long))] * 3) as liar:
+            command = query(liar.url, *base, *options, "--keep", "long.cbor")
+            done = tester.run(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (room, room)))
+            text = done.stderr.decode()
+            tester.check(done.returncode == NETWORK and "more than %d bytes" % limit in text and "--most-bytes" in text and
+                         "--resend long.cbor" in text and not done.stdout, "a long answer: %s" % text)
+            tester.check(len(liar.bodies) == 1 and not os.listdir(tester.path("found")), "it is asked for once")
+        os.remove(tester.path("long.cbor"))
+    with Liar([(200, long, len(long))]) as liar:
+        told = tester.json("as long as that", *query(liar.url, *base, "--most-bytes", len(long)))
+        tester.check(told["bytes_down"] == len(long) and tester.read("found/%d.payload" % told["results"][0]["id"]) ==
+                     payload, "a long answer that is wanted")
+    shutil.rmtree(tester.path("found"))
+    with Liar([(200, long, len(long))]) as liar:
+        tester.json("nothing is kept without --payloads", *query(liar.url, "--scope", "all"))
+    for options in (["--most-bytes", "0"], ["--most-bytes", str((1 << 30) + 1)]):
+        tester.fails("--most-bytes", USAGE, ["--most-bytes"], *query(server.url, "--payloads", ".", *options))
 
 
 def check_payloads(tester, url):
@@ -330,7 +363,7 @@ def run_all(tester):
                     "--response-only", "--out", "only.pmpk")
     with Server(tester) as server:
         test_query(tester, schemas, server)
-        for test in (test_payloads, test_budget, test_usage, test_retries, test_slow_server, test_tls,
+        for test in (test_payloads, test_long_answers, test_budget, test_usage, test_retries, test_slow_server, test_tls,
                      test_environment, test_unusable_query):
             test(tester, server)
     test_unreachable(tester)
