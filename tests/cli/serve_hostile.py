@@ -221,7 +221,7 @@ MISFRAMED = [
     (b"Transfer-Encoding: chunked\r\n , identity", CHUNKS), (b"Transfer-Encoding: chunked ", CHUNKS)]
 # What libmicrohttpd refuses before the service is asked: 400 all the same, its head maybe twice.
 MALFORMED = [b"Content-Length: +5", b"Content-Length: 34, 34", b"Content-Length: 0x22", b"Content-Length: -1",
-             b"Content-Length: 5 5", b"Content-Length:", b"No colon"]
+             b"Content-Length: 5 5", b"Content-Length:", b"No colon", b""]  # the last: no Host
 # Bodies in chunks as a strict reader would not take them: their ends cannot be told from good ones.
 CHUNKED = [b"1\nx\n0\n\n", b"1\nx\r\n0\r\n\r\n", b"1\r\nx\n0\r\n\r\n", b"1\r\nx\r\n0\n\n", b"1;a=b\nx\r\n0\r\n\r\n", CHUNKS,
            b"1\r\nx\r\n0\r\nX: y\n\n", b"1\r\nx\r\n0\r\nContent-Length : 9\r\n\r\n", b"0001\r\nx\r\n00\r\n\r\n"]
@@ -247,7 +247,8 @@ def test_framing(tester):
             tester.check(data is not None and statuses(data) == [400] and (b'"request"' in data or b"<html>" in data) and
                          b"Connection: close" in data and b"privatemail_" not in data, "%r: %r" % (request, data))
         for fields in MALFORMED:
-            data = ask_raw(server, head % (b"1.1", fields) + SMUGGLED)
+            request = head if fields else head.replace(b"Host: x\r\n", b"")
+            data = ask_raw(server, request % (b"1.1", fields or b"X: y") + SMUGGLED)
             tester.check(data is not None and set(statuses(data)) == {400} and b"privatemail_" not in data,
                          "%r: %r" % (fields, data))
         for body in CHUNKED:
@@ -260,6 +261,12 @@ def test_framing(tester):
             tester.check(statuses(data) == [200, 200] and b"privatemail_" in data, "a sound field, %r: %r" % (field, data))
         data = ask_raw(server, b"\r\nGET /healthz?a=b%00c HTTP/1.1\r\nHost: x\r\n\r\n" + last)
         tester.check(statuses(data) == [200, 200], "a sound line: %r" % data)
+        whole = raw_post(release, "".join("X-%d: %s\r\n" % (i, "y" * i) for i in range(120))) + last
+        with server.connect() as connection:  # however it is cut
+            for i in range(0, len(whole), 97):
+                connection.sendall(whole[i:i + 97])
+                time.sleep(0.002)
+            tester.check(statuses(read_all(connection, 5)) == [200, 200], "a long header in pieces")
 
 
 def begin_request(server, data):
