@@ -111,7 +111,7 @@ static void try_pack(const uint8_t *bytes, size_t size, const uint8_t *choices)
 {
     pml_pack pack;
     pml_pack_info info;
-    int status = pml_pack_open(&pack, bytes, size, NULL);
+    int status = pml_pack_open(&pack, bytes, size, NULL, NULL);
     if (status != PML_OK) {
         demand(status <= PML_ERROR_PACK && status >= PML_ERROR_PACK_HASH && all_zero(&pack, sizeof pack));
         return;
