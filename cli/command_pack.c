@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct arguments {
-    const char *features, *labels, *out, *bandwidth, *codes, *slots;
+    const char *features, *labels, *out, *bandwidth, *codes, *slots, *model;
     uint64_t neighbours, dims, cells, prototypes_per_cell, slot_count, sketch, seed, threads;
     double alpha, share, epsilon;
     bool response_only, force, json;
@@ -99,6 +99,9 @@ static int read_options(const struct arguments *arguments, struct pml_build_opti
         !(arguments->share != 0.0 && arguments->epsilon >= PML_EPSILON_MIN && arguments->epsilon <= PML_EPSILON_MAX))
         return command_fail(&command_pack, EXIT_USAGE,
                             "--epsilon chooses the cells for a share. Give --share, and an epsilon of 1e-6 to 16.");
+    if (arguments->model && pml_model_length(arguments->model) == 0)
+        return command_fail(&command_pack, EXIT_USAGE,
+                            "--model must be 1 to %u bytes of UTF-8 without control characters.", PML_MODEL_MAX);
     if (arguments->share != 0.0 && arguments->cells != 0)
         return command_fail(&command_pack, EXIT_USAGE, "--share and --cells say the same thing. Give one of them.");
     options->neighbours = (unsigned)arguments->neighbours;
@@ -111,6 +114,7 @@ static int read_options(const struct arguments *arguments, struct pml_build_opti
     options->slot_count = (unsigned)arguments->slot_count;
     options->sketch = (unsigned)arguments->sketch;
     options->response_only = arguments->response_only;
+    options->model = arguments->model;
     options->seed = arguments->seed;
     options->threads = (unsigned)arguments->threads;
     options->progress = progress_show;
@@ -137,6 +141,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         {"alpha", OPTION_NUMBER, &arguments->alpha, false, false},
         {"codes", OPTION_TEXT, &arguments->codes, false, false},
         {"slots", OPTION_TEXT, &arguments->slots, false, false},
+        {"model", OPTION_TEXT, &arguments->model, false, false},
         {"response-only", OPTION_FLAG, &arguments->response_only, false, false},
         {"seed", OPTION_COUNT, &arguments->seed, false, false},
         {"force", OPTION_FLAG, &arguments->force, false, false},
@@ -160,6 +165,8 @@ static void print_report(const char *path, const struct pack_file *file, const s
     int certified = pack_file_certify(file, &certificate);
     size_t response = pack_file_memory(file, PML_RESPONSE), gaussian = pack_file_memory(file, PML_GAUSSIAN);
     printf("%s: pack %s, %zu bytes\n", path, file->id, file->size);
+    if (pack_file_model(file))
+        printf("model: %s\n", pack_file_model(file));
     printf("%zu anchors, %zu classes, %zu slots with %zu cells each\n", report->anchors, report->classes, report->slots,
            report->cells);
     printf("prototypes a cell: %zu", report->prototypes / report->cells);
@@ -187,6 +194,7 @@ static void write_report(const char *path, const struct pack_file *file, const s
     json_open(&json, NULL, '{');
     json_text(&json, "out", path);
     json_text(&json, "pack", file->id);
+    json_text(&json, "model", pack_file_model(file));
     json_count(&json, "bytes", file->size);
     json_count(&json, "anchors", report->anchors);
     json_count(&json, "classes", report->classes);
@@ -217,7 +225,7 @@ static int build(const struct arguments *arguments, const struct pml_build_optio
     if (failed)
         return command_fail(&command_pack, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s",
                             arguments->features, message.text);
-    int status = pack_file_adopt(&file, bytes, size, NULL);
+    int status = pack_file_adopt(&file, bytes, size);
     if (status != PML_OK) {
         free(bytes);
         return command_status(&command_pack, arguments->out, status);
@@ -293,6 +301,8 @@ static const char help[] =
     "  --slot-count G     with --slots group: 1 to 1024. Default 128, or as many as there are classes\n"
     "  --sketch L         bytes of a sketch, 8 to 256. Default: features, rounded up to a multiple of 8, at most 256\n"
     "  --response-only    leave out what only the Gaussian needs\n"
+    "  --model NAME       names the model that made the features, and its preprocessing, up to 64 bytes; devices\n"
+    "                     that name another one refuse the pack. Default: no name\n"
     "  --seed N           of codes, clustering and sketches. Default 0\n"
     "  --threads N        1 to 256. Default as many as the host has; never changes the bytes\n"
     "  --force            replace the file of --out\n"

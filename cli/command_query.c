@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { RELEASE_SIZE_MAX = 65536, RETRIES_MAX = 20, TIMEOUT_MAX = 3600, ID_DIGITS = 2 * PML_ID_SIZE };
+enum { RETRIES_MAX = 20, TIMEOUT_MAX = 3600, ID_DIGITS = 2 * PML_ID_SIZE };
 enum { ANSWER_KEPT = 16 << 20, ANSWER_KEPT_MAX = 1 << 30 };
 
 struct arguments {
@@ -67,14 +67,11 @@ static int check(struct arguments *arguments)
 static int read_release(struct job *job)
 {
     struct private_query *query = &job->query;
-    struct pml_message message = {""};
     pml_release_view view;
-    int failed = pml_file_read(job->arguments->resend, RELEASE_SIZE_MAX, &query->release, &query->size, &message);
-    if (failed)
-        return command_input(&command_query, failed, &message);
-    int status = pml_release_parse(&query->file.pack, query->release, query->size, &view);
-    if (status != PML_OK)
-        return command_status(&command_query, job->arguments->resend, status);
+    int code =
+        pack_file_release(&command_query, &query->file, job->arguments->resend, &query->release, &query->size, &view);
+    if (code >= 0)
+        return code;
     job->arguments->query.mechanism = mechanism_name(view.mechanism);
     return -1;
 }
@@ -302,6 +299,7 @@ static const char help[] =
     "  --ca FILE           certificates to trust instead of the system's\n"
     "  --pack P.pmpk       the pack\n"
     "  --pack-id HEX       takes no other pack than the one with this id, 32 hexadecimal digits. Default: any\n"
+    "  --model NAME        takes no pack of another model (privatemail pack --model). Default: any\n"
     "  --features Q.npy    float32 features, as for privatemail pack\n"
     "  --row I             the row that is the query. Default 0\n"
     "  --label Y           its class (visible to other users of this machine while it runs: better use --labels), or\n"
