@@ -152,6 +152,8 @@ all_platforms() {
     for name in "${platform_families[@]}"; do
         step "$name" "tests/platforms/$name.sh"
     done
+    step secrets tests/check_secrets.sh --all
+    step branches python tests/check_branches.py --all
     step "ARM instructions" bench/arm_instructions.sh
     step matrix matrix_is_in_readme
     matrix
@@ -166,7 +168,8 @@ everything() {
     step "address, undefined" build_and_test asan
     step memory build_and_test_quickly msan
     step valgrind valgrind_tests
-    step secrets tests/check_secrets.sh build/release build/clang
+    step secrets tests/check_secrets.sh
+    step branches python tests/check_branches.py
     step wipe tests/check_wipe.sh
     step install tests/install/install_test.sh build/release
     step "golden vectors" python tests/golden/make_vectors.py --check
