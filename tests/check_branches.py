@@ -25,7 +25,7 @@ The lines follow inlining: a function on the list is one of the source, whicheve
 Where a compiler gives a branch no line or its neighbour's, as it may for the end of a loop or a branch that it moved,
 allowed.txt has the symbol, the CPU, the line and how many such branches there may be.
 
-Whether what a listed line decides upon is public is not seen here. Valgrind sees it, on x86-64 (tests/check_secrets.sh).
+Whether what a listed line decides upon is public is not seen here. Valgrind sees it on x86-64 (tests/check_secrets.sh).
 
 Two bugs are planted in a copy of core/quantise.c: a branch on the sign of a value, which must be found in every build,
 and a choice by a bit instead of a mask, which must be found in every build whose compiler makes a branch of it.
@@ -60,7 +60,8 @@ SYNTAX = {
     "cortex-m0": ARM,
     "cortex-m4": ARM,
     "cortex-m55": ARM,
-    "wasm": re.compile(r"(?P<branch>br_if|if)|(?P<table>br_table)|(?P<division>i\d\d\.(?:div|rem)_[us])|(?P<call>call)"),
+    "wasm": re.compile(r"(?P<branch>br_if|if)|(?P<table>br_table)|(?P<division>i\d\d\.(?:div|rem)_[us])"
+                       r"|(?P<call>call)"),
 }
 # What an IT block may make conditional.
 PLAIN = re.compile(r"(mov|mvn|add|sub|rsb|adc|sbc|and|orr|orn|eor|bic|lsl|lsr|asr|neg|uxt|sxt)")
@@ -213,7 +214,7 @@ class Library:
         core = re.findall(r"^ +(\w+\.c)$", (ROOT / "core/sources.cmake").read_text(), re.MULTILINE)
         kernels = sorted(path.name for path in (ROOT / "platform").glob("kernels_*.c"))
         files = [f"core/{name}" for name in core] + [f"platform/{name}" for name in kernels]
-        headers = [path.relative_to(ROOT).as_posix() for room in ("core", "platform") for path in (ROOT / room).glob("*.h")]
+        headers = [f"{room}/{path.name}" for room in ("core", "platform") for path in (ROOT / room).glob("*.h")]
         self.sources = {Path(file).name: (file, Source(ROOT / file)) for file in (*files, *headers)}
         self.allowed = Allowed(dict(self.sources.values()))
         self.files = [file for file in files if file not in self.allowed.files]

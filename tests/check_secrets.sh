@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# No branch and no address depends on a secret, whatever compiler and optimisation: builds tests/tools/secrets.c with the
-# library for each and runs it under valgrind's memcheck with the secrets marked undefined. Then with a planted leak,
-# which must be found.
+# No branch and no address depends on a secret, whatever compiler and optimisation: builds tests/tools/secrets.c with
+# the library for each and runs it under valgrind's memcheck with the secrets marked undefined. Then with a planted
+# leak, which must be found.
 #
 #   tests/check_secrets.sh          gcc and the system's clang, each with -O1, -O2, -O3 and -Os
 #   tests/check_secrets.sh --all    also the Swift toolchain's clang, and all three tuned for AMD's CPUs (znver3), where
@@ -44,8 +44,8 @@ run() {
     local program name="$1 $2" status
     program=$(mktemp "$out/secrets.XXXXXX")
     # shellcheck disable=SC2046,SC2086
-    if ! "$1" $2 -g1 -gdwarf-4 -std=c11 -ffreestanding -ffp-contract=off -fPIC -fvisibility=hidden -Icore -Icore/include -Iplatform \
-        -Itests $(sources) tests/tools/secrets.c -o "$program" >"$program.log" 2>&1; then
+    if ! "$1" $2 -g1 -gdwarf-4 -std=c11 -ffreestanding -ffp-contract=off -fPIC -fvisibility=hidden -Icore \
+        -Icore/include -Iplatform -Itests $(sources) tests/tools/secrets.c -o "$program" >"$program.log" 2>&1; then
         echo "FAILED $name does not compile"
         sed 's/^/    /' "$program.log"
         return
