@@ -22,7 +22,7 @@ case ${1:-} in
 '') ;;
 --all)
     swift=$(command -v swiftc) && swift=$(dirname "$(readlink -f "$swift")")/clang
-    if [ -x "$swift" ]; then compilers+=("$swift"); else skip "the Swift toolchain's clang: there is no swiftc"; fi
+    if [ -x "$swift" ]; then compilers+=("$swift"); else skip "the Swift toolchain's clang: there is none beside swiftc"; fi
     if [ "$(uname -m)" = x86_64 ]; then tunings+=(-mtune=znver3); else skip "-mtune=znver3: this is no x86-64"; fi
     ;;
 *) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2; exit 2 ;;
