@@ -161,6 +161,8 @@ all_platforms() {
     for name in "${platform_families[@]}"; do
         step "$name" "tests/platforms/$name.sh"
     done
+    step secrets tests/check_secrets.sh --all
+    step branches python tests/check_branches.py --all
     [ -z "${PML_TEST_LONG:-}" ] || step "ARM instructions" bench/arm_instructions.sh
     matrix
 }
@@ -177,7 +179,8 @@ everything() {
     step memory build_and_test_quickly msan
     step valgrind valgrind_tests
     step fuzz fuzz_all
-    beside secrets tests/check_secrets.sh build/release build/clang
+    beside secrets tests/check_secrets.sh
+    beside branches python tests/check_branches.py
     beside wipe tests/check_wipe.sh
     beside install tests/install/install_test.sh build/release
     beside "golden vectors" python tests/golden/make_vectors.py --check
