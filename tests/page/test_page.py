@@ -32,6 +32,12 @@ LUMINANCE = """(name) => {
         .map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }"""
+DRAWN = """({
+    cloud: [...document.querySelectorAll('.map .cloud')].map((path) =>
+        [...path.getAttribute('d').matchAll(/M(\\S+) (\\S+?)h0/g)].map(([, x, y]) => [Number(x), Number(y)])),
+    released: [...document.querySelectorAll('.map .released')].map((circle) =>
+        ['cx', 'cy'].map((name) => Number(circle.getAttribute(name)))),
+})"""
 NAMELESS = """[...document.querySelectorAll('img:not([alt]), input, button, [role=meter]')].filter((element) =>
     element.tagName === 'IMG' || !(element.labels?.[0]?.textContent.trim() || element.textContent.trim() ||
         element.labels?.[0]?.querySelector('img[alt]')?.alt || element.getAttribute('aria-labelledby'))).length"""
@@ -115,6 +121,24 @@ class Tester:
         self.check(self.text("figure-found") == f"{len(best & set(self.results()))} of 8",
                    f"{what}: the count of true neighbours is right")
 
+    def check_map(self):
+        """What is drawn are the pack's anchors and the released rows, all moved and scaled alike, up turned down."""
+        drawn = self.page.evaluate(DRAWN)
+        released = [slot["row"] for slot in self.service.decode(self.sent()[-1])["slots"]]
+        anchors = self.service.anchors()
+        public = [[(x, y) for slot, x, y in anchors if slot == wanted] for wanted in range(SLOTS)]
+        self.check([len(points) for points in drawn["cloud"]] == [len(points) for points in public] and
+                   len(anchors) > 100, f"the map has the {len(anchors)} anchors of the pack, each in its class")
+        true = numpy.array([point for points in (*public, released) for point in points], float) * (1, -1)
+        seen = numpy.array([point for points in (*drawn["cloud"], drawn["released"]) for point in points], float)
+        if true.shape != seen.shape:
+            self.check(False, "the map has as many points as the pack and the release")
+            return
+        centred = true - true.mean(0)
+        scale = (centred * seen).sum() / (centred * centred).sum()
+        error = numpy.abs(scale * centred + seen.mean(0) - seen).max()
+        self.check(scale > 0 and error <= 0.1, f"its points are where the C library has them (off by {error:.2f} of 360)")
+
     def nearest(self, row):
         queries, gallery = (numpy.load(self.service.path(f"shapes/{name}.npy")).astype(float)
                             for name in ("queries", "gallery"))
@@ -151,8 +175,7 @@ def check_choices(t):
     t.choose(mechanism="gaussian")
     t.check_search(0, "gaussian", "Gaussian")
     t.check(t.spent()[0] == 14 and t.spent()[1] > 0, "a Gaussian release is paid from the Gaussian cap")
-    t.check(t.page.evaluate("document.querySelectorAll('.map .released').length") == SLOTS,
-            "the map has a point a class")
+    t.check_map()
     later = [url for _, url, _ in t.page.requests()[loaded:] if not url.startswith(("blob:", "data:"))]
     t.check(set(later) == {f"http://{t.service.address}/v1/query"}, "after loading, nothing is asked but queries")
 
