@@ -49,6 +49,8 @@ export class Device {
         const known = await fetchOf('device.json', (response) => response.json());
         device.gallery = known.gallery;
         device.names = known.names;
+        device.start = known.start;
+        device.epsilon = known.epsilon;
         device.queries = known.queries.map(toQuery);
         device.#library = await PrivateMail.load();
         const bytes = await fetchOf(`v1/pack/${known.pack}`, (response) => response.arrayBuffer());

@@ -9,6 +9,8 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DIMENSIONS = 2
+START_ROW = 12  # of the queries: the second one of the first class
+EPSILON = 6
 PACK_ROOM = 64  # more words of 8 bytes than a pml_pack has
 
 
@@ -42,7 +44,8 @@ class Service:
         shutil.copytree(os.path.join(ROOT, "server", "page"), self.page)
         shutil.copytree(self.wasm, os.path.join(self.page, "wasm"), ignore=shutil.ignore_patterns("objects"))
         subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "demo_page.py"), self.path("shapes"), self.page,
-                        "--pack", self.id, "--names", self.path("names.json"), "--kind", "drawn pictures of shapes"],
+                        "--pack", self.id, "--names", self.path("names.json"), "--kind", "drawn pictures of shapes",
+                        "--start", str(START_ROW), "--epsilon", str(EPSILON)],
                        check=True, timeout=60)
 
     def start(self, pack="first"):
