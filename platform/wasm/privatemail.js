@@ -73,7 +73,7 @@ export class Pack {
     #openFor(model, open) {
         const machine = this.#machine;
         const name = new TextEncoder().encode(`${model}\0`);
-        if (name.length > CHUNK_SIZE)
+        if (typeof model !== 'string' || model.includes('\0') || name.length > CHUNK_SIZE)
             throw machine.error(STATUS.ARGUMENT);
         machine.write(machine.chunk, name);
         try {
