@@ -16,7 +16,7 @@ that git knows (a clean clone) with nothing built. Lines at the head of a block 
 
 Several needs are separated by commas. Blocks that need --platforms or Swift are run with --platforms, and with it no
 others. `privatemail` is on the path, HOME is an empty folder, and what a block leaves running is ended after the
-document. One thing is not as printed: the port 8080 is replaced by a free one.
+document. One thing is not as printed: the ports 8080 to 8089 are replaced by free ones.
 
 Commands anywhere else (indented, or in backticks by a Python that has no numpy) and fences without a language fail.
 """
@@ -39,6 +39,7 @@ SECONDS, LONG_SECONDS = 120, 3600
 FENCE = re.compile(r"```(\w*)")
 INDENTED = re.compile(r" {4}(privatemail|cmake|ctest|python3?|pip|curl|swift|gradle|node|npm|git|sudo|apt-get|docker|"
                       r"qemu-\S+|(\./)?(scripts|bench|build|tests)/\S+)( |$)")
+PORT = re.compile(r"\b808\d\b")
 WRONG_PYTHON = re.compile(r"`python3? [^`]*`")
 
 
@@ -104,7 +105,7 @@ class Clone:
 
     def __init__(self, folder, files, program):
         self.tree, self.home, self.path = folder / "privatemail", folder / "home", folder / "bin"
-        self.program, self.port, self.groups = program, free_port(), []
+        self.program, self.ports, self.groups = program, {}, []
         for place in (self.home, self.path):
             place.mkdir()
         for name in files:
@@ -127,7 +128,7 @@ class Clone:
         """None, or why it failed."""
         self._provide(any(need.startswith(SETUP) for need in block.needs), "build/venv", ROOT / "build" / "venv")
         self._provide("build/release" in block.needs, "build/release/cli/privatemail", self.program)
-        text = "\n".join(block.lines).replace("8080", self.port)
+        text = PORT.sub(lambda port: self.ports.setdefault(port[0], free_port()), "\n".join(block.lines))
         with tempfile.TemporaryFile() as output:
             process = subprocess.Popen(["bash", "-e", "-o", "pipefail", "-c", text], cwd=self.tree, stdout=output,
                                        stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=self.environment,
