@@ -18,9 +18,12 @@ Several needs are separated by commas. Blocks that need --platforms or Swift are
 others. `privatemail` is on the path, HOME is an empty folder, and what a block leaves running is ended after the
 document. One thing is not as printed: the ports 8080 to 8089 are replaced by free ones.
 
-Commands anywhere else (indented, or in backticks by a Python that has no numpy) and fences without a language fail.
+Commands anywhere else (indented, or in backticks by a Python that has no numpy) and fences without a language fail. So
+does what stands in backticks when it begins with a file of the project that does not exist, or with a command of
+privatemail followed by an option that its --help does not tell.
 """
 import argparse
+import functools
 import os
 import pathlib
 import re
@@ -41,6 +44,11 @@ INDENTED = re.compile(r" {4}(privatemail|cmake|ctest|python3?|pip|curl|swift|gra
                       r"qemu-\S+|(\./)?(scripts|bench|build|tests)/\S+)( |$)")
 PORT = re.compile(r"\b808\d\b")
 WRONG_PYTHON = re.compile(r"`python3? [^`]*`")
+IN_BACKTICKS = re.compile(r"`([^`]+)`")
+OWN_FILE = re.compile(r"(?:scripts|bench|tests|docs|core|platform|server|cli|android|ios)/[\w./-]+(?= |$)")
+OWN_COMMAND = re.compile(r"(?:privatemail )?(pack|inspect|privatize|decode|audit|sample|index|serve|find|query|"
+                         r"evaluate) --")
+OPTION = re.compile(r"(?<= )--[a-z][a-z-]*")
 
 
 class Block:
@@ -66,7 +74,24 @@ class Block:
         return (bool(self.needs & PLATFORM_NEEDS) == arguments.platforms) and (arguments.long or not self.long)
 
 
-def read_document(path):
+def wrong_in_backticks(line, program):
+    """What it speaks of that does not exist."""
+    for text in IN_BACKTICKS.findall(line):
+        file, command = OWN_FILE.match(text), OWN_COMMAND.match(text)
+        if file and not (ROOT / file[0]).exists():
+            yield file[0]
+        if command:
+            known = help_of(program, command[1])
+            yield from (f"{command[1]} {option}" for option in OPTION.findall(text) if option not in known)
+
+
+@functools.cache
+def help_of(program, command):
+    told = subprocess.run([program, command, "--help"], capture_output=True, check=True).stdout.decode()
+    return set(OPTION.findall(told))
+
+
+def read_document(path, program):
     """Its blocks of commands, and what is wrong with the rest."""
     blocks, wrong, language, block = [], [], None, None
     for number, line in enumerate((ROOT / path).read_text(encoding="utf-8").split("\n"), 1):
@@ -85,6 +110,8 @@ def read_document(path):
             block.lines.append(line)
         elif INDENTED.match(line) or WRONG_PYTHON.search(line):
             wrong.append(f"{path}:{number}: a command outside of a block that is run: {line.strip()[:80]}")
+        else:
+            wrong += [f"{path}:{number}: there is no {name}" for name in wrong_in_backticks(line, program)]
     return blocks, wrong
 
 
@@ -171,7 +198,7 @@ def main():
     files = known_files()
     passed = failed = skipped = 0
     for document in arguments.documents or [name for name in files if name.endswith(".md")]:
-        blocks, wrong = read_document(document)
+        blocks, wrong = read_document(document, arguments.program)
         for line in wrong:
             print("FAILED  " + line)
         failed += len(wrong)
