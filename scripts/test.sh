@@ -140,6 +140,11 @@ page_tests() {
         python tests/page/test_page.py build/release/cli/privatemail build/page-wasm
 }
 
+# The commands of the documents that need what --platforms sets up; most start with a pack, which the command makes.
+document_platforms() {
+    build release && python tests/docs/run_blocks.py build/release/cli/privatemail --platforms
+}
+
 # Each tests/platforms/NAME.sh builds and runs one family of platforms in build/platforms/NAME and leaves its rows of
 # the matrix in build/platforms/NAME.rows.
 platform_families=(linux baremetal wasm android ios)
@@ -163,6 +168,7 @@ all_platforms() {
     done
     step secrets tests/check_secrets.sh --all
     step branches python tests/check_branches.py --all
+    step documents document_platforms
     [ -z "${PML_TEST_LONG:-}" ] || step "ARM instructions" bench/arm_instructions.sh
     matrix
 }
@@ -197,6 +203,7 @@ everything() {
     beside postgres python tests/cli/test_postgres.py $command
     beside faults python tests/cli/test_faults.py $command
     beside page page_tests
+    beside documents python tests/docs/run_blocks.py $command
     beside rooms scripts/check-rooms.sh
     beside size scripts/size.sh
     wait
