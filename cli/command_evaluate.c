@@ -132,7 +132,7 @@ static const char help[] =
     "  --queries F.npy          what devices ask for; --queries-labels L.npy. With --slots one all labels may be left\n"
     "                           out; then there are no figures about classes\n"
     "  --mechanism M            response or gaussian. Default response\n"
-    "  --slots S                class, group or one. Default class with labels, else one\n"
+    "  --slots S                class, group or one. Default one\n"
     "  --slot-count G           with --slots group, as for privatemail pack\n"
     "  --class-from C           true: the device knows its class; predicted: the most frequent of the 8 nearest "
     "public\n"
@@ -153,6 +153,6 @@ static const char help[] =
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit, 4 stdout cannot be written, 6 "
     "the\n"
     "pack or the parameters cannot give the promise, 7 entropy or memory failed.\n\n"
-    "Example: privatemail evaluate --slots one --epsilon 4 --share 0.02,0.05\n";
+    "Example: privatemail evaluate --epsilon 4 --share 0.02,0.05\n";
 
 const struct command command_evaluate = {"evaluate", "measure what a private search finds", help, run};

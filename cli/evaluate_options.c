@@ -55,9 +55,8 @@ static int read_words(const struct words *words, struct evaluate_options *option
                              *const kinds[] = {"one", "class", "group", NULL},
                              *const sources[] = {"true", "predicted", NULL}, *const scopes[] = {"own", "all", NULL};
     static const int slot_kinds[] = {PML_SLOTS_ONE, PML_SLOTS_CLASS, PML_SLOTS_GROUP};
-    const bool labels = options->public.labels || !options->public.features;
     const int mechanism = read_choice("mechanism", words->mechanism ? words->mechanism : "response", mechanisms);
-    const int slots = read_choice("slots", words->slots ? words->slots : labels ? "class" : "one", kinds);
+    const int slots = read_choice("slots", words->slots ? words->slots : "one", kinds);
     const int source = read_choice("class-from", words->class_from ? words->class_from : "true", sources);
     const int scope = read_choice("scope", words->scope ? words->scope : "own", scopes);
     if (mechanism < 0 || slots < 0 || source < 0 || scope < 0)
