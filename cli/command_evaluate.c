@@ -113,6 +113,7 @@ static int run(int argc, char **argv)
         report->data = &data;
         report->seconds = seconds_now() - start;
         (options.json ? evaluate_report_write : evaluate_report_print)(report);
+        evaluate_report_hint(report);
         code = EXIT_OK;
     }
     progress_end();

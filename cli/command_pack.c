@@ -86,7 +86,8 @@ static int check_gaussian(const struct arguments *arguments)
 {
     const bool graph = arguments->neighbours > 0 || arguments->bandwidth || arguments->alpha != 0.0;
     if (arguments->gaussian && arguments->response_only)
-        return command_fail(&command_pack, EXIT_USAGE, "--gaussian and --response-only exclude each other.");
+        return command_fail(&command_pack, EXIT_USAGE,
+                            "--gaussian and --response-only exclude each other. Leave one of them out.");
     if (graph && !arguments->gaussian)
         return command_fail(&command_pack, EXIT_USAGE,
                             "--neighbours, --bandwidth and --alpha belong to the Gaussian. Leave them out, or add "

@@ -15,7 +15,7 @@ import cbor2  # noqa: E402
 import numpy as np  # noqa: E402
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from harness import INPUT, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
+from harness import INPUT, OWN, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
 from index_content import read_store  # noqa: E402
 from reference_server import first_ranked, inverse_norm, quantise_rows, scores_of  # noqa: E402
 
@@ -23,7 +23,7 @@ TOP = 8
 PARTS = ("public", "gallery", "queries")
 FILES = [word for part in PARTS for word in ("--" + part, part + ".npy")]
 LABELS = [word for part in PARTS for word in ("--%s-labels" % part, part + "_labels.npy")]
-ONE = [*FILES, *LABELS, "--slots", "one"]
+ONE = [*FILES, *LABELS]
 
 
 # The same in Python: from the stores that index makes ---------------------------------------------------------------
@@ -51,12 +51,12 @@ class Truth:
 
     def index(self, tester, cells, share):
         """Own cells and sketches of the queries, lists and sketches of the gallery, for one slot."""
-        tester.succeeds("pack", "pack", "--features", "public.npy", "--slots", "one", "--cells", cells,
-                        "--response-only", "--out", "p.pmpk", "--force")
+        tester.succeeds("pack", "pack", "--features", "public.npy", "--cells", cells,
+                        "--out", "p.pmpk", "--force")
         tester.succeeds("index", "index", "--pack", "p.pmpk", "--features", "gallery.npy", "--share", share,
                         "--store", "sqlite:gallery.store", "--force")
         tester.succeeds("index", "index", "--pack", "p.pmpk", "--features", "queries.npy",
-                        "--store", "sqlite:queries.store", "--force")
+                        *OWN, "--store", "sqlite:queries.store", "--force")
         _, items, listed, _ = read_store(tester.path("gallery.store"))
         _, queries, own, _ = read_store(tester.path("queries.store"))
         self.lists = [[item for _, cell, item in listed if cell == which] for which in range(cells)]
@@ -115,7 +115,8 @@ def check_schema(tester, what, report):
 
 def test_sample_gallery(tester):
     """Without files, without options about them."""
-    report = tester.json("sample", "evaluate", "--epsilon", "2,8", "--share", "0.01,0.05,0.1", "--releases", "1")
+    report = tester.json("sample", "evaluate", "--slots", "class", "--epsilon", "2,8", "--share", "0.01,0.05,0.1",
+                         "--releases", "1")
     check_schema(tester, "sample", report)
     tester.check(report["skipped"] == [0.01] and (report["gallery"], report["slots"]) == (2400, 20), "sample: data")
     tester.check([(row["epsilon"], row["share"]) for row in report["rows"]] ==
@@ -205,10 +206,10 @@ def test_kinds(tester, truth):
 
 def test_classes(tester, truth):
     """Slots by class: a true class finds its class always, a guess as often as it is right."""
-    few = [*FILES, *LABELS, "--epsilon", "16", "--share", "0.25", "--releases", "1"]
-    known = tester.json("true", "evaluate", *few)
-    guessed = tester.json("predicted", "evaluate", *few, "--class-from", "predicted")
-    everything = tester.json("all", "evaluate", *few, "--scope", "all")
+    few, by_class = [*FILES, *LABELS, "--epsilon", "16", "--share", "0.25", "--releases", "1"], ["--slots", "class"]
+    known = tester.json("true", "evaluate", *few, *by_class)
+    guessed = tester.json("predicted", "evaluate", *few, *by_class, "--class-from", "predicted")
+    everything = tester.json("all", "evaluate", *few, *by_class, "--scope", "all")
     grouped = tester.json("group", "evaluate", *few, "--slots", "group", "--slot-count", "3")
     for what, report in (("true", known), ("predicted", guessed), ("all", everything), ("group", grouped)):
         check_schema(tester, what, report)
@@ -229,6 +230,10 @@ def test_text(tester):
     tester.check(b"0.001" in done.stderr and b"skipped" in done.stderr, "a note: %r" % done.stderr)
     lines = done.stdout.decode().split("\n")
     tester.check(lines[2].split()[0] == "epsilon" and lines[3].split()[:2] == ["4", "0.1"], "table: %s" % lines)
+    for sketch in (8, 160):
+        done = tester.succeeds("hint", "evaluate", *FILES, "--epsilon", "8", "--share", "0.1", "--sketch", sketch)
+        tester.check((b"sketches of 8 bytes cannot rank" in done.stderr) == (sketch == 8) and
+                     (sketch == 8 or not done.stderr), "sketches of %d bytes: %r" % (sketch, done.stderr))
 
 
 def test_nothing_is_left(tester):
@@ -262,7 +267,7 @@ def test_bad_options(tester, truth):
     fails("delta", USAGE, ["--delta"], "--mechanism", "gaussian", "--delta", "1")
     fails("cells of the Gaussian", USAGE, ["--cells"], "--mechanism", "gaussian", "--cells", "4")
     fails("cells twice", USAGE, ["--cells-per-item"], "--cells", "4", "--cells-per-item", "1")
-    fails("predicted for one slot", USAGE, ["--class-from"], "--slots", "one", "--class-from", "predicted")
+    fails("predicted for one slot", USAGE, ["--class-from"], "--class-from", "predicted")
     fails("one of three", USAGE, ["--gallery"], "--public", "public.npy")
     fails("labels alone", USAGE, ["--queries-labels"], *FILES[:4], "--queries-labels", "queries_labels.npy")
     fails("labels of some", USAGE, ["--gallery-labels"], *FILES, "--queries-labels", "queries_labels.npy")
@@ -274,7 +279,7 @@ def test_bad_options(tester, truth):
     tester.save("short.npy", truth.labels["queries"][:-1])
     fails("short", INPUT, ["short.npy"], *FILES, *LABELS[:5], "short.npy")
     tester.save("strange.npy", truth.labels["queries"] + 500)
-    fails("unknown class", INPUT, ["row 0", "queries"], *FILES, *LABELS[:5], "strange.npy")
+    fails("unknown class", INPUT, ["row 0", "queries"], *FILES, *LABELS[:5], "strange.npy", "--slots", "class")
 
 
 def main():
