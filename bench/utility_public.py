@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from utility_data import FOLDER, cached
+from utility_data import FOLDER, cached, digest_of
 from utility_own import build_of, markdown
 
 COUNTS, EPSILON, SHARE, RELEASES = [100, 250, 1000, 4000], 4, 0.02, 16
@@ -32,7 +32,7 @@ def found(program, case, public):
         words = [word for part, path in paths.items() for word in ("--" + part, path)]
         return program.run("evaluate", *words, "--epsilon", EPSILON, "--share", SHARE, "--releases", RELEASES, "--json")["rows"][0]
     return cached(compute, "public", case.digest, hashlib.sha256(public.tobytes()).hexdigest(), EPSILON, SHARE, RELEASES, COUNTS,
-                  build_of(program))
+                  build_of(program), digest_of("utility_public"))
 
 
 def kind_of(case):

@@ -144,6 +144,7 @@ static const char help[] =
     "                           items are skipped. Default 0.01,0.02,0.05,0.1\n"
     "  --cells N                a slot, 2 to 65536, or auto: chosen for epsilon and share. Default auto\n"
     "  --cells-per-item N       1 or 2: lists of an item's own cells instead of lists of a share, with N/F cells\n"
+    "  --rows-per-prototype N   as for privatemail pack; here 1 needs nothing else\n"
     "  --releases R             of each query, 1 to 1000. Default 4\n"
     "  --scope S                own or all: which slots of an answer the device ranks. Default own\n"
     "  --sketch L               bytes of a sketch, as for privatemail pack\n"

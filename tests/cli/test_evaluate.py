@@ -192,6 +192,14 @@ def test_kinds(tester, truth):
                      report["lists"] == "own", "%s: %s" % (what, row))
     report = tester.json("cells", "evaluate", *ONE, *few, "--cells", "3", "--sketch", "64", "--seed", "7")
     tester.check(report["rows"][0]["cells"] == 3 and (report["sketch"], report["seed"]) == (64, 7), "cells, sketch, seed")
+    few_means = tester.json("means", "evaluate", *ONE, *few, "--cells", "50", "--rows-per-prototype", "100")["rows"][0]
+    rows = tester.json("rows", "evaluate", *ONE, *few, "--cells", "50", "--rows-per-prototype", "1")["rows"][0]
+    tester.check(few_means["carried_recall"] < rows["carried_recall"] - 0.2, "means of 100 rows leave 3 cells: %g, %g" %
+                 (few_means["carried_recall"], rows["carried_recall"]))
+    tester.save("lonely.npy", np.where(np.arange(len(truth.labels["public"])) == 5, 999, truth.labels["public"]))
+    lonely = [word if word != "public_labels.npy" else "lonely.npy" for word in (*FILES, *LABELS)]
+    report = tester.json("a class of one row", "evaluate", *lonely, *few, "--slots", "class")
+    tester.check(report["slots"] == 11, "evaluate takes a class of one row")
     unlabelled = tester.json("no labels", "evaluate", *FILES, *few)
     check_schema(tester, "no labels", unlabelled)
     tester.check(unlabelled["slot_kind"] == "one" and
@@ -259,7 +267,7 @@ def test_bad_options(tester, truth):
 
     for name, values in (("epsilon", ("0", "17", "1,,2", "1,x", "nan", ",", ",".join(["1"] * 17))),
                          ("share", ("0", "0.6", "-1", "0.1;0.2")), ("cells", ("1", "65537", "many")),
-                         ("cells-per-item", ("0", "3")), ("releases", ("0", "1001")), ("sketch", ("7", "100000")),
+                         ("cells-per-item", ("0", "3")), ("rows-per-prototype", ("0", "1025")), ("releases", ("0", "1001")), ("sketch", ("7", "100000")),
                          ("threads", ("0", "257")), ("slot-count", ("0", "3")), ("mechanism", ("both",)), ("slots", ("two",)),
                          ("class-from", ("guess",)), ("scope", ("some",)), ("delta", ("0.1",))):
         for value in values:
