@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct arguments {
-    const char *features, *labels, *out, *bandwidth, *codes, *slots;
+    const char *features, *labels, *out, *bandwidth, *codes, *slots, *model;
     uint64_t neighbours, dims, cells, prototypes_per_cell, rows_per_prototype, slot_count, sketch, seed, threads;
     double alpha, share, epsilon;
     bool gaussian, response_only, rows_are_public, force, json;
@@ -127,6 +127,9 @@ static int read_options(const struct arguments *arguments, struct pml_build_opti
         return command_fail(&command_pack, EXIT_USAGE,
                             "--share and --epsilon choose the number of cells, --cells sets it. Leave one or the other "
                             "out.");
+    if (arguments->model && pml_model_length(arguments->model) == 0)
+        return command_fail(&command_pack, EXIT_USAGE,
+                            "--model must be 1 to %u bytes of UTF-8 without control characters.", PML_MODEL_MAX);
     options->neighbours = (unsigned)arguments->neighbours;
     options->alpha = arguments->alpha;
     options->dimensions = (unsigned)arguments->dims;
@@ -139,6 +142,7 @@ static int read_options(const struct arguments *arguments, struct pml_build_opti
     options->slot_count = (unsigned)arguments->slot_count;
     options->sketch = (unsigned)arguments->sketch;
     options->gaussian = arguments->gaussian;
+    options->model = arguments->model;
     options->seed = arguments->seed;
     options->threads = (unsigned)arguments->threads;
     options->progress = progress_show;
@@ -167,6 +171,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         {"codes", OPTION_TEXT, &arguments->codes, false, false},
         {"slots", OPTION_TEXT, &arguments->slots, false, false},
         {"gaussian", OPTION_FLAG, &arguments->gaussian, false, false},
+        {"model", OPTION_TEXT, &arguments->model, false, false},
         {"response-only", OPTION_FLAG, &arguments->response_only, false, false},
         {"rows-are-public", OPTION_FLAG, &arguments->rows_are_public, false, false},
         {"seed", OPTION_COUNT, &arguments->seed, false, false},
@@ -191,6 +196,8 @@ static void print_report(const char *path, const struct pack_file *file, const s
     int certified = pack_file_certify(file, &certificate);
     size_t response = pack_file_memory(file, PML_RESPONSE), gaussian = pack_file_memory(file, PML_GAUSSIAN);
     printf("%s: pack %s, %zu bytes\n", path, file->id, file->size);
+    if (pack_file_model(file))
+        printf("model: %s\n", pack_file_model(file));
     printf("%zu anchors, %zu classes, %zu slots with %zu cells each\n", report->anchors, report->classes, report->slots,
            report->cells);
     printf("prototypes per cell: %zu, each the mean of %zu rows or more", report->prototypes / report->cells,
@@ -219,6 +226,7 @@ static void write_report(const char *path, const struct pack_file *file, const s
     json_open(&json, NULL, '{');
     json_text(&json, "out", path);
     json_text(&json, "pack", file->id);
+    json_text(&json, "model", pack_file_model(file));
     json_count(&json, "bytes", file->size);
     json_count(&json, "anchors", report->anchors);
     json_count(&json, "classes", report->classes);
@@ -271,7 +279,7 @@ static int build(const struct arguments *arguments, const struct pml_build_optio
     if (failed)
         return command_fail(&command_pack, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s",
                             arguments->features, message.text);
-    int status = pack_file_adopt(&file, bytes, size, NULL);
+    int status = pack_file_adopt(&file, bytes, size);
     if (status != PML_OK) {
         free(bytes);
         return command_status(&command_pack, arguments->out, status);
@@ -353,6 +361,8 @@ static const char help[] =
     "  --neighbours K     of the Gaussian, 1 to 64. Default 10\n"
     "  --bandwidth S      of its kernel, 0.004 to 256, or auto. Default auto\n"
     "  --alpha A          weight of its label graph, 0 to 4. Default 0\n"
+    "  --model NAME       names the model that made the features, and its preprocessing, up to 64 bytes; devices\n"
+    "                     that name another one refuse the pack. Default: no name\n"
     "  --seed N           of codes, clustering and sketches. Default 0\n"
     "  --threads N        1 to 256. Default as many as the host has; never changes the bytes\n"
     "  --force            replace the file of --out\n"

@@ -54,7 +54,7 @@ static int build_pack(struct evaluate_bench *bench, unsigned cells)
                                 &report, &message);
     if (failed)
         return command_input(command, failed, &message);
-    int status = pack_file_adopt(&bench->pack, bytes, size, NULL);
+    int status = pack_file_adopt(&bench->pack, bytes, size);
     if (status != PML_OK) {
         free(bytes);
         return command_status(command, "the pack", status);

@@ -143,6 +143,9 @@ int pml_options_resolve(struct pml_build_options *options, const struct pml_feat
         options->dimensions = DIMENSIONS_DEFAULT;
     if (options->codes != PML_CODES_RANDOM && options->codes != PML_CODES_CLASS)
         return pml_say(message, "Unknown kind of codes: use --codes random or class.");
+    if (options->model && pml_model_length(options->model) == 0)
+        return pml_say(message, "A model's name has 1 to %u bytes of UTF-8 without control characters: change --model.",
+                       PML_MODEL_MAX);
     options->threads = pml_parallel_threads(options->threads);
     return 0;
 }

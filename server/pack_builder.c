@@ -246,7 +246,7 @@ static uint32_t lambda_of(double bandwidth)
 static int check_pack(const struct build *build, const uint8_t *bytes, size_t size)
 {
     pml_pack pack;
-    int status = pml_pack_open(&pack, bytes, size, NULL);
+    int status = pml_pack_open(&pack, bytes, size, NULL, NULL);
     if (status != PML_OK)
         return pml_say(build->message, "The pack does not open (%s): this is a fault of the builder, please report it.",
                        pml_status_text(status));
@@ -292,6 +292,7 @@ static int write_pack(struct build *build, uint8_t **bytes, size_t *size)
         .alpha = (uint32_t)floor(256.0 * options->alpha + 0.5),
         .sketch = options->sketch,
         .response_only = !options->gaussian,
+        .model = options->model,
     };
     if (pml_pack_bytes(&parts, bytes, size) != 0)
         return pml_say_memory(build->message);

@@ -27,6 +27,7 @@ struct pml_build_options {
     unsigned slot_count; /* group: G; 0: 128 or the number of classes */
     unsigned sketch;     /* L, 8 … 256; 0: d rounded up to a multiple of 8, at most 256 */
     int gaussian;        /* put anchors, which are copies of all rows, their codes and lists in */
+    const char *model;   /* names the model that made the features (SPEC 1, section 12); NULL: no name */
     uint64_t seed;
     unsigned threads; /* 0: as many as the host has */
     /* Called now and then from the building thread with the name of the stage and done 0 … 1. May be NULL. */

@@ -53,7 +53,7 @@ static pml_client *armed(pml_pack *pack, int mechanism, const struct pml_kernels
                          .kernels = kernels};
     pml_budget budget;
     pml_client *client;
-    need(pml_pack_open(pack, golden_packs[PACK].bytes, golden_packs[PACK].size, NULL));
+    need(pml_pack_open(pack, golden_packs[PACK].bytes, golden_packs[PACK].size, NULL, NULL));
     size_t size = pml_client_size(pack, &config);
     need(pml_client_init(&client, malloc(size), size, pack, &config));
     need(pml_budget_create(&budget, owner, 10.0, mechanism == PML_GAUSSIAN ? 10.0 : 0.0,

@@ -58,7 +58,7 @@ public final class Pack: @unchecked Sendable {  // immutable from the end of ini
         self.view = UnsafePointer(view)
         var info = pml_pack_info()
         let fits = pinnedID == nil || pinnedID?.count == Int(PML_ID_SIZE)
-        var status = fits ? pml_pack_open(view, bytes.baseAddress, bytes.count, pinnedID) : PML_ERROR_ARGUMENT.rawValue
+        var status = fits ? pml_pack_open(view, bytes.baseAddress, bytes.count, pinnedID, nil) : PML_ERROR_ARGUMENT.rawValue
         if status == PML_OK.rawValue { status = pml_pack_describe(view, &info) }
         self.info = info
         try check(status)

@@ -15,7 +15,7 @@ static jint packOpen(JNIEnv *env, jclass native, jobject view, jobject bytes, ji
     if (pinned_id)
         (*env)->GetByteArrayRegion(env, pinned_id, 0, sizeof id, id);
     return pml_pack_open(pml_jni_aligned(env, view), (*env)->GetDirectBufferAddress(env, bytes), (size_t)size,
-                         pinned_id ? (const uint8_t *)id : NULL);
+                         pinned_id ? (const uint8_t *)id : NULL, NULL);
 }
 
 static void packDescribe(JNIEnv *env, jclass native, jobject view, jbyteArray id, jintArray out)
