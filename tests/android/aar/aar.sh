@@ -130,9 +130,9 @@ start_server() {
     mkdir -p "$folder"
     "$command" sample --out "$folder/shapes" &&
         "$command" pack --features "$folder/shapes/public.npy" --labels "$folder/shapes/public_labels.npy" \
-            --out "$folder/shapes.pmpk" &&
+            --slots class --cells 8 --gaussian --rows-are-public --out "$folder/shapes.pmpk" &&
         "$command" index --pack "$folder/shapes.pmpk" --features "$folder/shapes/gallery.npy" \
-            --labels "$folder/shapes/gallery_labels.npy" --store "sqlite:$folder/shapes.store" || return 1
+            --labels "$folder/shapes/gallery_labels.npy" --cells-per-item 1 --store "sqlite:$folder/shapes.store" || return 1
     "$command" serve --pack "$folder/shapes.pmpk" --store "sqlite:$folder/shapes.store" --listen 127.0.0.1:0 \
         >"$folder/told.txt" 2>"$folder/serve.log" &
     server=$!
