@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CPrivateMail
+import Foundation
 
 /// Why a call was refused: the library's own numbers, one case each.
 public enum Status: Int32, Sendable, CaseIterable, CustomStringConvertible {
@@ -50,6 +51,8 @@ public enum Status: Int32, Sendable, CaseIterable, CustomStringConvertible {
     case release = -22
     /// The bytes are not an answer: truncated, lying lengths, or beyond a limit.
     case answer = -23
+    /// The pack names another model than the one demanded, or none.
+    case packModel = -24
 
     /// One English sentence, the library's own.
     public var description: String { String(cString: pml_status_text(rawValue)) }
@@ -60,7 +63,7 @@ public enum Status: Int32, Sendable, CaseIterable, CustomStringConvertible {
 /// An error says nothing about the private query beyond what its ``status`` says.
 public struct PrivateMailError: Error, CustomStringConvertible {
     public let status: Status
-    /// What the budget store or the file system threw, where one of them is the cause.
+    /// What the budget store or the file system threw, where one of them is the cause; or ``Pack/ModelMismatch``.
     public let underlying: (any Error)?
 
     init(_ status: Status, underlying: (any Error)? = nil) {

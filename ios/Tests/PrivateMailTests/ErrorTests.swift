@@ -48,6 +48,33 @@ final class ErrorTests: XCTestCase {
         XCTAssertTrue(missing?.description.contains(": ") ?? false)
     }
 
+    func testAnAppGetsTheModelItDemandsOrAnErrorThatNamesBoth() throws {
+        let named = vectors.packs[Golden.named], name = try XCTUnwrap(named.model)
+        let file = try temporaryFolder().appendingPathComponent("named.pmpk")
+        try named.bytes.write(to: file)
+        XCTAssertEqual(try Pack(named.bytes, model: name).model, name)
+        XCTAssertEqual(try Pack(contentsOf: file, model: name).model, name)
+        let decomposed = name.decomposedStringWithCanonicalMapping  // equal to Swift, of other bytes
+        for other in ["another model", "", name + " ", String(name.dropLast()), name + "\0", "\0", decomposed] {
+            for error in [
+                expect(.packModel) { _ = try Pack(named.bytes, model: other) },
+                expect(.packModel) { _ = try Pack(contentsOf: file, pinnedID: Array(named.id), model: other) },
+            ] {
+                let mismatch = error?.underlying as? Pack.ModelMismatch
+                XCTAssertEqual(mismatch.map { [$0.demanded, $0.found] }, [other, name])
+                XCTAssertTrue(error?.description.contains("'\(other)'") ?? false)
+                XCTAssertTrue(error?.description.contains("'\(name)'") ?? false)
+            }
+        }
+        let nameless = vectors.packs[Golden.one]
+        XCTAssertNil(try Pack(nameless.bytes).model)
+        let error = expect(.packModel) { _ = try Pack(nameless.bytes, model: name) }
+        let mismatch = error?.underlying as? Pack.ModelMismatch
+        XCTAssertEqual(mismatch.map { [$0.demanded, $0.found] }, [name, nil])
+        // Another pack is another pack first, whatever its model.
+        expect(.packID) { _ = try Pack(named.bytes, pinnedID: Array(nameless.id), model: "another model") }
+    }
+
     func testOptions() throws {
         let pack = try vectors.pack(Golden.classes)
         let cases: [(Options, Status)] = [

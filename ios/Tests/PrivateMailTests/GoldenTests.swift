@@ -10,8 +10,9 @@ final class GoldenTests: XCTestCase {
     func testPacksOpenAndCarryTheirID() throws {
         XCTAssertGreaterThan(vectors.packs.count, 0)
         for golden in vectors.packs {
-            let pack = try Pack(golden.bytes, pinnedID: Array(golden.id))
-            XCTAssertEqual(pack.id, Array(golden.id))
+            let pack = try Pack(golden.bytes, pinnedID: Array(golden.id), model: golden.model)
+            XCTAssertEqual(pack.id, Array(golden.id), golden.name)
+            XCTAssertEqual(pack.model, golden.model, golden.name)
         }
     }
 

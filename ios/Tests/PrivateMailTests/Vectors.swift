@@ -44,7 +44,7 @@ struct Vectors {
         let bytes: Data, owner: [UInt8], counts: [Double]
     }
 
-    private(set) var packs: [(bytes: Data, id: Data)] = []
+    private(set) var packs: [(name: String, bytes: Data, id: Data, model: String?)] = []
     private(set) var releases: [GoldenRelease] = []
     private(set) var answers: [GoldenAnswer] = []
     private(set) var budgets: [GoldenBudget] = []
@@ -55,7 +55,12 @@ struct Vectors {
         for line in text(of: "tests/golden/vectors.txt").split(separator: "\n") where !line.hasPrefix("#") {
             let f = line.split(separator: "\t", omittingEmptySubsequences: false)
             switch f[0] {
-            case "pack": packs.append((PrivateMailTests.bytes(hex: f[2]), PrivateMailTests.bytes(hex: f[3])))
+            case "pack":
+                packs.append(
+                    (
+                        String(f[1]), PrivateMailTests.bytes(hex: f[2]), PrivateMailTests.bytes(hex: f[3]),
+                        f[4] == "-" ? nil : String(f[4])
+                    ))
             case "release": releases.append(Self.release(f))
             case "answer": answers.append(Self.answer(f))
             case "budget":
@@ -91,7 +96,7 @@ struct Vectors {
 
 /// Golden packs by what they are good for.
 enum Golden {
-    static let one = 0, classes = 1, responseOnly = 3, gaussianOnly = 5
+    static let one = 0, classes = 1, responseOnly = 3, gaussianOnly = 5, named = 11
     static let label: Int32 = -7  // a class of pack `classes`
 }
 
