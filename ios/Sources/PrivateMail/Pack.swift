@@ -8,7 +8,7 @@ import Foundation
 /// of clients, on any threads, may share one.
 public final class Pack: @unchecked Sendable {  // immutable from the end of init on
     /// The app demands a model that is not the pack's: features of one find nothing in a collection of the other.
-    public struct ModelMismatch: Error, Hashable, CustomStringConvertible {
+    public struct ModelMismatch: LocalizedError, Hashable, CustomStringConvertible {
         /// What the app demands.
         public let demanded: String
         /// What the pack names; nil when it names none.
@@ -17,6 +17,8 @@ public final class Pack: @unchecked Sendable {  // immutable from the end of ini
         public var description: String {
             "the app demands the model '\(demanded)', the pack names \(found.map { "'\($0)'" } ?? "none")"
         }
+
+        public var errorDescription: String? { description }
     }
 
     private let free: () -> Void

@@ -25,6 +25,37 @@ final class ErrorTests: XCTestCase {
         XCTAssertFalse(Status.allCases.contains { $0.description == "unknown status" })
     }
 
+    /// What an alert box shows.
+    func testLocalizedDescriptionsAreSentences() throws {
+        let named = vectors.packs[Golden.named], name = try XCTUnwrap(named.model)
+        func told(_ error: (any Error)?) -> String { error?.localizedDescription ?? "no error" }
+        let short = expect(.packSize) { _ = try Pack(named.bytes.dropLast()) }
+        XCTAssertEqual(told(short), "The pack is truncated or too long.")
+        let mismatch = expect(.packModel) { _ = try Pack(named.bytes, model: "another model") }
+        XCTAssertEqual(
+            told(mismatch),
+            "The pack is of another model: the app demands the model 'another model', the pack names '\(name)'.")
+        XCTAssertNotNil(mismatch?.recoverySuggestion)
+
+        let pack = try vectors.pack(Golden.one), store = MemoryStore()
+        let budget = try Budget(owner: owner, limits: .init(response: 1), store: store)
+        let client = try Client(pack: pack, options: .response(epsilon: 1))
+        let stale = try Budget(owner: owner, limits: .init(response: 1), store: store)
+        try client.arm(budget)
+        let other = try Client(pack: pack, options: .response(epsilon: 1))
+        let spent = expect(.spent) { try other.arm(budget) }
+        XCTAssertEqual(told(spent), "The budget is spent.")
+        XCTAssertNotNil(spent?.recoverySuggestion)
+        let conflict = expect(.persist) { try other.arm(stale) }
+        XCTAssertTrue(told(conflict).hasPrefix("The budget could not be stored: "), told(conflict))
+        XCTAssertTrue(conflict?.recoverySuggestion?.contains("Budget") ?? false)
+
+        let missing = expect(.argument) { _ = try Pack(contentsOf: root.appendingPathComponent("no such pack")) }
+        XCTAssertTrue(told(missing).hasPrefix("The pack cannot be read: "), told(missing))
+        XCTAssertTrue(told(missing).contains("No such file"), told(missing))
+        XCTAssertNil(missing?.recoverySuggestion)
+    }
+
     func testPacks() throws {
         let bytes = vectors.packs[Golden.classes].bytes
         func changed(at offset: Int, to value: UInt8) -> Data {
