@@ -131,11 +131,12 @@ final class ErrorTests: XCTestCase {
         var withNaN = good, withInfinity = good
         withNaN[2] = .nan
         withInfinity[0] = -.infinity
-        let bad: [([Float], Int32, Status)] = [
+        let bad: [([Float], Int, Status)] = [
             (withNaN, Golden.label, .features), (withInfinity, Golden.label, .features),
             (good.map { _ in 0 }, Golden.label, .features), (good + [1], Golden.label, .dimension),
             (good.dropLast(), Golden.label, .dimension), ([], Golden.label, .dimension),
-            (good, Golden.label - 1, .label),
+            (good, Golden.label - 1, .label), (good, Int(Int32.max) + 1, .argument), (good, .min, .argument),
+            (good, Golden.label + 1 << 32, .argument),
         ]
         let budget = try plentyBudget()
         for options: Options in [.response(epsilon: 1), .gaussian(epsilon: 1, delta: 1e-5)] {

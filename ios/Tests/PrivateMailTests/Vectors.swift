@@ -31,12 +31,12 @@ func floats(hex: some StringProtocol) -> [Float] {
 /// tests/golden/vectors.txt; its head explains the fields.
 struct Vectors {
     struct GoldenRelease {
-        let name: String, pack: Int, options: Options, seed: Data, features: [Float], label: Int32
+        let name: String, pack: Int, options: Options, seed: Data, features: [Float], label: Int
         let bytes: Data, rows: [Float]
     }
 
     struct GoldenAnswer {
-        let name: String, pack: Int, bytes: Data, features: [Float], label: Int32, scope: Answer.Scope, limit: Int
+        let name: String, pack: Int, bytes: Data, features: [Float], label: Int, scope: Answer.Scope, limit: Int
         let matches: [String]
     }
 
@@ -80,14 +80,14 @@ struct Vectors {
             options: f[3] == "1"
                 ? .response(epsilon: epsilon)
                 : .gaussian(epsilon: epsilon, delta: delta, valueBytes: Int(f[6])!),
-            seed: bytes(hex: f[7]), features: floats(hex: f[8]), label: Int32(f[9])!, bytes: bytes(hex: f[10]),
+            seed: bytes(hex: f[7]), features: floats(hex: f[8]), label: Int(f[9])!, bytes: bytes(hex: f[10]),
             rows: floats(hex: f[11]))
     }
 
     private static func answer(_ f: [Substring]) -> GoldenAnswer {
         GoldenAnswer(
             name: String(f[1]), pack: Int(f[2])!, bytes: bytes(hex: f[3]), features: floats(hex: f[4]),
-            label: Int32(f[5])!, scope: Answer.Scope(rawValue: Int32(f[6])!)!, limit: Int(f[7])!,
+            label: Int(f[5])!, scope: Answer.Scope(rawValue: Int32(f[6])!)!, limit: Int(f[7])!,
             matches: f[8] == "-" ? [] : f[8].split(separator: ",").map(String.init))
     }
 
@@ -97,7 +97,7 @@ struct Vectors {
 /// Golden packs by what they are good for.
 enum Golden {
     static let one = 0, classes = 1, responseOnly = 3, gaussianOnly = 5, named = 11
-    static let label: Int32 = -7  // a class of pack `classes`
+    static let label = -7  // a class of pack `classes`
 }
 
 let owner = Array("owner of budget.".utf8)
