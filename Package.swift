@@ -9,7 +9,8 @@ let package = Package(
     name: "PrivateMail",
     platforms: [.iOS(.v15), .macOS(.v13), .tvOS(.v15), .watchOS(.v8), .visionOS(.v1)],
     products: [
-        .library(name: "PrivateMail", targets: ["PrivateMail"])
+        .library(name: "PrivateMail", targets: ["PrivateMail"]),
+        .library(name: "CPrivateMail", targets: ["CPrivateMail", "CPrivateMailPlatform"]),
     ],
     targets: [
         // Every .c of the flat core, so there is no list to drift; a test compares it with core/sources.cmake.
