@@ -26,11 +26,14 @@ let package = Package(
             name: "PrivateMail", dependencies: ["CPrivateMail", "CPrivateMailPlatform"],
             path: "ios/Sources/PrivateMail", resources: [.copy("PrivacyInfo.xcprivacy")]),
         .executableTarget(name: "privatemail-example", dependencies: ["PrivateMail"], path: "ios/Example"),
+        .executableTarget(
+            name: "privatemail-search-example", dependencies: ["PrivateMail"], path: "ios/SearchExample"),
         .testTarget(
             name: "PrivateMailTests",
             dependencies: [
                 "PrivateMail",
                 .target(name: "privatemail-example", condition: .when(platforms: [.macOS, .linux])),
+                .target(name: "privatemail-search-example", condition: .when(platforms: [.macOS, .linux])),
             ],
             path: "ios/Tests/PrivateMailTests"),
     ],

@@ -48,6 +48,10 @@ public struct Answer: Sendable, Hashable {
     public let gallery: UInt64
     /// Length of the answer in bytes.
     public let bytes: UInt64
+
+    static func check(limit: Int) throws(PrivateMailError) {
+        guard (1...Int(PML_MATCHES_MAX)).contains(limit) else { throw PrivateMailError(.argument) }
+    }
 }
 
 /// An answer that streams in: feed it in pieces of any length, then finish.
@@ -89,8 +93,8 @@ extension Client {
     public func beginAnswer(
         features: some Collection<Float>, label: Int, scope: Answer.Scope = .ownSlot, limit: Int = 20
     ) throws(PrivateMailError) -> Ranking {
-        guard (1...Int(PML_MATCHES_MAX)).contains(limit) else { throw PrivateMailError(.argument) }
         let label = try classNumber(label)
+        try Answer.check(limit: limit)
         let fresh = Matches(capacity: limit)
         try gate.run { () throws(PrivateMailError) in
             try check(

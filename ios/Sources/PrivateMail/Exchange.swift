@@ -16,29 +16,28 @@ struct Exchange: Sendable {
 
     let server: URL
     let configuration: URLSessionConfiguration
-    /// Bytes of a body at most.
-    let limit: Int
 
-    /// Posts a release. `take` reads the answer, and throws ``SearchError/unsound`` when it is none.
+    /// Posts a release. `take` reads the answer, of at most `limit` bytes, and throws ``SearchError/unsound`` when it
+    /// is none.
     func post<Result>(
-        _ release: Data, isolation: isolated (any Actor)? = #isolation, take: (Data) throws -> Result
+        _ release: Data, limit: Int, isolation: isolated (any Actor)? = #isolation, take: (Data) throws -> Result
     ) async throws -> Result {
         var request = URLRequest(url: server.appendingPathComponent("v1/query"))
         request.httpMethod = "POST"
         request.httpBody = release
         request.setValue("application/cbor", forHTTPHeaderField: "Content-Type")
         request.setValue("application/cbor-seq", forHTTPHeaderField: "Accept")
-        return try await perform(request, type: "application/cbor-seq", take: take)
+        return try await perform(request, type: "application/cbor-seq", limit: limit, take: take)
     }
 
     /// Fetches a pack by its id. What comes is not checked here.
-    func pack(_ id: String) async throws -> Data {
+    func pack(_ id: String, limit: Int) async throws -> Data {
         let request = URLRequest(url: server.appendingPathComponent("v1/pack/\(id)"))
-        return try await perform(request, type: "application/octet-stream") { $0 }
+        return try await perform(request, type: "application/octet-stream", limit: limit) { $0 }
     }
 
     private func perform<Result>(
-        _ request: URLRequest, type: String, isolation: isolated (any Actor)? = #isolation,
+        _ request: URLRequest, type: String, limit: Int, isolation: isolated (any Actor)? = #isolation,
         take: (Data) throws -> Result
     ) async throws -> Result {
         var attempt = 1
@@ -79,30 +78,44 @@ struct Exchange: Sendable {
 
 /// One request in a session of its own. The same code for all systems: those that have no `URLSession.data(for:)` too.
 private final class Receiver: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    // Everything mutable is set before the task starts and then touched by the session's serial queue only.
+    typealias Reply = (body: Data, response: HTTPURLResponse)
+
+    // Everything mutable is only touched with the lock held.
+    private let lock = NSLock()
     private let limit: Int
     private var body = Data()
-    private var failure: SearchError?
-    private var continuation: CheckedContinuation<(body: Data, response: HTTPURLResponse), any Error>?
+    private var outcome: Result<Reply, any Error>?
+    private var waiting: CheckedContinuation<Reply, any Error>?
 
     init(limit: Int) {
         self.limit = limit
     }
 
-    func send(
-        _ request: URLRequest, _ configuration: URLSessionConfiguration
-    ) async throws -> (body: Data, response: HTTPURLResponse) {
+    func send(_ request: URLRequest, _ configuration: URLSessionConfiguration) async throws -> Reply {
         let session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
-        defer { session.finishTasksAndInvalidate() }  // it holds its delegate until then
-        let task = session.dataTask(with: request)
+        defer { session.invalidateAndCancel() }  // it holds its delegate until then
+        session.dataTask(with: request).resume()
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                self.continuation = continuation
-                task.resume()
-            }
+            try await withCheckedThrowingContinuation { wait($0) }
         } onCancel: {
-            task.cancel()
+            finish(.failure(CancellationError()))
         }
+    }
+
+    private func wait(_ continuation: CheckedContinuation<Reply, any Error>) {
+        lock.lock()
+        defer { lock.unlock() }
+        if let outcome { continuation.resume(with: outcome) } else { waiting = continuation }
+    }
+
+    /// The first outcome counts: no system promises that a task which was cancelled says so.
+    private func finish(_ result: Result<Reply, any Error>) {
+        lock.lock()
+        defer { lock.unlock() }
+        guard outcome == nil else { return }
+        outcome = result
+        waiting?.resume(with: result)
+        waiting = nil
     }
 
     /// A release goes to the server that was named, or nowhere.
@@ -114,25 +127,19 @@ private final class Receiver: NSObject, URLSessionDataDelegate, @unchecked Senda
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        guard failure == nil else { return }
-        guard data.count <= limit - body.count else {
-            failure = .tooLong(limit: limit)
-            return dataTask.cancel()
+        let fits = lock.withLock {
+            guard data.count <= limit - body.count else { return false }
+            body.append(data)
+            return true
         }
-        body.append(data)
+        if !fits { finish(.failure(SearchError.tooLong(limit: limit))) }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        guard let continuation else { return }
-        self.continuation = nil
-        if let failure {
-            continuation.resume(throwing: failure)
-        } else if (error as? URLError)?.code == .cancelled {
-            continuation.resume(throwing: CancellationError())
-        } else if let response = task.response as? HTTPURLResponse, error == nil {
-            continuation.resume(returning: (body, response))
+        if let response = task.response as? HTTPURLResponse, error == nil {
+            finish(.success((lock.withLock { body }, response)))
         } else {
-            continuation.resume(throwing: SearchError.network(error ?? URLError(.badServerResponse)))
+            finish(.failure(SearchError.network(error ?? URLError(.badServerResponse))))
         }
     }
 }

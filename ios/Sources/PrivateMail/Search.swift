@@ -1,45 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
-/// Tells the 16 bytes of the pack that *every* user of the app uses now: a constant of the app, or its configuration.
-///
-/// Never what a search server says to one device: a pack made for one user marks that user. Asked at the beginning of
-/// every search and when the server does not serve a pack, so it should have the id at hand.
-public typealias PackSource = @Sendable () async throws -> [UInt8]
-
-/// Searches, from features to what was found: the whole way of an app.
+/// Searches over HTTP: pays, makes a message, stores it, sends it, and ranks the answer.
 ///
 /// ```swift
-/// let search = try Search(
-///     server: URL(string: "https://search.example")!, packSource: { Configuration.packID }, model: "mobilenet-v3 224",
-///     options: .response(epsilon: 4, substitute: true), budget: budget, folder: folder)
-/// try await search.prepare()                                                    // early: fetches the pack, pays
+/// let packs = try PackSource(server: server, folder: caches, model: "mobilenet-v3 224") { Configuration.packID }
+/// let search = Search(packs: packs, options: .response(epsilon: 4), budget: budget, folder: messages)
+///
+/// try await search.prepare()                                                      // early: fetches the pack, pays
 /// let found = try await search.search("IMG 4711", features: features, label: 0)
 /// for match in found.answer.matches { show(found.payload(of: match)) }
 /// ```
 ///
-/// The pack is fetched by the id that the ``PackSource`` names, checked against id and model, and kept in the folder.
-/// The message of every photo is stored there before it is sent. When the network fails, when the server is busy, and
-/// when the same photo is searched for another time, the same bytes are sent again, which costs nothing. A photo is
-/// paid for a second time only when its message was made with a pack that is no longer served, and only when the app
-/// says so (``SearchError/paysAgain(_:)``).
+/// - **One message per photo.** A message is stored before it is sent. When the network fails, when the server is busy,
+///   and when the same photo is searched for another time, the same bytes are sent again. That is free.
+/// - **No second payment in silence.** When the message of a photo was made with a pack that is no longer served, a new
+///   one is made only if the app says so: see ``SearchError/paysAgain(_:)``.
+/// - **The server does not choose the pack.** When it refuses the pack (409), the ``PackSource`` tells which one is
+///   pinned for everybody.
+/// - **Nothing tells what was sought or found.** A request holds nothing but the release. The answer is ranked when the
+///   connection has ended. A query that the library cannot use is sent as a public default (``Options/substitute``):
+///   silence would tell of it.
 ///
-/// A request holds nothing but the release: no cookies, no language, no version. One search object per folder: two
-/// objects at work on one photo may pay for it twice.
+/// One object per folder: two that search for one photo at the same time may both pay for it.
 public actor Search {
     /// What a search found, and what it cost.
     public struct Found: Sendable {
         public let answer: Answer
         /// The bytes of the answer, which the payloads are part of.
         public let bytes: Data
-        /// What was paid, also if it was by ``Search/prepare()``; nil when a stored message was sent again.
+        /// What was paid for the message, by ``Search/prepare()`` or now; nil when a stored one was sent again.
         public let paid: Receipt?
 
-        /// What the server keeps with a match, a picture for example; the bytes are not copied.
+        /// What the server keeps with a match, a picture for example. The bytes are not copied.
         public func payload(of match: Match) -> Data { match.payload(in: bytes) }
     }
 
@@ -47,76 +40,48 @@ public actor Search {
         let features: [Float], label: Int, scope: Answer.Scope, limit: Int
     }
 
-    private let exchange: Exchange
-    private let packSource: PackSource
-    private let model: String?
+    private let packs: PackSource
     private let options: Options
     private let budget: Budget
-    private let folder: SearchFolder
-    private let shippedPack: URL?
+    private let folder: MessageFolder
+    private let answerLimit: Int
     private var clients: [[UInt8]: Client] = [:]
-    /// Paid for, and not yet released from.
+    /// Paid for, and nothing released from it yet.
     private var armed: Client?
 
     /// - Parameters:
-    ///   - server: Where `privatemail serve` answers, such as https://search.example.
-    ///   - packSource: Names the pack that every user uses now.
-    ///   - model: The name of the model that makes the features, as in `privatemail pack --model`; nil to accept any.
-    ///   - options: How releases are made. With `substitute` features that cannot be used are sent all the same, as a
-    ///     public default: silence would tell of them.
+    ///   - packs: Gives the pack, and knows the server.
+    ///   - options: How messages are made; ``Options/substitute`` is set in any case.
     ///   - budget: What this person may spend.
-    ///   - folder: Keeps packs and messages. It must exist; Application Support is the place for it, not Caches.
-    ///   - shippedPack: A pack in the app's bundle: while it is the pinned one nothing is fetched.
-    ///   - replyLimit: Bytes of an answer or a pack at most.
-    ///   - configuration: Of the sessions. Whatever is added to it must be the same for every user.
-    public init(
-        server: URL, packSource: @escaping PackSource, model: String?, options: Options, budget: Budget, folder: URL,
-        shippedPack: URL? = nil, replyLimit: Int = 64 << 20,
-        configuration: URLSessionConfiguration = Search.configuration
-    ) throws(PrivateMailError) {
-        guard ["http", "https"].contains(server.scheme), server.host != nil, server.query == nil else {
-            throw PrivateMailError(.argument)
-        }
-        exchange = Exchange(server: server, configuration: configuration, limit: replyLimit)
-        self.packSource = packSource
-        self.model = model
-        self.options = options
+    ///   - folder: Keeps the message of every photo, and must exist. Messages are public, so a backup may hold them.
+    ///     Whoever deletes them pays anew: Application Support is the place, not Caches.
+    ///   - answerLimit: Bytes of an answer at most.
+    public init(packs: PackSource, options: Options, budget: Budget, folder: URL, answerLimit: Int = 64 << 20) {
+        self.packs = packs
+        self.options = options.substituting
         self.budget = budget
-        self.folder = SearchFolder(url: folder)
-        self.shippedPack = shippedPack
+        self.folder = MessageFolder(url: folder)
+        self.answerLimit = answerLimit
     }
 
     deinit {
         try? armed?.disarm()
     }
 
-    /// A configuration whose requests tell nothing about who sends them: without cookies, cache, credentials, and with
-    /// the same headers from every device.
-    public static var configuration: URLSessionConfiguration {
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpCookieStorage = nil
-        configuration.httpShouldSetCookies = false
-        configuration.httpCookieAcceptPolicy = .never
-        configuration.urlCache = nil
-        configuration.urlCredentialStorage = nil
-        configuration.httpAdditionalHeaders = ["User-Agent": "privatemail", "Accept-Language": "*"]
-        configuration.timeoutIntervalForRequest = 20
-        configuration.timeoutIntervalForResource = 300
-        return configuration
-    }
-
-    /// Fetches the pack if need be, pays for the next message and draws its noise: to be called when idle, before a
-    /// photo is at hand. ``close()`` takes the price back.
+    /// Fetches the pack if need be, pays for the next message and draws its noise. Call it when idle, before a photo is
+    /// at hand; ``close()`` takes the price back. A search that needs a message and finds nothing prepared pays itself.
     public func prepare() async throws {
-        try arm(try await client(of: try await packSource()))
+        try arm(try await client(of: try await packs.pin()))
     }
 
-    /// What is nearest to a photo. A failure is a ``SearchError``, a ``PrivateMailError``, what the ``PackSource`` threw,
-    /// or a `CancellationError`; the message is kept in all cases, and calling again sends the same.
+    /// What is nearest to a photo.
+    ///
+    /// Throws a ``SearchError``, a ``PrivateMailError``, what the ``PackSource/Pin`` threw, or a `CancellationError`.
+    /// In all cases the message is kept, and the next call sends the same.
     ///
     /// - Parameters:
     ///   - photo: A name of its own, of 1 to 100 bytes, which stays on the device.
-    ///   - features: The photo's features. Not kept; yours to wipe, see ``wipe(_:)``.
+    ///   - features: The photo's features. They are not kept, and yours to wipe: see ``wipe(_:)``.
     ///   - label: Its class; ignored by packs with one slot.
     ///   - scope: Which candidates count.
     ///   - limit: How many matches to keep, 1 to 256.
@@ -126,47 +91,46 @@ public actor Search {
         payAgain: Bool = false
     ) async throws -> Found {
         let query = Query(features: features, label: label, scope: scope, limit: limit)
-        var pinned = try await packSource()
+        _ = try classNumber(label)  // mistakes of the app are told before anything is paid
+        try Answer.check(limit: limit)
+        var pinned = try await packs.pin()
+        var gone: Set<[UInt8]> = []  // packs that the server does not serve
         var paid: Receipt?
-        var notServed: Set<[UInt8]> = []
         while true {
             // What was made before costs nothing, with an older pack too as long as that is served.
             let messages = try folder.messages(of: photo)
             for message in messages.filter({ $0.pack == pinned }) + messages.filter({ $0.pack != pinned })
-            where !notServed.contains(message.pack) {
-                let client = message.pack == pinned ? try await client(of: pinned) : keptClient(of: message.pack)
-                guard let client else { continue }
+            where !gone.contains(message.pack) {
                 do {
-                    return try await exchange.post(message.bytes) { bytes in
-                        Found(answer: try rank(bytes, with: client, query), bytes: bytes, paid: paid)
-                    }
+                    return try await send(message, query, paid: paid)
                 } catch SearchError.refused(status: 409) {
-                    notServed.insert(message.pack)
+                    gone.insert(message.pack)
+                } catch where message.pack != pinned && isOfThePack(error) {
+                    gone.insert(message.pack)
                 }
             }
-            if notServed.contains(pinned) {
-                pinned = try await packSource()  // whatever the server says is current: everybody's, or none
-                guard !notServed.contains(pinned) else { throw SearchError.packNotServed(id: pinned) }
+            if gone.contains(pinned) {
+                pinned = try await packs.pin()  // everybody's, or none; what the server calls current is not looked at
+                guard !gone.contains(pinned) else { throw SearchError.packNotServed(id: pinned) }
                 continue
             }
             let client = try await client(of: pinned)
-            // From here to the stored message nothing waits: no second search of this photo comes between.
-            let known = try folder.messages(of: photo).map(\.pack)
-            guard !known.contains(pinned) else { continue }
-            guard known.isEmpty || payAgain && paid == nil else { throw SearchError.paysAgain(client.receipt) }
+            // From here to the stored message nothing waits, so that no other search for this photo comes between.
+            let made = try folder.messages(of: photo).map(\.pack)
+            guard !made.contains(pinned) else { continue }
+            guard made.isEmpty || payAgain && paid == nil else { throw SearchError.paysAgain(client.receipt) }
             paid = try makeMessage(of: photo, with: client, query)
         }
     }
 
-    /// Whether a message of this photo was made with a pack that is still on the device: then a search costs nothing if
-    /// the server still serves that pack.
-    public func knows(_ photo: String) throws -> Bool {
-        try folder.messages(of: photo).contains { keptClient(of: $0.pack) != nil }
+    /// Whether a message of this photo is stored: then a search costs nothing as long as the message's pack is served.
+    public func isPaid(_ photo: String) throws -> Bool {
+        try !folder.messages(of: photo).isEmpty
     }
 
     /// Deletes the messages of a photo, when the photo is deleted for example. Searching for it again pays again.
     public func forget(_ photo: String) throws {
-        try folder.removeMessages(of: photo)
+        try folder.remove(photo)
     }
 
     /// Takes back what was paid for a message that was not made. The object may be used again.
@@ -183,9 +147,7 @@ public actor Search {
     }
 
     /// Stored before anybody sees it.
-    private func makeMessage(
-        of photo: String, with client: Client, _ query: Query
-    ) throws -> Receipt {
+    private func makeMessage(of photo: String, with client: Client, _ query: Query) throws -> Receipt {
         try arm(client)
         let release = try client.release(features: query.features, label: query.label)
         armed = nil
@@ -193,43 +155,33 @@ public actor Search {
         return release.receipt
     }
 
-    /// After the connection's end, whose time must not depend on what was found.
-    private func rank(_ bytes: Data, with client: Client, _ query: Query) throws -> Answer {
-        do {
-            return try client.answer(
-                bytes, features: query.features, label: query.label, scope: query.scope, limit: query.limit)
-        } catch {
-            if error.status == .answer || error.status == .packID { throw SearchError.unsound }
-            throw error
+    private func send(_ message: MessageFolder.Message, _ query: Query, paid: Receipt?) async throws -> Found {
+        let client = try await client(of: message.pack)
+        return try await packs.exchange.post(message.bytes, limit: answerLimit) { bytes in
+            // After the connection's end, whose time must not depend on what was found.
+            do {
+                let answer = try client.answer(
+                    bytes, features: query.features, label: query.label, scope: query.scope, limit: query.limit)
+                return Found(answer: answer, bytes: bytes, paid: paid)
+            } catch let error as PrivateMailError {
+                throw error.status == .answer || error.status == .packID ? SearchError.unsound : error
+            }
         }
     }
 
-    /// The client of the pinned pack, which is fetched if it is not there.
+    /// Whether an old message is useless because its pack is: not served, not of the app's model, without what the
+    /// options need, or of another number of features.
+    private func isOfThePack(_ error: any Error) -> Bool {
+        if case SearchError.packNotServed = error { return true }
+        return error is PrivateMailError
+    }
+
     private func client(of id: [UInt8]) async throws -> Client {
-        if let client = keptClient(of: id) { return client }
-        guard id.count == 16 else { throw PrivateMailError(.argument) }
-        let bytes: Data
-        do {
-            bytes = try await exchange.pack(hexadecimal(id))
-        } catch SearchError.refused(status: 404) {
-            throw SearchError.packNotServed(id: id)
-        }
-        _ = try Pack(bytes, pinnedID: id, model: model)  // else it is not kept
-        try folder.store(bytes, id: id)
-        let client = try Client(
-            pack: try Pack(contentsOf: folder.file(ofPack: id), pinnedID: id, model: model), options: options)
+        if let client = clients[id] { return client }
+        let pack = try await packs.open(id)
+        if let client = clients[id] { return client }  // made meanwhile, and perhaps armed
+        let client = try Client(pack: pack, options: options)
         clients[id] = client
         return client
-    }
-
-    /// The client of a pack that is on the device, sound and of the app's model.
-    private func keptClient(of id: [UInt8]) -> Client? {
-        if let client = clients[id] { return client }
-        for file in [folder.file(ofPack: id), shippedPack].compactMap({ $0 }) {
-            guard let pack = try? Pack(contentsOf: file, pinnedID: id, model: model) else { continue }
-            clients[id] = try? Client(pack: pack, options: options)
-            return clients[id]
-        }
-        return nil
     }
 }

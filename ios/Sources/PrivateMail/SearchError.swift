@@ -13,14 +13,14 @@ public enum SearchError: LocalizedError {
     case refused(status: Int)
     /// What the server sent is no answer to this message, at every attempt.
     case unsound
-    /// What the server sent is longer than the limit of the search.
+    /// What the server sent is longer than the limit.
     case tooLong(limit: Int)
     /// The server does not serve the pack that the app pins. It may be the first to know of a new pack, or the last to
     /// serve an old one: try again later.
     case packNotServed(id: [UInt8])
-    /// A message of this photo was made and paid for before, but with a pack that the server, or this device, does not
-    /// have any more. A new message costs the price of the receipt *again*, and tells about the same photo again: ask,
-    /// and call with `payAgain: true`, or leave it.
+    /// A message of this photo was made and paid for before, but with a pack that the server no longer serves, or the
+    /// app no longer uses. A new message costs the price of the receipt *again*, because it tells about the same photo
+    /// again. Call with `payAgain: true` if that is worth it.
     case paysAgain(Receipt)
     /// A file could not be read or written. When it was the new message, then that was not sent, its price is lost, and
     /// calling again pays anew.

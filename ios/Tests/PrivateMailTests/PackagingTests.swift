@@ -65,9 +65,11 @@ final class PackagingTests: XCTestCase {
         }
     }
 
-    func testTheREADMEShowsTheExample() {
-        let example = text(of: "ios/Example/main.swift").split(separator: "\n", maxSplits: 1)[1]  // without the licence
-        XCTAssertTrue(text(of: "ios/README.md").contains("```swift\n\(example)```"))
+    func testTheREADMEShowsTheExamples() {
+        for file in ["ios/Example/main.swift", "ios/SearchExample/SearchExample.swift"] {
+            let example = text(of: file).split(separator: "\n", maxSplits: 1)[1]  // without the licence
+            XCTAssertTrue(text(of: "ios/README.md").contains("```swift\n\(example)```"), file)
+        }
     }
 }
 

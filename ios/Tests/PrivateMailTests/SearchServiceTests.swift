@@ -13,8 +13,10 @@
 
         override func setUpWithError() throws {
             place = try temporaryFolder()
-            try FileManager.default.createDirectory(
-                at: place.appendingPathComponent("search"), withIntermediateDirectories: true)
+            for name in ["search", "packs"] {
+                try FileManager.default.createDirectory(
+                    at: place.appendingPathComponent(name), withIntermediateDirectories: true)
+            }
             try run("sample", "--out", path("shapes"), "--classes", "4", "--per-class", "60", "--size", "16")
             for (pack, seed) in [("old", "1"), ("new", "2")] {
                 try run(
@@ -34,12 +36,16 @@
 
         private func path(_ name: String) -> String { place.appendingPathComponent(name).path }
 
-        private func process(_ arguments: [String]) throws -> (Process, FileHandle) {
+        private func command() throws -> URL {
             guard let command = ProcessInfo.processInfo.environment["PRIVATEMAIL_COMMAND"] else {
                 throw XCTSkip("PRIVATEMAIL_COMMAND does not name the command privatemail")
             }
+            return URL(fileURLWithPath: command)
+        }
+
+        private func start(_ program: URL, _ arguments: [String]) throws -> (Process, FileHandle) {
             let process = Process(), output = Pipe()
-            process.executableURL = URL(fileURLWithPath: command)
+            process.executableURL = program
             process.arguments = arguments
             process.standardOutput = output
             process.standardError = FileHandle.nullDevice
@@ -48,8 +54,8 @@
         }
 
         @discardableResult
-        private func run(_ arguments: String...) throws -> Data {
-            let (process, output) = try process(arguments)
+        private func run(_ arguments: String..., program: URL? = nil) throws -> Data {
+            let (process, output) = try start(program ?? command(), arguments)
             let data = output.readDataToEndOfFile()
             process.waitUntilExit()
             XCTAssertEqual(process.terminationStatus, 0, arguments.joined(separator: " "))
@@ -63,7 +69,8 @@
         /// Starts the service with these packs instead of the one that runs; returns where it listens.
         private func serve(_ packs: String...) throws -> URL {
             stop()
-            let (process, output) = try process(
+            let (process, output) = try start(
+                command(),
                 ["serve", "--listen", "127.0.0.1:0", "--json", "--log", "off"]
                     + packs.flatMap { ["--pack", path("\($0).pmpk"), "--store", "sqlite:\(path("\($0).store"))"] })
             service = process
@@ -88,8 +95,11 @@
         }
 
         private func search(_ server: URL, pinned: [UInt8], _ budget: Budget) throws -> Search {
-            try Search(
-                server: server, packSource: { pinned }, model: model, options: .response(epsilon: 4), budget: budget,
+            let packs = try PackSource(server: server, folder: place.appendingPathComponent("packs"), model: model) {
+                pinned
+            }
+            return Search(
+                packs: packs, options: .response(epsilon: 4), budget: budget,
                 folder: place.appendingPathComponent("search"))
         }
 
@@ -193,19 +203,31 @@
             XCTAssertEqual(try budget.account().epsilonSpent, 4)
         }
 
-        func testAForeignModelIsRefusedBeforeAnythingIsPaid() async throws {
-            let budget = try plentyBudget(), old = try id("old")
-            let search = try Search(
-                server: try serve("old"), packSource: { old }, model: "another model", options: .response(epsilon: 4),
-                budget: budget, folder: place.appendingPathComponent("search"))
+        func testTheExample() throws {
+            let server = try serve("old"), id = try id("old").map { String(format: "%02x", $0) }.joined()
+            for first in ["paid ε = 4.0", "sent the stored message again"] {
+                let output = try run(
+                    server.absoluteString, id, model, path("search"), program: product("privatemail-search-example"))
+                let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")
+                XCTAssertTrue(lines.first?.hasPrefix(first) ?? false, "\(lines)")
+                XCTAssertGreaterThan(lines.filter { $0.hasPrefix("item ") }.count, 0)
+            }
+            let store = FileBudgetStore(url: place.appendingPathComponent("search/budget"))
+            let budget = try Budget(owner: Array("account 4711 ...".utf8), limits: .init(response: 20), store: store)
+            XCTAssertEqual(try budget.account().epsilonSpent, 4)
+        }
+
+        func testAForeignModelIsRefused() async throws {
+            let old = try id("old"), folder = place.appendingPathComponent("packs")
+            let packs = try PackSource(server: try serve("old"), folder: folder, model: "another model") { old }
             do {
-                try await search.prepare()
+                _ = try await packs.open()
                 XCTFail("was not refused")
             } catch let error as PrivateMailError {
                 XCTAssertEqual(error.status, .packModel)
                 XCTAssertTrue(error.localizedDescription.contains(model))
             }
-            XCTAssertEqual(try budget.account().epsilonSpent, 0)
+            XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path), [])
         }
     }
 #endif

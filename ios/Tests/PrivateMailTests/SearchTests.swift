@@ -19,12 +19,13 @@
         private let new = Vectors.golden.answers.first { $0.pack == Golden.classes }!
         private let store = MemoryStore()
         private var budget: Budget!
-        private var folder: URL!
+        private var folder: URL!, packFolder: URL!
         private var listener: HTTPListener!
         private let pin = Pin(Array(Vectors.golden.packs[Golden.one].id))
 
         override func setUpWithError() throws {
             folder = try temporaryFolder()
+            packFolder = try temporaryFolder()
             budget = try plentyBudget(store)
             listener = try HTTPListener { _, _ in .drop }
         }
@@ -49,12 +50,14 @@
         }
 
         private func search(
-            model: String? = nil, shippedPack: URL? = nil, replyLimit: Int = 1 << 20
+            model: String? = nil, shipped: URL? = nil, answerLimit: Int = 1 << 20
         ) throws -> Search {
             let pin = pin
-            return try Search(
-                server: listener.url, packSource: { pin.tell() }, model: model, options: .response(epsilon: 1),
-                budget: budget, folder: folder, shippedPack: shippedPack, replyLimit: replyLimit)
+            let packs = try PackSource(server: listener.url, folder: packFolder, model: model, shipped: shipped) {
+                pin.tell()
+            }
+            return Search(
+                packs: packs, options: .response(epsilon: 1), budget: budget, folder: folder, answerLimit: answerLimit)
         }
 
         private func spent() throws -> Double { try budget.account().epsilonSpent }
@@ -96,9 +99,11 @@
             XCTAssertEqual(found.paid?.epsilon, price, line: line)
         }
 
-        private func expectKnown(_ search: Search, _ photo: String, _ known: Bool, line: UInt = #line) async throws {
-            let knows = try await search.knows(photo)
-            XCTAssertEqual(knows, known, line: line)
+        private func expectPaidFor(
+            _ search: Search, _ photo: String, _ expected: Bool, line: UInt = #line
+        ) async throws {
+            let isPaid = try await search.isPaid(photo)
+            XCTAssertEqual(isPaid, expected, line: line)
         }
 
         private func failure(_ body: () async throws -> Void, line: UInt = #line) async -> (any Error)? {
@@ -126,12 +131,12 @@
             listener.follow(server(of: [Golden.one]))
             let search = try search()
             let photo = "IMG/0001 é"
-            try await expectKnown(search, photo, false)
+            try await expectPaidFor(search, photo, false)
             let found = try await find(search, old, photo: photo)
             expectGolden(found, old)
             XCTAssertEqual(found.paid?.epsilon, 1)
             XCTAssertEqual(fetched, ["/v1/pack/\(id(Golden.one))"])
-            try await expectKnown(search, photo, true)
+            try await expectPaidFor(search, photo, true)
             let again = try await find(search, old, photo: photo)
             XCTAssertNil(again.paid)
             XCTAssertEqual(again.answer, found.answer)
@@ -145,7 +150,7 @@
             // Another photo is another message, and a forgotten one is new.
             _ = try await find(later, old, photo: "IMG/0001 E")
             try await later.forget(photo)
-            try await expectKnown(later, photo, false)
+            try await expectPaidFor(later, photo, false)
             expectPaid(1, try await find(later, old, photo: photo))
             XCTAssertEqual(try spent(), 3)
         }
@@ -326,7 +331,7 @@
                 let search = try search()
                 let error = await failure { try await search.prepare() }
                 XCTAssertEqual((error as? PrivateMailError)?.status, status)
-                XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path), [])
+                XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: packFolder.path), [])
             }
             let named = vectors.packs[Golden.named]
             pin.id = Array(named.id)
@@ -349,13 +354,13 @@
             let file = try temporaryFolder().appendingPathComponent("shipped.pmpk")
             try vectors.packs[Golden.one].bytes.write(to: file)
             listener.follow(server(of: [Golden.one, Golden.classes]))
-            let shipped = try search(shippedPack: file)
+            let shipped = try search(shipped: file)
             expectGolden(try await find(shipped, old), old)
             XCTAssertEqual(fetched, [])
             pin.id = Array(vectors.packs[Golden.classes].id)  // no longer the shipped one
             try await shipped.prepare()
             XCTAssertEqual(fetched, ["/v1/pack/\(id(Golden.classes))"])
-            let kept = folder.appendingPathComponent(id(Golden.classes) + ".pmpk")
+            let kept = packFolder.appendingPathComponent(id(Golden.classes) + ".pmpk")
             var bytes = try Data(contentsOf: kept)
             bytes[bytes.count - 1] ^= 1
             try bytes.write(to: kept)
@@ -364,16 +369,25 @@
             XCTAssertEqual(try Data(contentsOf: kept), vectors.packs[Golden.classes].bytes)
         }
 
-        func testPacksWithoutMessagesAreNotKept() async throws {
-            listener.follow(server(of: [Golden.one, Golden.classes, Golden.named]))
-            let search = try search()
-            _ = try await find(search, old)
-            for pack in [Golden.classes, Golden.named] {
-                pin.id = Array(vectors.packs[pack].id)
-                try await search.prepare()
+        func testTheFolderOfPacksIsACache() async throws {
+            listener.follow(server(of: [Golden.one, Golden.classes]))
+            expectGolden(try await find(try search(), old), old)
+            for file in try FileManager.default.contentsOfDirectory(at: packFolder, includingPropertiesForKeys: nil) {
+                try FileManager.default.removeItem(at: file)
             }
-            let packs = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix("pmpk") }
-            XCTAssertEqual(Set(packs), ["\(id(Golden.one)).pmpk", "\(id(Golden.named)).pmpk"])
+            pin.id = Array(vectors.packs[Golden.classes].id)
+            listener.follow(server(of: [Golden.one, Golden.classes]))
+            expectPaid(nil, try await find(try search(), old))  // the old pack is fetched again, by its own id
+            XCTAssertEqual(fetched, ["/v1/pack/\(id(Golden.one))"])
+            // Where it is gone, or of another model, its message cannot be used any more.
+            listener.follow(server(of: [Golden.named]))
+            pin.id = Array(vectors.packs[Golden.named].id)
+            let error = await failure {
+                _ = try await find(try search(model: vectors.packs[Golden.named].model), old)
+            }
+            guard case .paysAgain = error as? SearchError else { return XCTFail("\(error!)") }
+            XCTAssertEqual(posts.count, 0)
+            XCTAssertEqual(try spent(), 1)
         }
 
         func testWhatWasPaidForNothingComesBack() async throws {
@@ -395,12 +409,19 @@
             }
             XCTAssertEqual(try spent(), 0)
             try await search.prepare()
-            let bad = [Float](repeating: 0, count: new.features.count)
-            let error = await failure { _ = try await search.search("photo", features: bad, label: new.label) }
-            XCTAssertEqual((error as? PrivateMailError)?.status, .features)
+            let error = await failure { _ = try await search.search("photo", features: [1], label: new.label) }
+            XCTAssertEqual((error as? PrivateMailError)?.status, .dimension)
             XCTAssertEqual(posts.count, 0)
             expectPaid(1, try await find(search, new))  // by the first payment
             XCTAssertEqual(try spent(), 1)
+        }
+
+        func testAQueryThatCannotBeUsedIsSentAllTheSame() async throws {
+            listener.follow(server(of: [Golden.one]))
+            let nothing = [Float](repeating: 0, count: old.features.count)
+            let found = try await search().search("photo", features: nothing, label: 0)
+            XCTAssertEqual(posts.count, 1)
+            XCTAssertEqual(found.answer.matches, [])
         }
 
         func testManySearchesAtOncePayOnceAPhoto() async throws {
@@ -450,11 +471,11 @@
             listener.follow(server(of: [Golden.one]))
             let file = try temporaryFolder().appendingPathComponent("shipped.pmpk")
             try vectors.packs[Golden.one].bytes.write(to: file)
-            let narrow = try search(shippedPack: file, replyLimit: old.bytes.count - 1)
+            let narrow = try search(shipped: file, answerLimit: old.bytes.count - 1)
             let error = await failure { _ = try await find(narrow, old) }
             guard case .tooLong = error as? SearchError else { return XCTFail("\(error!)") }
             XCTAssertEqual(posts.count, 1)
-            let fitting = try search(shippedPack: file, replyLimit: old.bytes.count)
+            let fitting = try search(shipped: file, answerLimit: old.bytes.count)
             expectGolden(try await find(fitting, old), old)
 
             listener.follow { _, _ in .silence(30) }
@@ -482,27 +503,33 @@
                 let error = await failure { _ = try await find(search, old, photo: photo) }
                 XCTAssertEqual((error as? PrivateMailError)?.status, .argument)
             }
+            for (label, limit) in [(1 << 32, 1), (0, 0), (0, 257)] {
+                let error = await failure {
+                    _ = try await search.search("photo", features: old.features, label: label, limit: limit)
+                }
+                XCTAssertEqual((error as? PrivateMailError)?.status, .argument)
+            }
+            XCTAssertEqual(try spent(), 0)
             _ = try await find(search, old, photo: String(repeating: "x", count: 100))
             _ = try await find(search, old, photo: "../\u{0}/.")
             XCTAssertEqual(try spent(), 2)
             for address in ["ftp://127.0.0.1", "file:///etc", "search.example", "https://search.example/?a=b"] {
                 expect(.argument) {
-                    _ = try Search(
-                        server: try XCTUnwrap(URL(string: address)), packSource: { [] }, model: nil,
-                        options: .response(epsilon: 1), budget: budget, folder: folder)
+                    _ = try PackSource(server: try XCTUnwrap(URL(string: address)), folder: folder, model: nil) { [] }
                 }
             }
             XCTAssertEqual(Pack.id(hexadecimal: id(Golden.one)), pin.id)
             XCTAssertEqual(Pack.id(hexadecimal: id(Golden.one).uppercased()), pin.id)
-            for text in ["", "0", id(Golden.one) + "00", String(id(Golden.one).dropLast()) + "g", String(repeating: "１", count: 32)] {
+            let short = String(id(Golden.one).dropLast()), wide = String(repeating: "１", count: 32)
+            for text in ["", "0", short, short + "g", short + "00", wide] {
                 XCTAssertNil(Pack.id(hexadecimal: text), text)
             }
         }
 
         func testErrorsAreSentences() {
             let errors: [SearchError] = [
-                .network(URLError(.timedOut)), .unavailable(status: 503, retryAfter: nil), .refused(status: 400), .unsound,
-                .tooLong(limit: 9), .packNotServed(id: []), .storage(POSIXError(.ENOSPC)),
+                .network(URLError(.timedOut)), .unavailable(status: 503, retryAfter: nil), .refused(status: 400),
+                .unsound, .tooLong(limit: 9), .packNotServed(id: []), .storage(POSIXError(.ENOSPC)),
             ]
             for error in errors {
                 XCTAssertTrue(error.localizedDescription.hasPrefix("The ") || error.localizedDescription.hasPrefix("A "))

@@ -145,6 +145,15 @@ func script(_ seed: Data) -> Client.Entropy {
 }
 
 extension XCTestCase {
+    /// A program that SwiftPM built: next to the tests.
+    func product(_ name: String) -> URL {
+        #if os(macOS)
+            Bundle(for: Self.self).bundleURL.deletingLastPathComponent().appendingPathComponent(name)
+        #else
+            Bundle.main.bundleURL.appendingPathComponent(name)
+        #endif
+    }
+
     /// The call must be refused with this status; answers the error for a closer look.
     @discardableResult
     func expect(
