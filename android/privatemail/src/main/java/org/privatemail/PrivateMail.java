@@ -37,7 +37,7 @@ package org.privatemail;
 public final class PrivateMail {
     private PrivateMail() {}
 
-    /** The version of the native library, such as {@code "0.1.0"}. */
+    /** The version of the native library, such as {@code "0.2.0"}. */
     public static String version() {
         return Native.version();
     }
