@@ -4,6 +4,7 @@ package org.privatemail;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.nio.charset.StandardCharsets;
 
 /**
  * What device and server both know of a collection. Public, immutable, shared by any number of clients and threads.
@@ -22,11 +23,14 @@ public final class Pack {
     private final ByteBuffer view;
     private final byte[] id = new byte[ID_SIZE];
     private final int[] numbers = new int[NUMBERS];
+    private final String model;
 
     private Pack(ByteBuffer bytes, ByteBuffer view) {
         this.bytes = bytes;
         this.view = view;
         Native.packDescribe(view, id, numbers);
+        byte[] name = Native.packModel(view);
+        model = name.length == 0 ? null : new String(name, StandardCharsets.UTF_8);
     }
 
     /**
@@ -52,9 +56,30 @@ public final class Pack {
         return new Pack(own, view);
     }
 
+    /**
+     * The same, and refuses a pack that was not made from features of the app's own model: features of another model
+     * with as many numbers would find nothing, and nobody would notice why.
+     *
+     * @param model the name that {@code privatemail pack --model} was given, or null to accept any pack
+     * @throws PrivateMailException also PACK_MODEL, with a message that has both names
+     */
+    public static Pack open(ByteBuffer bytes, byte[] pinnedId, String model) {
+        Pack pack = open(bytes, pinnedId);
+        if (model != null && !model.equals(pack.model)) {
+            String found = pack.model == null ? "none" : "'" + pack.model + "'";
+            throw new PrivateMailException(Status.PACK_MODEL, "it names " + found + ", not '" + model + "'", null);
+        }
+        return pack;
+    }
+
     /** 16 bytes, the first half of the pack's hash; a copy. */
     public byte[] id() {
         return id.clone();
+    }
+
+    /** The name of the model that makes the features, and of its preprocessing; null when the pack names none. */
+    public String model() {
+        return model;
     }
 
     /** Length of a feature vector. */

@@ -53,7 +53,9 @@ public enum Status {
     /** The bytes are not a release of this pack. */
     RELEASE(-22),
     /** The bytes are not an answer: truncated, lying lengths, or beyond a limit. */
-    ANSWER(-23);
+    ANSWER(-23),
+    /** The pack names another model than the one demanded, or none; the exception's message has both names. */
+    PACK_MODEL(-24);
 
     private static final Status[] BY_NUMBER = values();
 
