@@ -29,7 +29,13 @@ build_elsewhere() {
     "$out/elsewhere/scripts/build-aar.sh" --out "$out/second build.aar"
 }
 
-same_bytes() { cmp "$out/privatemail.aar" "$out/second build.aar" && sha256sum "$out/privatemail.aar"; }
+same_bytes() {
+    local end
+    for end in .aar -sources.jar -javadoc.jar; do
+        cmp "$out/privatemail$end" "$out/second build$end" || return 1
+    done
+    sha256sum "$out"/privatemail*
+}
 
 # The CMake side of an Android build, by a stand-in for an NDK.
 build_by_stand_in() {

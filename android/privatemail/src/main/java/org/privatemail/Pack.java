@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
@@ -42,13 +44,14 @@ public final class Pack {
      * @throws IllegalArgumentException when the buffer is not direct or the id has not 16 bytes
      * @throws PrivateMailException PACK, PACK_VERSION, PACK_SIZE, PACK_HASH or PACK_ID
      */
-    public static Pack open(ByteBuffer bytes, byte[] pinnedId) {
+    @NonNull
+    public static Pack open(@NonNull ByteBuffer bytes, @Nullable byte[] pinnedId) {
         if (!bytes.isDirect()) {
             throw new IllegalArgumentException(
                     "a pack must lie in a direct buffer: map the file or use allocateDirect");
         }
-        if (pinnedId != null && pinnedId.length != ID_SIZE) {
-            throw new IllegalArgumentException("a pack's id has 16 bytes, not " + pinnedId.length);
+        if (pinnedId != null) {
+            requireId(pinnedId);
         }
         ByteBuffer own = bytes.slice();
         ByteBuffer view = ByteBuffer.allocateDirect(Native.packSize());
@@ -63,7 +66,8 @@ public final class Pack {
      * @param model the name that {@code privatemail pack --model} was given, or null to accept any pack
      * @throws PrivateMailException also PACK_MODEL, with a message that has both names
      */
-    public static Pack open(ByteBuffer bytes, byte[] pinnedId, String model) {
+    @NonNull
+    public static Pack open(@NonNull ByteBuffer bytes, @Nullable byte[] pinnedId, @Nullable String model) {
         Pack pack = open(bytes, pinnedId);
         if (model != null && !model.equals(pack.model)) {
             String found = pack.model == null ? "none" : "'" + pack.model + "'";
@@ -72,12 +76,35 @@ public final class Pack {
         return pack;
     }
 
+    /**
+     * The id that {@code privatemail pack} printed, to be pinned.
+     *
+     * @param hexadecimal 32 lower-case digits
+     */
+    @NonNull
+    public static byte[] idOf(@NonNull String hexadecimal) {
+        byte[] id = Hexadecimal.decode(hexadecimal);
+        if (id == null) {
+            throw new IllegalArgumentException("not lower-case hexadecimal digits: " + hexadecimal);
+        }
+        requireId(id);
+        return id;
+    }
+
+    static void requireId(byte[] id) {
+        if (id.length != ID_SIZE) {
+            throw new IllegalArgumentException("a pack's id has 16 bytes, not " + id.length);
+        }
+    }
+
     /** 16 bytes, the first half of the pack's hash; a copy. */
+    @NonNull
     public byte[] id() {
         return id.clone();
     }
 
     /** The name of the model that makes the features, and of its preprocessing; null when the pack names none. */
+    @Nullable
     public String model() {
         return model;
     }
@@ -113,7 +140,8 @@ public final class Pack {
      *
      * @throws PrivateMailException RELEASE when the bytes are none, PACK_ID when they are another pack's
      */
-    public float[][] rows(byte[] release) {
+    @Nullable
+    public float[][] rows(@NonNull byte[] release) {
         int slots = slots();
         int dimensions = dimensions();
         ByteBuffer message = ByteBuffer.allocateDirect(release.length);

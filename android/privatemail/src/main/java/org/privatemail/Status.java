@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
+
 /** What went wrong: one constant for every status of the C library, in its order. */
 public enum Status {
     /** Success; no exception carries it. */
@@ -71,6 +73,7 @@ public enum Status {
     }
 
     /** One English sentence, the C library's. */
+    @NonNull
     public String text() {
         return Native.statusText(code);
     }
