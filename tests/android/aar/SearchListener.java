@@ -34,6 +34,8 @@ final class SearchListener implements AutoCloseable {
     final List<String> fetched = new ArrayList<>();
     /** What is sent for a pack, by id. */
     final Map<String, byte[]> packs = new HashMap<>();
+    /** The status for others; 302 leads to the pack that is called elsewhere. */
+    int packCode = 404;
     byte[] answer;
     /** The field Retry-After; null for none. */
     String retryAfter;
@@ -76,7 +78,8 @@ final class SearchListener implements AutoCloseable {
             String id = path.substring("/below/v1/pack/".length());
             fetched.add(id);
             byte[] pack = packs.get(id);
-            send(exchange, pack == null ? 404 : 200, "application/octet-stream", pack == null ? new byte[1] : pack);
+            send(exchange, pack == null ? packCode : 200, "application/octet-stream",
+                    pack == null ? new byte[1] : pack);
             return;
         }
         times.add(System.nanoTime() / 1_000_000);
@@ -118,7 +121,7 @@ final class SearchListener implements AutoCloseable {
 
     private void send(HttpExchange exchange, int status, String type, byte[] body) throws IOException {
         exchange.getResponseHeaders().set("Content-Type", type);
-        exchange.getResponseHeaders().set("Location", "/elsewhere");
+        exchange.getResponseHeaders().set("Location", "/below/v1/pack/elsewhere");
         if (retryAfter != null) {
             exchange.getResponseHeaders().set("Retry-After", retryAfter);
         }

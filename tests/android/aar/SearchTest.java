@@ -395,6 +395,12 @@ public final class SearchTest {
                 return null;
             }) == Status.PACK_SIZE) && at.list().length == 0);
             listener.packs.remove(id);
+            listener.packs.put("elsewhere", pack);
+            listener.packCode = 302;
+            listener.order(200);
+            check("a pack that moved is not followed", fails(search, "one") == 302
+                    && listener.fetched.equals(List.of(id)));
+            listener.packCode = 404;
             listener.order(200);
             check("a server that does not have the pack is asked once", fails(search, "one") == 404
                     && listener.fetched.equals(List.of(id)));
@@ -459,6 +465,9 @@ public final class SearchTest {
             lost.pack();
             check("a folder that went away costs nothing", Files.deleteIfExists(gone.toPath().resolve(id + ".pmpk"))
                     && gone.delete() && free(() -> fails(lost, "one") == 0) && listener.messages.isEmpty());
+            Files.createSymbolicLink(gone.toPath(), Paths.get("/proc/self/fdinfo")); // to be listed, not to be written to
+            check("nor does one that takes no message", free(() -> fails(lost, "one") == 0)
+                    && listener.messages.isEmpty());
         }
         for (String bad : new String[] {"ftp://127.0.0.1/", "http://127.0.0.1/?a", "http:///", "http://127.0.0.1/#a"}) {
             check(bad + " is not a server", refusesArgument(() -> new Search(new URL(bad), () -> bytes(id), null,
