@@ -15,11 +15,12 @@
 #include <time.h>
 
 enum { RETRIES_MAX = 20, TIMEOUT_MAX = 3600, ID_DIGITS = 2 * PML_ID_SIZE };
+enum { ANSWER_KEPT = 16 << 20, ANSWER_KEPT_MAX = 1 << 30 };
 
 struct arguments {
     struct query_arguments query;
     const char *server, *ca, *scope, *keep, *resend, *payloads;
-    uint64_t top, retries, timeout;
+    uint64_t top, retries, timeout, most_bytes;
     bool force;
 };
 
@@ -56,6 +57,8 @@ static int check(struct arguments *arguments)
     if (arguments->retries > RETRIES_MAX || arguments->timeout < 1 || arguments->timeout > TIMEOUT_MAX)
         return command_fail(&command_query, EXIT_USAGE, "--retries must be 0 to %d, --timeout 1 to %d seconds.",
                             RETRIES_MAX, TIMEOUT_MAX);
+    if (arguments->most_bytes < 1 || arguments->most_bytes > ANSWER_KEPT_MAX)
+        return command_fail(&command_query, EXIT_USAGE, "--most-bytes must be 1 to %d.", ANSWER_KEPT_MAX);
     int code = arguments->resend ? check_resend(arguments) : query_options_check(&command_query, &arguments->query);
     return code < 0 ? exchange_check(&command_query, arguments->server) : code;
 }
@@ -183,6 +186,11 @@ static int tell_failure(const struct job *job, enum exchange_result result)
         return command_fail(&command_query, EXIT_NETWORK,
                             "%s refuses the release with status %u. Check that --server is a PrivateMail server.",
                             server, exchange->status);
+    if (job->results.too_long)
+        return command_fail(&command_query, EXIT_NETWORK,
+                            "%s sends an answer of more than %llu bytes, which --payloads would have to keep. Give "
+                            "--most-bytes a larger number, or leave out --payloads.",
+                            server, (unsigned long long)job->results.most);
     if (result == EXCHANGE_UNREACHABLE)
         return command_fail(&command_query, EXIT_NETWORK, "%s cannot be reached: %s. Check --server and the network.",
                             server, exchange->trouble);
@@ -229,7 +237,7 @@ static int ask(struct job *job)
             return -1;
         if (result == EXCHANGE_OK)
             result = EXCHANGE_NOT_TAKEN;
-        if (!is_passing(result, job->exchange.status))
+        if (job->results.too_long || !is_passing(result, job->exchange.status))
             break;
     }
     int code = tell_failure(job, result);
@@ -241,7 +249,7 @@ static int ask(struct job *job)
 
 static int run(int argc, char **argv)
 {
-    struct arguments arguments = {.top = 8, .retries = 2, .timeout = 30};
+    struct arguments arguments = {.top = 8, .retries = 2, .timeout = 30, .most_bytes = ANSWER_KEPT};
     struct option_spec own[] = {
         {"server", OPTION_TEXT, &arguments.server, true, false},
         {"ca", OPTION_TEXT, &arguments.ca, false, false},
@@ -249,6 +257,7 @@ static int run(int argc, char **argv)
         {"keep", OPTION_TEXT, &arguments.keep, false, false},
         {"resend", OPTION_TEXT, &arguments.resend, false, false},
         {"payloads", OPTION_TEXT, &arguments.payloads, false, false},
+        {"most-bytes", OPTION_COUNT, &arguments.most_bytes, false, false},
         {"top", OPTION_COUNT, &arguments.top, false, false},
         {"retries", OPTION_COUNT, &arguments.retries, false, false},
         {"timeout", OPTION_COUNT, &arguments.timeout, false, false},
@@ -259,7 +268,9 @@ static int run(int argc, char **argv)
         code = check(&arguments);
     if (code >= 0)
         return code;
-    struct job job = {.arguments = &arguments, .results = {.folder = arguments.payloads, .force = arguments.force}};
+    struct job job = {
+        .arguments = &arguments,
+        .results = {.folder = arguments.payloads, .force = arguments.force, .most = arguments.most_bytes}};
     code = private_query_open(&job.query, &command_query, &arguments.query);
     if (code < 0)
         code = check_sketches(&job);
@@ -301,6 +312,8 @@ static const char help[] =
     "  --scope S           own: ranks candidates of the query's own slot; all: those of all slots. Default own\n"
     "  --top N             results, 1 to 256. Default 8\n"
     "  --payloads DIR      writes the results' payloads to DIR/ITEM.payload; the folder must exist\n"
+    "  --most-bytes N      with --payloads: refuses a longer answer, all of which is in memory; 1 to 1073741824.\n"
+    "                      Default 16777216\n"
     "  --keep FILE         stores the release before it is sent\n"
     "  --resend FILE       sends a release that was kept, instead of making one: costs nothing\n"
     "  --force             replace the files of --keep and --payloads\n"

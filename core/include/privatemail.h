@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 #define PML_VERSION_MAJOR 0
-#define PML_VERSION_MINOR 1
+#define PML_VERSION_MINOR 2
 #define PML_VERSION_PATCH 0
 
 #if defined(__GNUC__)
@@ -102,7 +102,7 @@ typedef enum pml_status {
 /* One English sentence, never null, also for numbers that are no status. */
 PML_API const char *pml_status_text(int status);
 
-/* "0.1.0" */
+/* "0.2.0" */
 PML_API const char *pml_version(void);
 
 /* ---- pack: what device and server both know -------------------------------------------------------------------- */

@@ -36,7 +36,7 @@ class Tester:
         return os.path.join(self.folder, name)
 
     def run(self, *arguments, **options):
-        command = [self.program] + [str(argument) for argument in arguments]
+        command = [self.program] + [argument if isinstance(argument, bytes) else str(argument) for argument in arguments]
         return subprocess.run(command, capture_output=True, cwd=self.folder, timeout=60, **options)
 
     def check(self, true, what):

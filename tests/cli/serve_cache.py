@@ -75,6 +75,13 @@ def test_parts_are_the_answer(tester):
                       "+0/0", "0/99999999999", "4294967296/0", "x/0", "0/0x", " 0/0"):
             found = server.request("GET", (path + wrong).replace(" ", "%20"))
             tester.check((found.status, found.error()) == (404, "not_found"), "%s: %d" % (wrong, found.status))
+            for tags in ("*", '"x", *', '"%s.%s"' % (gallery["gallery"], wrong.replace("/", "."))):
+                found = server.request("GET", (path + wrong).replace(" ", "%20"), headers={"If-None-Match": tags})
+                tester.check((found.status, found.error()) == (404, "not_found") and "ETag" not in found.headers,
+                             "%s with the tag %s: %d" % (wrong, tags, found.status))
+        for there in ("0/0", "4/%d" % (gallery["cells"] - 1)):
+            found = server.request("GET", path + there, headers={"If-None-Match": "*"})
+            tester.check((found.status, found.body) == (304, b""), "any tag of a part that is there: %d" % found.status)
         for wrong in ("/v1/gallery/", "/v1/gallery/0/0/0", "/v1/gallery/%s" % gallery["gallery"],
                       "/v1/gallery/%016x/0/0" % (int(gallery["gallery"], 16) ^ 1), "/v1/pack/x/gallery",
                       "/v1/pack/%s/gallery/" % pack_id(tester)):

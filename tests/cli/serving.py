@@ -119,7 +119,7 @@ class Answer:
 
     def error(self):
         """The name of an error, whose document must be as SPEC 7 says; None when it is not."""
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, KeyError):
             document = json.loads(self.body)
             if self.headers["Content-Type"] == "application/json" and document["message"].endswith("."):
                 return document["error"]

@@ -6,6 +6,8 @@
 #include "fuzz_common.h"
 #include "sha256.h"
 
+#include <string.h>
+
 static void read_slots(const pml_pack *pack, const pml_pack_info *info)
 {
     int16_t code[PML_DIMENSIONS_MAX];
@@ -117,6 +119,10 @@ static void try_pack(const uint8_t *bytes, size_t size, const uint8_t *choices)
         return;
     }
     demand(pml_pack_describe(&pack, &info) == PML_OK && info.size == size);
+    const char *model = pml_pack_model(&pack);
+    demand(strlen(model) == pml_model_length(model) && strlen(model) <= PML_MODEL_MAX);
+    demand(pml_pack_open(&pack, bytes, size, NULL, model) == (model[0] == 0 ? PML_ERROR_PACK_MODEL : PML_OK));
+    demand(pml_pack_open(&pack, bytes, size, NULL, NULL) == PML_OK);
     read_slots(&pack, &info);
     read_anchors_and_classes(&pack, &info);
     use_pack(&pack, &info, PML_RESPONSE, choices);
@@ -125,7 +131,9 @@ static void try_pack(const uint8_t *bytes, size_t size, const uint8_t *choices)
 
 static void seal(uint8_t *bytes, size_t size)
 {
-    memcpy(bytes, "PMPK\0\0\1", 8);
+    memcpy(bytes, "PMPK\0\0", 6);
+    bytes[6] = 2 - (bytes[6] & 1); /* both versions */
+    bytes[7] = 0;
     store_le64(bytes + AT_SIZE, size);
     pml_sha256(bytes + AT_SIZE, size - AT_SIZE, bytes + AT_HASH);
 }
