@@ -120,7 +120,7 @@ void synthetic_pack(struct synthetic_pack *pack, const struct pml_rows *rows, in
     memcpy(page, pack->bytes, size);
     free(pack->bytes);
     pack->bytes = page;
-    synthetic_check(pml_pack_open(&pack->pack, pack->bytes, size, NULL));
+    synthetic_check(pml_pack_open(&pack->pack, pack->bytes, size, NULL, NULL));
     pml_rows_free(&sketch);
     free(labels);
     free(class_slots);

@@ -152,8 +152,13 @@ static int read_old(const struct command *command, struct budget_file *file, con
     if (pml_file_read(file->path, 4096, &bytes, &size, &file->message) != 0)
         return command_fail(command, EXIT_BUDGET, "%s Check --budget.", file->message.text);
     int status = pml_budget_restore(&file->budget, tag, bytes, size);
+    const unsigned version = size == PML_BUDGET_SIZE && memcmp(bytes, "PMLB", 4) == 0 ? bytes[4] : 1; /* SPEC 4 */
     free(bytes);
     file->on_disk = true;
+    if (status == PML_ERROR_BUDGET && version != 1)
+        return command_fail(command, EXIT_BUDGET,
+                            "%s is a budget of version %u; this command reads version 1. Use a newer privatemail.",
+                            file->path, version);
     return status == PML_OK ? -1 : command_status(command, file->path, status);
 }
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { RELEASES_MAX = 1024, RELEASE_SIZE_MAX = 1 << 20, LABELS_SHOWN = 6 };
+enum { RELEASES_MAX = 1024, LABELS_SHOWN = 6 };
 
 struct release {
     uint8_t *bytes;
@@ -42,13 +42,10 @@ static int read_rows(const struct pack_file *file, struct release *release)
 
 static int release_open(const char *path, const struct pack_file *file, struct release *release)
 {
-    struct pml_message message = {""};
-    int failed = pml_file_read(path, RELEASE_SIZE_MAX, &release->bytes, &release->size, &message);
-    if (failed)
-        return command_input(&command_decode, failed, &message);
-    int status = pml_release_parse(&file->pack, release->bytes, release->size, &release->view);
-    if (status == PML_OK)
-        status = read_rows(file, release);
+    int code = pack_file_release(&command_decode, file, path, &release->bytes, &release->size, &release->view);
+    if (code >= 0)
+        return code;
+    int status = read_rows(file, release);
     return status == PML_OK ? -1 : command_status(&command_decode, path, status);
 }
 

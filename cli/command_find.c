@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RELEASE_SIZE_MAX = 1 << 20, TOP_MAX = 1 << 20 };
+enum { TOP_MAX = 1 << 20 };
 
 struct arguments {
     const char *release, *pack, *store, *out;
@@ -52,13 +52,10 @@ static int open_all(struct job *job)
     int code = pack_file_open(&command_find, arguments->pack, &job->file);
     if (code >= 0)
         return code;
-    int failed = pml_file_read(arguments->release, RELEASE_SIZE_MAX, &job->release, &job->size, &message);
-    if (failed)
-        return command_input(&command_find, failed, &message);
-    int status = pml_release_parse(&job->file.pack, job->release, job->size, &job->view);
-    if (status != PML_OK)
-        return command_status(&command_find, arguments->release, status);
-    failed = pml_store_open(&job->store, arguments->store, job->file.info.id, &message);
+    code = pack_file_release(&command_find, &job->file, arguments->release, &job->release, &job->size, &job->view);
+    if (code >= 0)
+        return code;
+    int failed = pml_store_open(&job->store, arguments->store, job->file.info.id, &message);
     if (failed)
         return command_input(&command_find, failed, &message);
     failed = pml_service_open(&job->service, &job->file.pack, job->store, &options, &message);

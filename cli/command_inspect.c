@@ -134,6 +134,7 @@ static void print_parameters(const struct pack_file *file)
 {
     const pml_pack_info *info = &file->info;
     printf("pack            %s\n", file->id);
+    printf("model           %s\n", pack_file_model(file) ? pack_file_model(file) : "(not named)");
     printf("size            %" PRIu64 " bytes\n", info->size);
     printf("features        %" PRIu32 "\n", info->features);
     printf("slots           %" PRIu32 " (%s), classes %" PRIu32 "\n", info->slots, slot_kind_name(info->slot_kind),
@@ -190,6 +191,7 @@ static void write_parameters(struct json *json, const struct pack_file *file)
 {
     const pml_pack_info *info = &file->info;
     json_text(json, "pack", file->id);
+    json_text(json, "model", pack_file_model(file));
     json_count(json, "bytes", info->size);
     json_count(json, "features", info->features);
     json_count(json, "anchors", info->anchors);

@@ -175,6 +175,7 @@ static const char help[] =
     "  --pack P.pmpk       the pack\n"
     "  --pack-id HEX       takes no other pack than the one with this id, 32 hexadecimal digits: a pack made for one\n"
     "                      person would mark that person. Default: any\n"
+    "  --model NAME        takes no pack of another model (privatemail pack --model). Default: any\n"
     "  --features Q.npy    float32 features, as for privatemail pack\n"
     "  --row I             the row that is the query. Default 0\n"
     "  --label Y           its class (visible to other users of this machine while it runs: better use --labels), or\n"

@@ -14,12 +14,13 @@
 #include <string.h>
 #include <time.h>
 
-enum { RELEASE_SIZE_MAX = 65536, RETRIES_MAX = 20, TIMEOUT_MAX = 3600, ID_DIGITS = 2 * PML_ID_SIZE };
+enum { RETRIES_MAX = 20, TIMEOUT_MAX = 3600, ID_DIGITS = 2 * PML_ID_SIZE };
+enum { ANSWER_KEPT = 16 << 20, ANSWER_KEPT_MAX = 1 << 30 };
 
 struct arguments {
     struct query_arguments query;
     const char *server, *ca, *scope, *keep, *resend, *payloads;
-    uint64_t top, retries, timeout;
+    uint64_t top, retries, timeout, most_bytes;
     bool force;
 };
 
@@ -56,6 +57,8 @@ static int check(struct arguments *arguments)
     if (arguments->retries > RETRIES_MAX || arguments->timeout < 1 || arguments->timeout > TIMEOUT_MAX)
         return command_fail(&command_query, EXIT_USAGE, "--retries must be 0 to %d, --timeout 1 to %d seconds.",
                             RETRIES_MAX, TIMEOUT_MAX);
+    if (arguments->most_bytes < 1 || arguments->most_bytes > ANSWER_KEPT_MAX)
+        return command_fail(&command_query, EXIT_USAGE, "--most-bytes must be 1 to %d.", ANSWER_KEPT_MAX);
     int code = arguments->resend ? check_resend(arguments) : query_options_check(&command_query, &arguments->query);
     return code < 0 ? exchange_check(&command_query, arguments->server) : code;
 }
@@ -64,14 +67,11 @@ static int check(struct arguments *arguments)
 static int read_release(struct job *job)
 {
     struct private_query *query = &job->query;
-    struct pml_message message = {""};
     pml_release_view view;
-    int failed = pml_file_read(job->arguments->resend, RELEASE_SIZE_MAX, &query->release, &query->size, &message);
-    if (failed)
-        return command_input(&command_query, failed, &message);
-    int status = pml_release_parse(&query->file.pack, query->release, query->size, &view);
-    if (status != PML_OK)
-        return command_status(&command_query, job->arguments->resend, status);
+    int code =
+        pack_file_release(&command_query, &query->file, job->arguments->resend, &query->release, &query->size, &view);
+    if (code >= 0)
+        return code;
     job->arguments->query.mechanism = mechanism_name(view.mechanism);
     return -1;
 }
@@ -186,6 +186,11 @@ static int tell_failure(const struct job *job, enum exchange_result result)
         return command_fail(&command_query, EXIT_NETWORK,
                             "%s refuses the release with status %u. Check that --server is a PrivateMail server.",
                             server, exchange->status);
+    if (job->results.too_long)
+        return command_fail(&command_query, EXIT_NETWORK,
+                            "%s sends an answer of more than %llu bytes, which --payloads would have to keep. Give "
+                            "--most-bytes a larger number, or leave out --payloads.",
+                            server, (unsigned long long)job->results.most);
     if (result == EXCHANGE_UNREACHABLE)
         return command_fail(&command_query, EXIT_NETWORK, "%s cannot be reached: %s. Check --server and the network.",
                             server, exchange->trouble);
@@ -232,7 +237,7 @@ static int ask(struct job *job)
             return -1;
         if (result == EXCHANGE_OK)
             result = EXCHANGE_NOT_TAKEN;
-        if (!is_passing(result, job->exchange.status))
+        if (job->results.too_long || !is_passing(result, job->exchange.status))
             break;
     }
     int code = tell_failure(job, result);
@@ -244,7 +249,7 @@ static int ask(struct job *job)
 
 static int run(int argc, char **argv)
 {
-    struct arguments arguments = {.top = 8, .retries = 2, .timeout = 30};
+    struct arguments arguments = {.top = 8, .retries = 2, .timeout = 30, .most_bytes = ANSWER_KEPT};
     struct option_spec own[] = {
         {"server", OPTION_TEXT, &arguments.server, true, false},
         {"ca", OPTION_TEXT, &arguments.ca, false, false},
@@ -252,6 +257,7 @@ static int run(int argc, char **argv)
         {"keep", OPTION_TEXT, &arguments.keep, false, false},
         {"resend", OPTION_TEXT, &arguments.resend, false, false},
         {"payloads", OPTION_TEXT, &arguments.payloads, false, false},
+        {"most-bytes", OPTION_COUNT, &arguments.most_bytes, false, false},
         {"top", OPTION_COUNT, &arguments.top, false, false},
         {"retries", OPTION_COUNT, &arguments.retries, false, false},
         {"timeout", OPTION_COUNT, &arguments.timeout, false, false},
@@ -262,7 +268,9 @@ static int run(int argc, char **argv)
         code = check(&arguments);
     if (code >= 0)
         return code;
-    struct job job = {.arguments = &arguments, .results = {.folder = arguments.payloads, .force = arguments.force}};
+    struct job job = {
+        .arguments = &arguments,
+        .results = {.folder = arguments.payloads, .force = arguments.force, .most = arguments.most_bytes}};
     code = private_query_open(&job.query, &command_query, &arguments.query);
     if (code < 0)
         code = check_sketches(&job);
@@ -291,6 +299,7 @@ static const char help[] =
     "  --ca FILE           certificates to trust instead of the system's\n"
     "  --pack P.pmpk       the pack\n"
     "  --pack-id HEX       takes no other pack than the one with this id, 32 hexadecimal digits. Default: any\n"
+    "  --model NAME        takes no pack of another model (privatemail pack --model). Default: any\n"
     "  --features Q.npy    float32 features, as for privatemail pack\n"
     "  --row I             the row that is the query. Default 0\n"
     "  --label Y           its class (visible to other users of this machine while it runs: better use --labels), or\n"
@@ -303,6 +312,8 @@ static const char help[] =
     "  --scope S           own: ranks candidates of the query's own slot; all: those of all slots. Default own\n"
     "  --top N             results, 1 to 256. Default 8\n"
     "  --payloads DIR      writes the results' payloads to DIR/ITEM.payload; the folder must exist\n"
+    "  --most-bytes N      with --payloads: refuses a longer answer, all of which is in memory; 1 to 1073741824.\n"
+    "                      Default 16777216\n"
     "  --keep FILE         stores the release before it is sent\n"
     "  --resend FILE       sends a release that was kept, instead of making one: costs nothing\n"
     "  --force             replace the files of --keep and --payloads\n"

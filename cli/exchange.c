@@ -20,8 +20,12 @@ static bool is_loopback(const char *host)
 
 int exchange_check(const struct command *command, const char *url)
 {
-    CURLU *parts = curl_url();
     char *scheme = NULL, *host = NULL, *extra = NULL;
+    if (strchr(url, '@')) /* messages show the address */
+        return command_fail(command, EXIT_USAGE,
+                            "--server takes no name and no password of a user, which others would see. Leave out what "
+                            "stands before the @ (in a path, use %%40).");
+    CURLU *parts = curl_url();
     if (!parts)
         return command_no_memory(command);
     bool good = strstr(url, "://") && curl_url_set(parts, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
@@ -82,6 +86,7 @@ static CURLcode configure(CURL *curl, const struct exchange *exchange, struct st
 #define SET(option, value) (code = code != CURLE_OK ? code : curl_easy_setopt(curl, option, value))
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_FOLLOWLOCATION, 0L); /* a release goes to the server that was named, or nowhere */
+    SET(CURLOPT_PROXY, "");          /* also when the environment names a proxy */
     SET(CURLOPT_HTTPHEADER, fields);
     SET(CURLOPT_USERAGENT, "privatemail");
     SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)exchange->size);

@@ -6,8 +6,8 @@
 #include "../server/files.h"
 #include "../server/messages.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <privatemail.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,15 +80,18 @@ static int look_at(const struct command *command, struct index_payloads *payload
     const struct index_number *number = NULL;
     if (index_number_read(name, name + strcspn(name, "."), &item))
         number = find_number(numbers, payloads->rows, item);
-    char *path = path_of(payloads, name);
-    if (!path)
-        return command_no_memory(command);
-    bool plain = stat(path, &found) == 0 && S_ISREG(found.st_mode);
-    free(path);
-    if (number && plain)
-        return keep(command, payloads, number->row, name, item, (uint64_t)found.st_size);
-    payloads->unused++;
-    return -1;
+    if (!number) {
+        payloads->unused++;
+        return -1;
+    }
+    /* A payload is public: what a link leads to may not be meant to be. */
+    if (fstatat(dirfd(payloads->opened), name, &found, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(found.st_mode))
+        return command_fail(
+            command, EXIT_INPUT,
+            "%s/%s is not a plain file (links are not followed). Put the payload of item %llu there, or "
+            "remove it.",
+            payloads->folder, name, (unsigned long long)item);
+    return keep(command, payloads, number->row, name, item, (uint64_t)found.st_size);
 }
 
 int index_payloads_find(const struct command *command, const char *folder, const struct index_number *numbers,
@@ -98,16 +101,15 @@ int index_payloads_find(const struct command *command, const char *folder, const
     payloads->names = calloc(rows, sizeof *payloads->names);
     if (!payloads->names)
         return command_no_memory(command);
-    DIR *opened = opendir(folder);
-    if (!opened)
+    payloads->opened = opendir(folder);
+    if (!payloads->opened)
         return command_fail(command, EXIT_INPUT, "%s: cannot be opened (%s). Give the path of a folder for --payloads.",
                             folder, strerror(errno));
     int code = -1;
-    for (struct dirent *entry; code < 0 && (errno = 0, entry = readdir(opened));)
+    for (struct dirent *entry; code < 0 && (errno = 0, entry = readdir(payloads->opened));)
         code = look_at(command, payloads, entry->d_name, numbers);
     if (code < 0 && errno != 0)
         code = command_fail(command, EXIT_INPUT, "%s: cannot be read (%s). Check the disk.", folder, strerror(errno));
-    closedir(opened);
     return code;
 }
 
@@ -117,6 +119,8 @@ void index_payloads_free(struct index_payloads *payloads)
         free(payloads->names[i]);
     free(payloads->names);
     free(payloads->loaded);
+    if (payloads->opened)
+        closedir(payloads->opened);
     *payloads = (struct index_payloads){0};
 }
 
@@ -131,7 +135,8 @@ int index_payloads_load(void *context, size_t row, const uint8_t **bytes, size_t
     if (!path)
         return pml_say_memory(message);
     free(payloads->loaded);
-    int status = pml_file_read(path, PML_PAYLOAD_MAX, &payloads->loaded, size, message);
+    int status = pml_file_read_in(dirfd(payloads->opened), payloads->names[row], path, PML_PAYLOAD_MAX,
+                                  &payloads->loaded, size, message);
     free(path);
     *bytes = payloads->loaded;
     return status;

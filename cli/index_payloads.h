@@ -5,8 +5,11 @@
 
 #include "command.h"
 
+#include <dirent.h>
+
 struct index_payloads {
     const char *folder;
+    DIR *opened;     /* the folder: whatever its path leads to later, files are read from here */
     char **names;    /* of each row's file; NULL: it has none */
     size_t rows;     /* entries of `names` */
     size_t found;    /* rows that have a file */

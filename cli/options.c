@@ -91,8 +91,9 @@ static int unknown_option(const struct command *command, const char *word, const
     snprintf(bare, sizeof bare, "%.*s", (int)(length < WORD_MAX ? length : WORD_MAX), name);
     const char *near = command_suggest(bare, names, count < 64 ? count : 64);
     return command_fail(command, EXIT_USAGE,
-                        "there is no option '%s'.%s%s%s " COMMAND_PROGRAM "%s --help lists all of them.", word,
-                        near ? " Did you mean --" : "", near ? near : "", near ? "?" : "", command->name);
+                        "there is no option '%.*s'.%s%s%s " COMMAND_PROGRAM "%s --help lists all of them.",
+                        (int)strcspn(word, "="), word, near ? " Did you mean --" : "", near ? near : "",
+                        near ? "?" : "", command->name);
 }
 
 /* ---- values ---- */
@@ -218,10 +219,11 @@ int options_parse(const struct command *command, int argc, char **argv, struct o
             if (code >= 0)
                 return code;
         } else if (positional_count == positional_max) {
+            const size_t shown = strcspn(argv[i], strchr(argv[i], '@') ? ":" : ""); /* there may be a password */
             return command_fail(command, EXIT_USAGE,
-                                "'%s' is one argument too many. " COMMAND_PROGRAM "%s --help shows how "
+                                "'%.*s' is one argument too many. " COMMAND_PROGRAM "%s --help shows how "
                                 "to call it.",
-                                argv[i], command->name);
+                                (int)shown, argv[i], command->name);
         } else {
             positional[positional_count++] = argv[i];
         }

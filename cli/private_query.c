@@ -33,7 +33,8 @@ int private_query_open(struct private_query *query, const struct command *comman
                        const struct query_arguments *arguments)
 {
     *query = (struct private_query){.command = command, .arguments = arguments, .budget = {.lock = -1}};
-    int code = pack_file_open_pinned(command, arguments->pack, arguments->pack_id ? arguments->id : NULL, &query->file);
+    int code = pack_file_open_pinned(command, arguments->pack, arguments->pack_id ? arguments->id : NULL,
+                                     arguments->model, &query->file);
     query->receipt.pack = query->file.id;
     return code < 0 ? check_class(query) : code;
 }
@@ -59,8 +60,8 @@ int private_query_client(struct private_query *query)
         status = pml_client_receipt(query->client, &query->receipt.price);
     if (status == PML_ERROR_SECTION)
         return command_fail(query->command, EXIT_PRIVACY, "%s has no %s, which %s needs. Use --mechanism %s.",
-                            arguments->pack, gaussian ? "anchors" : "cells",
-                            mechanism_name(query->config.mechanism), gaussian ? "response" : "gaussian");
+                            arguments->pack, gaussian ? "anchors" : "cells", mechanism_name(query->config.mechanism),
+                            gaussian ? "response" : "gaussian");
     if (status != PML_OK)
         return command_status(query->command, arguments->pack, status);
     query->release = malloc(query->receipt.price.bytes);

@@ -36,7 +36,7 @@ static int check_label(const struct command *command, const struct query_argumen
 int query_options_parse(const struct command *command, int argc, char **argv, struct query_arguments *arguments,
                         struct option_spec *own, size_t count)
 {
-    enum { COMMON = 14 };
+    enum { COMMON = 15 };
     struct option_spec specs[COMMON + QUERY_OWN_OPTIONS_MAX] = {
         {"label", OPTION_NUMBER, &arguments->label, false, false},
         {"epsilon", OPTION_NUMBER, &arguments->epsilon, false, false},
@@ -44,6 +44,7 @@ int query_options_parse(const struct command *command, int argc, char **argv, st
         {"value-bytes", OPTION_COUNT, &arguments->value_bytes, false, false},
         {"pack", OPTION_TEXT, &arguments->pack, true, false},
         {"pack-id", OPTION_TEXT, &arguments->pack_id, false, false},
+        {"model", OPTION_TEXT, &arguments->model, false, false},
         {"features", OPTION_TEXT, &arguments->features, true, false},
         {"labels", OPTION_TEXT, &arguments->labels, false, false},
         {"row", OPTION_COUNT, &arguments->row, false, false},

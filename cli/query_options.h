@@ -8,7 +8,7 @@
 #include <privatemail.h>
 
 struct query_arguments {
-    const char *pack, *pack_id, *features, *labels, *mechanism, *budget, *budget_new, *owner;
+    const char *pack, *pack_id, *model, *features, *labels, *mechanism, *budget, *budget_new, *owner;
     double label, epsilon, delta;
     uint64_t row, value_bytes;
     uint8_t id[PML_ID_SIZE]; /* of pack_id */

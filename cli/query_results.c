@@ -10,14 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ANSWER_KEPT_MAX = 1 << 30 };
-
 /* ---- an answer ---- */
 
 int query_results_begin(struct query_results *results, const struct private_query *query, int scope, size_t top)
 {
     results->client = query->client;
     results->answer.size = 0;
+    results->too_long = false;
     return pml_answer_begin(query->client, private_query_row(query), query->features.columns, query->label, scope,
                             results->matches, top);
 }
@@ -26,9 +25,9 @@ int query_results_take(void *context, const void *bytes, size_t size)
 {
     struct query_results *results = context;
     if (results->folder) {
-        results->no_memory =
-            results->answer.size + size > ANSWER_KEPT_MAX || pml_bytes_append(&results->answer, bytes, size) != 0;
-        if (results->no_memory)
+        results->too_long = size > results->most - results->answer.size;
+        results->no_memory = !results->too_long && pml_bytes_append(&results->answer, bytes, size) != 0;
+        if (results->too_long || results->no_memory)
             return -1;
     }
     return pml_answer_feed(results->client, bytes, size);

@@ -10,11 +10,12 @@
 struct query_results {
     const char *folder; /* where payloads go; NULL: nowhere */
     bool force;
+    uint64_t most; /* bytes of an answer that are kept */
     pml_client *client;
     pml_match matches[PML_MATCHES_MAX];
     pml_answer_summary summary;
-    struct pml_bytes answer; /* kept only for payloads */
-    bool no_memory;
+    struct pml_bytes answer;  /* kept only for payloads */
+    bool no_memory, too_long; /* why the answer could not be kept */
     uint64_t attempts;
 };
 

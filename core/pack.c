@@ -3,7 +3,21 @@
 #include "pack.h"
 #include "sha256.h"
 
-int pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const uint8_t *pinned_id)
+static const char *model_of(const struct pack_view *v)
+{
+    const uint8_t *name = v->section[PML_SECTION_MODEL];
+    return name ? (const char *)name : "";
+}
+
+/* Both end with a zero byte. */
+static bool same_text(const char *a, const char *b)
+{
+    while (*a == *b && *a != 0)
+        a++, b++;
+    return *a == *b;
+}
+
+int pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const uint8_t *pinned_id, const char *model)
 {
     if (!pack)
         return PML_ERROR_ARGUMENT;
@@ -21,9 +35,16 @@ int pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const uint8_t 
     if (pinned_id && memcmp(pinned_id, pack_id(&view), PML_ID_SIZE) != 0)
         return PML_ERROR_PACK_ID;
     status = pml_pack_check_content(&view);
+    if (status == PML_OK && model && (model[0] == 0 || !same_text(model, model_of(&view))))
+        status = PML_ERROR_PACK_MODEL;
     if (status == PML_OK)
         memcpy(pack, &view, sizeof view);
     return status;
+}
+
+const char *pml_pack_model(const pml_pack *pack)
+{
+    return pack ? model_of(pack_view(pack)) : "";
 }
 
 void pml_pack_seal(uint8_t *bytes, size_t size)

@@ -17,11 +17,13 @@ enum pml_section {
     PML_SECTION_LISTS,
     PML_SECTION_PROTOTYPE_CELLS,
     PML_SECTION_SKETCH,
+    PML_SECTION_MODEL, /* from version 0.2 on */
     PML_SECTION_COUNT
 };
 
 #define PML_PACK_HEADER 88u
 #define PML_PACK_HASHED 40u /* the hash covers what follows this offset */
+#define PML_MODEL_SIZE (PML_MODEL_MAX + 1u)
 
 /* What pml_pack holds. Section pointers are NULL when absent; multi-byte values in them are read bytewise. */
 struct pack_view {

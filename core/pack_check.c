@@ -79,6 +79,7 @@ static int place_sections(struct pack_view *v, const uint8_t *bytes, size_t size
         4 * (uint64_t)v->n * v->K,
         2 * rows,
         (uint64_t)v->L * v->d,
+        PML_MODEL_SIZE,
     };
     uint64_t end = PML_PACK_HEADER;
     for (int i = 0; i < PML_SECTION_COUNT; i++) {
@@ -98,7 +99,10 @@ static int place_sections(struct pack_view *v, const uint8_t *bytes, size_t size
 
 int pml_pack_check_header(struct pack_view *v, const uint8_t *bytes, size_t size)
 {
-    if (size < 8 || memcmp(bytes, "PMPK", 4) != 0 || load_le32(bytes + 4) != 0x00010000)
+    if (size < 8 || memcmp(bytes, "PMPK", 4) != 0 || load_le16(bytes + 4) != 0)
+        return PML_ERROR_PACK_VERSION;
+    const uint32_t minor = load_le16(bytes + 6);
+    if (minor < 1 || minor > 2)
         return PML_ERROR_PACK_VERSION;
     if (size < PML_PACK_HEADER || load_le64(bytes + 40) != size)
         return PML_ERROR_PACK_SIZE;
@@ -117,7 +121,8 @@ int pml_pack_check_header(struct pack_view *v, const uint8_t *bytes, size_t size
     v->L = (uint16_t)load_le16(bytes + 78);
     uint32_t sections = load_le32(bytes + 80);
     v->M = load_le32(bytes + 84);
-    if (v->d < 1 || v->d > PML_FEATURES_MAX || !slots_agree(v, sections) || !counts_agree(v, sections))
+    if (v->d < 1 || v->d > PML_FEATURES_MAX || !slots_agree(v, sections) || !counts_agree(v, sections) ||
+        (minor < 2 && has(sections, PML_SECTION_MODEL)))
         return PML_ERROR_PACK;
     return place_sections(v, bytes, size, sections);
 }
@@ -197,6 +202,46 @@ static bool lists_sound(const struct pack_view *v, const uint8_t *lists)
     return true;
 }
 
+/* Bytes of one character of UTF-8 (shortest form, no surrogate) that is no control character; else 0. The text ends with
+ * a zero byte, which no longer character contains, so nothing behind it is read. */
+static size_t character_size(const uint8_t *text)
+{
+    const uint8_t lead = text[0];
+    if (lead < 0x80)
+        return lead >= 0x20 && lead != 0x7F;
+    if (lead < 0xC2 || lead > 0xF4)
+        return 0;
+    const size_t size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    const uint8_t low = lead == 0xC2 || lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    const uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    if (text[1] < low || text[1] > high)
+        return 0;
+    for (size_t i = 2; i < size; i++)
+        if ((text[i] & 0xC0) != 0x80)
+            return 0;
+    return size;
+}
+
+size_t pml_model_length(const char *name)
+{
+    size_t length = 0;
+    while (name && name[length] != 0) {
+        size_t size = character_size((const uint8_t *)name + length);
+        length += size;
+        if (size == 0 || length > PML_MODEL_MAX)
+            return 0;
+    }
+    return length;
+}
+
+static bool model_sound(const uint8_t *name)
+{
+    if (name[PML_MODEL_MAX] != 0)
+        return false;
+    size_t length = pml_model_length((const char *)name);
+    return length > 0 && all_zero(name + length, PML_MODEL_SIZE - length);
+}
+
 /* Sections whose counts are 0 when they are absent need not be asked for. */
 int pml_pack_check_content(const struct pack_view *v)
 {
@@ -211,6 +256,7 @@ int pml_pack_check_content(const struct pack_view *v)
                  (!s[PML_SECTION_CELL_CODES] || codes_sound(s[PML_SECTION_CELL_CODES], (size_t)v->G * v->m * v->k)) &&
                  (!s[PML_SECTION_LISTS] || lists_sound(v, s[PML_SECTION_LISTS])) &&
                  cells_sound(s[PML_SECTION_PROTOTYPE_CELLS], rows, v->m) &&
-                 values_sound(s[PML_SECTION_SKETCH], (size_t)v->L * v->d);
+                 values_sound(s[PML_SECTION_SKETCH], (size_t)v->L * v->d) &&
+                 (!s[PML_SECTION_MODEL] || model_sound(s[PML_SECTION_MODEL]));
     return sound ? PML_OK : PML_ERROR_PACK;
 }

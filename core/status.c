@@ -27,9 +27,10 @@ const char *pml_status_text(int status)
                                "the budget is damaged or another's\0"
                                "the budget is spent\0"
                                "not a release of this pack\0"
-                               "not a sound answer";
+                               "not a sound answer\0"
+                               "the pack is of another model";
     const char *found = text;
-    if (status > 0 || status < PML_ERROR_ANSWER)
+    if (status > 0 || status < PML_ERROR_PACK_MODEL)
         return "unknown status";
     while (status++ < 0)
         while (*found++ != 0)

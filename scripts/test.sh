@@ -2,13 +2,14 @@
 # Builds and tests everything: compilers, sanitisers, valgrind, reduced builds, installation, the independent
 # implementation, rooms, sizes, fuzzing. One line a step; the last line sums up steps and tests.
 #
-#   scripts/test.sh           less than ten minutes
-#   scripts/test.sh --long    long versions of the statistical tests (PML_TEST_LONG=1) and ten minutes a fuzz target
-#   scripts/test.sh --platforms    phones, boards, browsers, Windows, macOS instead: builds and runs them, prints the matrix
+#   scripts/test.sh           about six minutes on two idle cores, after set-up
+#   scripts/test.sh --long    also long versions of the statistical tests (PML_TEST_LONG=1), ten minutes per fuzz target,
+#                             load, timing, and the checks of the benches and of the paper
+#   scripts/test.sh --platforms    phones, boards, browsers, Windows, macOS instead: builds and runs them, prints their table
 #
-#   PRIVATEMAIL_FUZZ_SECONDS  seconds a fuzz target runs (15; with --long 600)
+#   PRIVATEMAIL_FUZZ_SECONDS  seconds per fuzz target (15; with --long 600)
 #
-# What a step printed is in build/logs.
+# What a step printed is in build/logs or build/logs-platforms.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,10 +29,10 @@ for argument in "$@"; do
 done
 fuzz_seconds=${PRIVATEMAIL_FUZZ_SECONDS:-15}
 
-logs=build/logs
+logs=build/logs${platforms:+-platforms}
 mkdir -p "$logs"
+rm -f "$logs"/*.log "$logs"/*.sums
 jobs=$(nproc)
-passed=0 failed=0
 
 # ---- the steps' frame ------------------------------------------------------------------------------------------
 
@@ -55,24 +56,35 @@ count_tests() {
 # ", N skipped" of a log's last sum, if there is one.
 skipped() { sed -nE 's/^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)$/\1/p' "$1"; }
 
-# step NAME COMMAND...: runs it, prints one line, and the output when it failed.
+# step NAME COMMAND...: runs it, prints one line, and the output when it failed. Leaves the sums in $logs/NAME.sums.
 step() {
-    local name=$1 log=$logs/${1// /-}.log start=$SECONDS word good bad
+    local name=$1 log=$logs/${1// /-}.log start=$SECONDS word=ok good bad
     shift
     [ -t 2 ] && printf '%s ...\r' "$name" >&2
-    if "$@" >"$log" 2>&1; then
-        word=ok
-        passed=$((passed + 1))
-    else
-        word=FAILED
-        failed=$((failed + 1))
-    fi
+    "$@" >"$log" 2>&1 || word=FAILED
     read -r good bad < <(count_tests "$log")
-    passed=$((passed + good))
-    failed=$((failed + bad))
     printf '%-22s %-6s %4d s%s\n' "$name" "$word" $((SECONDS - start)) \
         "$([ $((good + bad)) -gt 0 ] && echo "   $((good + bad)) tests")$(skipped "$log")"
     [ "$word" = ok ] || sed 's/^/    /' "$log"
+    [ "$word" = ok ] && good=$((good + 1)) || bad=$((bad + 1))
+    echo "$good $bad" > "${log%.log}.sums"
+}
+
+# A step that runs beside others: as many at a time as there are cores.
+beside() {
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
+        wait -n
+    done
+    step "$@" &
+}
+
+# The sum of all steps; a step that left none has failed.
+sum_up() {
+    local sums
+    wait
+    for sums in "$logs"/*.log; do
+        cat "${sums%.log}.sums" 2>/dev/null || echo 0 1
+    done | awk '{ passed += $1; failed += $2 } END { print passed + 0 " passed, " failed + 0 " failed"; exit failed > 0 }'
 }
 
 # ---- the steps -------------------------------------------------------------------------------------------------
@@ -123,6 +135,16 @@ fuzz_all() {
         programs build/fuzz/tests fuzz_ | xargs -0 -r -n 1 -P "$jobs" bash -c 'fuzz_one "$0"'
 }
 
+page_tests() {
+    scripts/build-wasm.sh --out build/page-wasm &&
+        python tests/page/test_page.py build/release/cli/privatemail build/page-wasm
+}
+
+# The commands of the documents that need what --platforms sets up; most start with a pack, which the command makes.
+document_platforms() {
+    build release && python tests/docs/run_blocks.py build/release/cli/privatemail --platforms
+}
+
 # Each tests/platforms/NAME.sh builds and runs one family of platforms in build/platforms/NAME and leaves its rows of
 # the matrix in build/platforms/NAME.rows.
 platform_families=(linux windows macos baremetal wasm android ios)
@@ -144,11 +166,16 @@ all_platforms() {
     for name in "${platform_families[@]}"; do
         step "$name" "tests/platforms/$name.sh"
     done
-    step "ARM instructions" bench/arm_instructions.sh
+    step secrets tests/check_secrets.sh --all
+    step branches python tests/check_branches.py --all
+    step documents document_platforms
+    [ -z "${PML_TEST_LONG:-}" ] || step "ARM instructions" bench/arm_instructions.sh
     matrix
 }
 
+# First what keeps all cores busy by itself, then what needs one, as many at a time as there are cores.
 everything() {
+    local command=build/release/cli/privatemail
     step setup scripts/setup.sh --page --services
     step gcc build_and_test release
     step clang build_and_test clang
@@ -157,35 +184,41 @@ everything() {
     step "address, undefined" build_and_test asan
     step memory build_and_test_quickly msan
     step valgrind valgrind_tests
-    step secrets tests/check_secrets.sh build/release build/clang
-    step wipe tests/check_wipe.sh
-    step install tests/install/install_test.sh build/release
-    step library tests/install/library_test.sh
-    step "golden vectors" python tests/golden/make_vectors.py --check
-    step reference python tests/golden/test_reference.py
-    step mathematics python tests/check_math.py build/release/math_eval
-    step command python tests/cli/test_cli.py build/release/cli/privatemail
-    step sample python tests/cli/test_sample.py build/release/cli/privatemail
-    step audit python tests/cli/test_audit.py build/release/cli/privatemail
-    step index python tests/cli/test_index.py build/release/cli/privatemail
-    step evaluate python tests/cli/test_evaluate.py build/release/cli/privatemail
-    step lists python tests/server/test_lists.py build/release/cli/privatemail
-    step serve python tests/cli/test_serve.py build/release/cli/privatemail
-    step postgres python tests/cli/test_postgres.py build/release/cli/privatemail
-    step faults python tests/cli/test_faults.py build/release/cli/privatemail
-    [ -z "${PML_TEST_LONG:-}" ] || step load python bench/load.py build/release/cli/privatemail --check
-    step wasm scripts/build-wasm.sh --out build/page-wasm
-    step page python tests/page/test_page.py build/release/cli/privatemail build/page-wasm
+    step fuzz fuzz_all
+    beside secrets tests/check_secrets.sh
+    beside branches python tests/check_branches.py
+    beside wipe tests/check_wipe.sh
+    beside install tests/install/install_test.sh build/release
+    beside library tests/install/library_test.sh
+    beside "golden vectors" python tests/golden/make_vectors.py --check
+    beside reference python tests/golden/test_reference.py
+    beside mathematics python tests/check_math.py build/release/math_eval
+    beside command python tests/cli/test_cli.py $command
+    beside compat python tests/compat/test_compat.py $command
+    beside sample python tests/cli/test_sample.py $command
+    beside audit python tests/cli/test_audit.py $command
+    beside index python tests/cli/test_index.py $command
+    beside evaluate python tests/cli/test_evaluate.py $command
+    beside lists python tests/server/test_lists.py $command
+    beside serve python tests/cli/test_serve.py $command
+    beside postgres python tests/cli/test_postgres.py $command
+    beside faults python tests/cli/test_faults.py $command
+    beside page page_tests
+    beside documents python tests/docs/run_blocks.py $command
+    beside rooms scripts/check-rooms.sh
+    beside size scripts/size.sh
+    wait
+    [ -z "${PML_TEST_LONG:-}" ] || long_steps
+}
+
+# Measurements, and checks of somebody else's paper: nothing that a change of the code can break unnoticed elsewhere.
+long_steps() {
+    step load python bench/load.py build/release/cli/privatemail --check
+    step timing python tests/check_timing.py build/release/timing
     step paper python bench/paper_defects.py --check
     step utility python bench/utility.py --check
     step benches python bench/speed_check.py
-    [ -z "${PML_TEST_LONG:-}" ] || step timing python tests/check_timing.py build/release/timing
-    step rooms scripts/check-rooms.sh
-    step size scripts/size.sh
-    step fuzz fuzz_all
 }
 
 if [ -n "$platforms" ]; then all_platforms; else everything; fi
-
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+sum_up

@@ -175,10 +175,12 @@ int pml_file_take(int file, void *bytes, size_t size, size_t *got)
     return 0;
 }
 
-int pml_file_open(const char *path, uint64_t *size, struct pml_message *message)
+static int open_plain(int folder, const char *name, int flags, const char *path, uint64_t *size,
+                      struct pml_message *message)
 {
     struct stat status;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make us wait: it is refused */
+    /* O_NONBLOCK: a pipe must not make us wait: it is refused */
+    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
     if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
         *size = (uint64_t)status.st_size;
         return file;
@@ -191,6 +193,11 @@ int pml_file_open(const char *path, uint64_t *size, struct pml_message *message)
     close(file);
     pml_say(message, "%.*s: is not a file: give the path of a file.", SHOWN, path);
     return -1;
+}
+
+int pml_file_open(const char *path, uint64_t *size, struct pml_message *message)
+{
+    return open_plain(AT_FDCWD, path, 0, path, size, message);
 }
 
 static int read_open_file(int file, const char *path, size_t expected, uint8_t **bytes, size_t *size,
@@ -212,12 +219,13 @@ static int read_open_file(int file, const char *path, size_t expected, uint8_t *
     return pml_say(message, "%.*s: became shorter while it was read: try again.", SHOWN, path);
 }
 
-int pml_file_read(const char *path, size_t limit, uint8_t **bytes, size_t *size, struct pml_message *message)
+static int read_plain(int folder, const char *name, int flags, const char *path, size_t limit, uint8_t **bytes,
+                      size_t *size, struct pml_message *message)
 {
     uint64_t length;
     *bytes = NULL;
     *size = 0;
-    int file = pml_file_open(path, &length, message);
+    int file = open_plain(folder, name, flags, path, &length, message);
     if (file < 0)
         return -1;
     int status =
@@ -227,4 +235,15 @@ int pml_file_read(const char *path, size_t limit, uint8_t **bytes, size_t *size,
                       SHOWN, path, (uintmax_t)length, limit);
     close(file);
     return status;
+}
+
+int pml_file_read(const char *path, size_t limit, uint8_t **bytes, size_t *size, struct pml_message *message)
+{
+    return read_plain(AT_FDCWD, path, 0, path, limit, bytes, size, message);
+}
+
+int pml_file_read_in(int folder, const char *name, const char *path, size_t limit, uint8_t **bytes, size_t *size,
+                     struct pml_message *message)
+{
+    return read_plain(folder, name, O_NOFOLLOW, path, limit, bytes, size, message);
 }

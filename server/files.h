@@ -22,6 +22,10 @@ int pml_file_try(const char *path, size_t size, struct pml_message *message);
 /* Reads a whole file into memory that the caller frees; not 0 with a message. `limit`: larger files are refused. */
 int pml_file_read(const char *path, size_t limit, uint8_t **bytes, size_t *size, struct pml_message *message);
 
+/* The same for the file `name` of the open folder `folder`; a link is refused. `path`: what messages call it. */
+int pml_file_read_in(int folder, const char *name, const char *path, size_t limit, uint8_t **bytes, size_t *size,
+                     struct pml_message *message);
+
 /* Opens a plain file to read: its descriptor, or −1 with a message. */
 int pml_file_open(const char *path, uint64_t *size, struct pml_message *message);
 

@@ -3,6 +3,7 @@
  * a log entry a request. */
 #define _POSIX_C_SOURCE 200809L
 #include "clock.h"
+#include "http_framing.h"
 #include "http_routes.h"
 #include "messages.h"
 
@@ -11,7 +12,6 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -54,7 +54,7 @@ static enum MHD_Result send_reply(struct pml_http *http, struct MHD_Connection *
     pml_http_reply_field(&reply, "X-Content-Type-Options", "nosniff");
     pml_http_reply_field(&reply, "Referrer-Policy", "no-referrer");
     allow_origin(http, to, &reply);
-    if (atomic_load(&http->draining))
+    if (atomic_load(&http->draining) || request->last)
         pml_http_reply_field(&reply, MHD_HTTP_HEADER_CONNECTION, "close");
     request->status = reply.status;
     request->sent = strcmp(request->method, "HEAD") == 0 ? 0 : reply.size;
@@ -64,43 +64,30 @@ static enum MHD_Result send_reply(struct pml_http *http, struct MHD_Connection *
     return queued;
 }
 
-static struct pml_http_reply too_large(void)
+/* Nothing that follows on the connection is a request, or is known to be one. */
+static enum MHD_Result refuse(struct pml_http *http, struct MHD_Connection *from,
+                              struct pml_http_connection *connection, unsigned status, const char *name,
+                              const char *sentence)
 {
-    struct pml_http_reply reply =
-        pml_http_reply_error(MHD_HTTP_CONTENT_TOO_LARGE, "size", "A body has at most 65536 bytes.");
-    pml_http_reply_field(&reply, MHD_HTTP_HEADER_CONNECTION, "close");
-    return reply;
-}
-
-/* Counts the fields that say how long the body is. */
-static enum MHD_Result count_length(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-    unsigned *lengths = context;
-    (void)kind, (void)value;
-    *lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0 ||
-                strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
-    return MHD_YES;
+    connection->request.last = true;
+    return send_reply(http, from, connection, pml_http_reply_error(status, name, sentence));
 }
 
 /* The header is there, the body is not. */
 static enum MHD_Result begin(struct pml_http *http, struct MHD_Connection *from, struct pml_http_connection *connection,
-                             const char *path, const char *method)
+                             const char *path, const char *method, const char *version)
 {
     struct pml_http_request *request = &connection->request;
     const char *length = MHD_lookup_connection_value(from, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    unsigned lengths = 0;
-    (void)MHD_get_connection_values(from, MHD_HEADER_KIND, count_length, &lengths);
+    const struct pml_http_line line = {method, version, request->uri, request->uri_size};
+    const char *fault = pml_http_framing_fault(from, &line, &request->last);
     request->begun = true;
     request->method = known_method(method);
-    request->route = pml_http_route(http, path);
-    if (lengths > 1) { /* a proxy may have gone by another one: request smuggling */
-        struct pml_http_reply reply = pml_http_reply_error(
-            MHD_HTTP_BAD_REQUEST, "request", "A request has one Content-Length or one Transfer-Encoding, not both.");
-        pml_http_reply_field(&reply, MHD_HTTP_HEADER_CONNECTION, "close");
-        return send_reply(http, from, connection, reply);
-    }
+    request->route = request->cut_short ? PML_ROUTE_NONE : pml_http_route(http, path);
+    if (fault)
+        return refuse(http, from, connection, MHD_HTTP_BAD_REQUEST, "request", fault);
     if (length && strtoull(length, NULL, 10) > PML_HTTP_BODY_MAX)
-        return send_reply(http, from, connection, too_large());
+        return refuse(http, from, connection, MHD_HTTP_CONTENT_TOO_LARGE, "size", "A body has at most 65536 bytes.");
     return MHD_YES;
 }
 
@@ -127,11 +114,10 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *from, const 
 {
     struct pml_http *http = context;
     struct pml_http_connection *connection = *state;
-    (void)version;
     if (!connection)
         return MHD_NO;
     if (!connection->request.begun)
-        return begin(http, from, connection, path, method);
+        return begin(http, from, connection, path, method, version);
     if (*size > 0)
         return take_body(http, connection, bytes, size);
     if (!pml_http_request_arrived(&http->connections, connection))
@@ -167,13 +153,23 @@ static void on_connection(void *context, struct MHD_Connection *from, void **sta
     }
 }
 
+/* Decoded, the path would end there: a proxy that compares paths sees another one. */
+static bool has_zero_byte(const char *uri)
+{
+    const char *zero = strstr(uri, "%00");
+    return zero && zero < uri + strcspn(uri, "?");
+}
+
 static void *on_first_line(void *context, const char *uri, struct MHD_Connection *from)
 {
     struct pml_http *http = context;
     struct pml_http_connection *connection = connection_of(from);
-    (void)uri;
-    if (connection)
-        pml_http_request_starts(&http->connections, connection);
+    if (!connection)
+        return NULL;
+    pml_http_request_starts(&http->connections, connection);
+    connection->request.uri = uri;
+    connection->request.uri_size = uri ? strlen(uri) : 0;
+    connection->request.cut_short = uri && has_zero_byte(uri);
     return connection;
 }
 

@@ -25,8 +25,12 @@ enum pml_http_route {
 struct pml_http_request {
     enum pml_http_route route;
     const char *method;
-    bool begun; /* its header fields are read */
-    bool late;  /* it began after closing time */
+    bool begun;      /* its header fields are read */
+    bool late;       /* it began after closing time */
+    bool last;       /* its connection is closed after it */
+    bool cut_short;  /* its path has a zero byte: it names nothing */
+    const char *uri; /* where it was when the first line was read; not to be read later */
+    size_t uri_size;
     double start;
     struct pml_bytes body;
     uint64_t received; /* bytes of the body, also those not kept */

@@ -96,22 +96,18 @@ struct pml_http_reply pml_http_cell(struct pml_http *http, const char *rest, con
 {
     static const char control[] = "public, max-age=31536000, immutable";
     const struct pml_service *service = find_gallery(http, rest);
-    struct pml_parts parts = {calloc(1, sizeof *parts.parts), 1, 0};
     uint32_t slot, cell;
     char tag[64];
-    int status = parts.parts ? PML_ERROR_SECTION : PML_STORE_NO_MEMORY;
-    if (parts.parts && service && read_path(rest, &slot, &cell)) {
-        snprintf(tag, sizeof tag, "\"%.*s.%" PRIu32 ".%" PRIu32 "\"", DIGEST_DIGITS, rest, slot, cell);
-        if (pml_http_has_tag(tags, tag)) {
-            free(parts.parts);
-            return with_tag(pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0), tag, control);
-        }
-        status = pml_service_cell(service, slot, cell, &parts.parts[0]);
+    if (!service || !read_path(rest, &slot, &cell) || !pml_service_has_cell(service, slot, cell))
+        return pml_http_not_found();
+    snprintf(tag, sizeof tag, "\"%.*s.%" PRIu32 ".%" PRIu32 "\"", DIGEST_DIGITS, rest, slot, cell);
+    if (pml_http_has_tag(tags, tag))
+        return with_tag(pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0), tag, control);
+    struct pml_parts parts = {calloc(1, sizeof *parts.parts), 1, 0};
+    if (!parts.parts || pml_service_cell(service, slot, cell, &parts.parts[0]) != PML_OK) {
+        free(parts.parts);
+        return pml_http_store_failed(http);
     }
-    if (status == PML_OK) {
-        parts.size = parts.parts[0]->size;
-        return with_tag(pml_http_reply_parts(MHD_HTTP_OK, "application/cbor-seq", &parts), tag, control);
-    }
-    free(parts.parts);
-    return status == PML_ERROR_SECTION ? pml_http_not_found() : pml_http_store_failed(http);
+    parts.size = parts.parts[0]->size;
+    return with_tag(pml_http_reply_parts(MHD_HTTP_OK, "application/cbor-seq", &parts), tag, control);
 }

@@ -20,6 +20,7 @@ enum {
     LISTS,
     PROTOTYPE_CELLS,
     PROJECTION,
+    MODEL,
     SECTIONS
 };
 
@@ -47,6 +48,7 @@ static struct layout lay_out(const struct pml_pack_parts *parts)
         [LISTS] = 4 * n * parts->neighbours,
         [PROTOTYPE_CELLS] = 2 * rows,
         [PROJECTION] = parts->sketch * d,
+        [MODEL] = PML_MODEL_MAX + 1,
     };
     struct layout layout = {.present = 1u << PROTOTYPES | 1u << PROTOTYPE_NORMS | 1u << SLOT_CODES | 1u << CELL_CODES |
                                        1u << PROTOTYPE_CELLS | 1u << PROJECTION};
@@ -57,6 +59,8 @@ static struct layout lay_out(const struct pml_pack_parts *parts)
         if (n > parts->neighbours)
             layout.present |= 1u << LISTS;
     }
+    if (parts->model)
+        layout.present |= 1u << MODEL;
     layout.size = HEADER;
     for (int i = 0; i < SECTIONS; i++) {
         if ((layout.present >> i & 1) == 0)
@@ -91,7 +95,7 @@ static void put_header(uint8_t *at, const struct pml_pack_parts *parts, const st
     const int full = !parts->response_only;
     memcpy(at, "PMPK", 4);
     put(at + 4, 0, 2);
-    put(at + 6, 1, 2);
+    put(at + 6, 2, 2);
     at = put(at + 40, layout->size, 8);
     at = put(at, parts->anchors->columns, 4);
     at = put(at, full ? parts->anchors->count : 0, 4);
@@ -125,6 +129,8 @@ static void put_slots(uint8_t *bytes, const struct pml_pack_parts *parts, const 
     for (size_t i = 0; i < rows; i++)
         at = put(at, parts->prototype_cells[i], 2);
     memcpy(bytes + layout->offset[PROJECTION], parts->projection, parts->sketch * d);
+    if (parts->model)
+        memcpy(bytes + layout->offset[MODEL], parts->model, strlen(parts->model));
 }
 
 static void put_anchors(uint8_t *bytes, const struct pml_pack_parts *parts, const struct layout *layout)

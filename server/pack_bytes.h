@@ -19,6 +19,7 @@ struct pml_pack_parts {
     const int8_t *projection;        /* L rows */
     uint32_t cells, prototype_count, neighbours, lambda, alpha, sketch;
     int response_only; /* leave out anchors, their codes and lists */
+    const char *model; /* up to PML_MODEL_MAX bytes; NULL: none */
 };
 
 /* Writes and seals the pack; the bytes are the caller's to free. −1 without memory. */

@@ -192,12 +192,17 @@ int pml_service_header(const struct pml_service *service, struct pml_part **head
     return *header ? PML_OK : PML_STORE_NO_MEMORY;
 }
 
+bool pml_service_has_cell(const struct pml_service *service, uint32_t slot, uint32_t cell)
+{
+    return slot < service->info.slots && cell < service->info.cells && service->info.sketch > 0 &&
+           pml_store_lists(pml_store_describe(service->store)) != PML_LISTS_NONE;
+}
+
 int pml_service_cell(const struct pml_service *service, uint32_t slot, uint32_t cell, struct pml_part **part)
 {
     bool touched = false;
     *part = NULL;
-    if (slot >= service->info.slots || cell >= service->info.cells || service->info.sketch == 0 ||
-        pml_store_lists(pml_store_describe(service->store)) == PML_LISTS_NONE)
+    if (!pml_service_has_cell(service, slot, cell))
         return PML_ERROR_SECTION;
     return cell_part(service, slot, cell, part, &touched);
 }

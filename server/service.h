@@ -50,6 +50,9 @@ void pml_parts_free(struct pml_parts *parts); /* gives them back */
  * are no parts. */
 int pml_service_parts(const struct pml_service *service, const void *release, size_t size, struct pml_parts *parts);
 
+/* Whether response releases can name this cell of this slot here. */
+bool pml_service_has_cell(const struct pml_service *service, uint32_t slot, uint32_t cell);
+
 /* The header of every answer, and what a slot gets for a cell of a response release; together they are the answer.
  * PML_ERROR_SECTION when there is no such slot or cell. */
 int pml_service_header(const struct pml_service *service, struct pml_part **header);

@@ -50,14 +50,20 @@ size_t pml_store_place_bytes(const float *place, uint32_t dimensions, uint8_t *b
     return 4 * (size_t)dimensions;
 }
 
+bool pml_store_is_candidate(const struct pml_store_info *info, uint64_t item, const uint8_t *bytes, size_t size,
+                            size_t *offset)
+{
+    struct pml_candidate candidate;
+    return pml_candidate_read(bytes, size, offset, &candidate) == 0 && candidate.item == item &&
+           candidate.sketch_size == info->sketch;
+}
+
 int pml_store_take_candidate(const struct pml_store_info *info, uint64_t item, uint64_t digest, const uint8_t *bytes,
                              size_t size, struct pml_fragment *fragment)
 {
-    struct pml_candidate candidate;
     size_t end = 0;
     if (!bytes || pml_digest_string(0, bytes, size) != digest ||
-        pml_candidate_read(bytes, size, &end, &candidate) != 0 || end != size || candidate.item != item ||
-        candidate.sketch_size != info->sketch || fragment->count == PML_CANDIDATES_MAX)
+        !pml_store_is_candidate(info, item, bytes, size, &end) || end != size || fragment->count == PML_CANDIDATES_MAX)
         return PML_STORE_FAILED;
     fragment->count++;
     return pml_bytes_append(&fragment->bytes, bytes, size) == 0 ? PML_STORE_OK : PML_STORE_NO_MEMORY;

@@ -18,6 +18,10 @@ int pml_store_check_item(const struct pml_store_info *info, const struct pml_sto
 /* A place as SPEC 8 keeps it; answers how many bytes these are. */
 size_t pml_store_place_bytes(const float *place, uint32_t dimensions, uint8_t *bytes);
 
+/* Whether the bytes at *offset are this item's candidate, as a store of this kind writes it; moves *offset behind it. */
+bool pml_store_is_candidate(const struct pml_store_info *info, uint64_t item, const uint8_t *bytes, size_t size,
+                            size_t *offset);
+
 /* Appends a candidate that was read; PML_STORE_FAILED when it is not exactly the one that was written. */
 int pml_store_take_candidate(const struct pml_store_info *info, uint64_t item, uint64_t digest, const uint8_t *bytes,
                              size_t size, struct pml_fragment *fragment);

@@ -126,9 +126,25 @@ static int read_listed(struct pml_store *base, const char *values[2], int64_t co
     return status;
 }
 
+/* Appends the fragment of a cell when it is exactly the candidates of its items. The digest alone would let a lie pass
+ * that was digested too. */
+static int take_fragment(const struct pml_store *store, const uint8_t *bytes, size_t size, const uint8_t *items,
+                         int64_t count, struct pml_fragment *fragment)
+{
+    size_t end = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (!pml_store_is_candidate(&store->info, (uint64_t)pml_postgres_element(items, i), bytes, size, &end))
+            return PML_STORE_FAILED;
+    }
+    if (end != size)
+        return PML_STORE_FAILED;
+    fragment->count += (uint32_t)count;
+    return pml_bytes_append(&fragment->bytes, bytes, size) == 0 ? PML_STORE_OK : PML_STORE_NO_MEMORY;
+}
+
 /* The one row of a cell, if it is as it was written: slot, cell, items and fragment have its digest (SPEC 9). */
-static int take_cell(const PGresult *result, uint32_t slot, uint32_t cell, int64_t *count,
-                     struct pml_fragment *fragment)
+static int take_cell(const struct pml_store *store, const PGresult *result, uint32_t slot, uint32_t cell,
+                     int64_t *count, struct pml_fragment *fragment)
 {
     const uint8_t *items;
     uint64_t digest = pml_digest_number(pml_digest_number(0, slot), cell);
@@ -138,16 +154,14 @@ static int take_cell(const PGresult *result, uint32_t slot, uint32_t cell, int64
         return PML_STORE_FAILED;
     for (int64_t i = 0; i < *count; i++)
         digest = pml_digest_number(digest, (uint64_t)pml_postgres_element(items, i));
-    const void *bytes = PQgetvalue(result, 0, 1);
+    const uint8_t *bytes = (const uint8_t *)PQgetvalue(result, 0, 1);
     const size_t size = (size_t)PQgetlength(result, 0, 1);
-    if (!PQgetisnull(result, 0, 1))
+    const bool there = !PQgetisnull(result, 0, 1);
+    if (there)
         digest = pml_digest_string(digest, bytes, size);
     if (digest != (uint64_t)own)
         return PML_STORE_FAILED;
-    if (PQgetisnull(result, 0, 1))
-        return PML_STORE_OK;
-    fragment->count += (uint32_t)*count;
-    return pml_bytes_append(&fragment->bytes, bytes, size) == 0 ? PML_STORE_OK : PML_STORE_NO_MEMORY;
+    return there ? take_fragment(store, bytes, size, items, *count, fragment) : PML_STORE_OK;
 }
 
 static int read_cell(struct pml_store *base, uint32_t slot, uint32_t cell, struct pml_fragment *fragment)
@@ -162,7 +176,7 @@ static int read_cell(struct pml_store *base, uint32_t slot, uint32_t cell, struc
     if (!result)
         return PML_STORE_FAILED;
     if (PQntuples(result) > 0)
-        status = take_cell(result, slot, cell, &count, fragment);
+        status = take_cell(base, result, slot, cell, &count, fragment);
     PQclear(result);
     if (status == PML_STORE_OK && count > 0 && fragment->count == before.count)
         status = read_listed(base, values, count, fragment);

@@ -30,21 +30,33 @@ static void ignore_notice(void *context, const char *text)
     (void)context, (void)text;
 }
 
-/* libpq quotes what it cannot parse, and that may be a part of a password: then its text is not shown. */
-static bool is_understood(const char *conninfo)
+/* libpq, and PostgreSQL in its log, quote what they cannot use, and that may be a part of a password: a host, port or name
+ * that looks like the rest of a URI is not passed on. NULL when the text is no list of options, or not a sound one. */
+static PQconninfoOption *parse(const char *conninfo)
 {
     bool good = true;
-    if (!strchr(conninfo, '=') && strncmp(conninfo, "postgresql://", 13) != 0)
-        return true; /* the bare name of a database */
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
     for (PQconninfoOption *at = options; at && at->keyword; at++) {
         if (at->val && strcmp(at->keyword, "host") == 0)
             good = good && !strchr(at->val, '@');
         if (at->val && strcmp(at->keyword, "port") == 0)
             good = good && strspn(at->val, "0123456789,") == strlen(at->val);
+        if (at->val && strcmp(at->keyword, "dbname") == 0)
+            good = good && !strpbrk(at->val, "@:/");
     }
+    if (good)
+        return options;
     PQconninfoFree(options);
-    return options && good;
+    return NULL;
+}
+
+static bool is_understood(const char *conninfo)
+{
+    if (!strpbrk(conninfo, "=@:/"))
+        return true; /* the bare name of a database */
+    PQconninfoOption *options = parse(conninfo);
+    PQconninfoFree(options);
+    return options != NULL;
 }
 
 PGconn *pml_postgres_connect(const char *place, struct pml_message *message)
@@ -67,8 +79,8 @@ PGconn *pml_postgres_connect(const char *place, struct pml_message *message)
     }
     if (!is_understood(conninfo)) {
         pml_say(message,
-                "the URI of the database cannot be understood: use %%25, %%40, %%2F and %%3A for %%, @, / and : in "
-                "a password.");
+                "the URI of the database cannot be understood: it must begin with postgres://, and have %%25, %%40, "
+                "%%2F and %%3A for %%, @, / and : in a password.");
         return NULL;
     }
     PGconn *session = PQconnectdbParams(keywords, values, 1);
@@ -93,7 +105,7 @@ void pml_postgres_show(const char *place, char shown[PML_STORE_SHOWN_MAX])
     char conninfo[2048];
     const char *host = "", *name = "";
     PQconninfoOption *options = make_conninfo(place, conninfo, sizeof conninfo) == 0
-                                    ? PQconninfoParse(conninfo, NULL)
+                                    ? parse(conninfo)
                                     : NULL; /* a bare name of a database cannot be parsed */
     for (PQconninfoOption *at = options; at && at->keyword; at++) {
         if (at->val && strcmp(at->keyword, "host") == 0)

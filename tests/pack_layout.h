@@ -5,7 +5,7 @@
 
 #include "base.h"
 
-enum { SECTIONS = 12, HEADER_SIZE = 88 };
+enum { SECTIONS = 13, HEADER_SIZE = 88 };
 
 enum { AT_HASH = 8, AT_SIZE = 40, AT_FIELDS = 48, AT_SECTIONS = 80, AT_PROTOTYPES = 84 };
 
@@ -51,6 +51,7 @@ static inline size_t section_size(const struct pack_fields *f, unsigned section)
         4 * (size_t)f->n * f->K,
         2 * rows,
         (size_t)f->L * f->d,
+        65,
     };
     return f->sections >> section & 1 ? sizes[section] : 0;
 }

@@ -18,7 +18,7 @@ pml_pack open_golden(unsigned index)
 {
     pml_pack pack;
     TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, golden_packs[index].bytes, golden_packs[index].size,
-                                            golden_packs[index].id));
+                                            golden_packs[index].id, NULL));
     return pack;
 }
 

@@ -11,7 +11,7 @@
 
 /* ---- golden packs by what they are good for ---- */
 
-enum { PACK_ONE, PACK_CLASS, PACK_GROUP, PACK_RESPONSE_ONLY, PACK_RESPONSE_CODES, PACK_GAUSSIAN_ONLY, PACK_WIDE, PACK_TIES };
+enum { PACK_ONE, PACK_CLASS, PACK_GROUP, PACK_RESPONSE_ONLY, PACK_RESPONSE_CODES, PACK_GAUSSIAN_ONLY, PACK_WIDE, PACK_TIES, PACK_NAMED = 11 };
 
 const uint8_t *golden_bytes(unsigned index, size_t *size);
 pml_pack open_golden(unsigned index);

@@ -105,6 +105,21 @@ static void test_caps_round_down(void)
     }
 }
 
+#if PML_WITH_GAUSSIAN
+/* PRIVACY.md, theorem 6, caps: how many releases the proof must reckon with. */
+static void test_no_cap_reaches_two_to_the_ten(void)
+{
+    static const double deltas[] = {0x1p-50, 1e-5, 0.5, 0.9999, 1.0 - 0x1p-53};
+    pml_budget_left left;
+    for (size_t i = 0; i < sizeof deltas / sizeof deltas[0]; i++) {
+        pml_budget budget = budget_of(0, 256, deltas[i]);
+        TEST_ASSERT_EQUAL(PML_OK, pml_budget_remaining(&budget, &left));
+        TEST_ASSERT_TRUE(left.mu2_cap < 0x1p10);
+    }
+    TEST_ASSERT_TRUE(left.mu2_cap > 0x1p9); /* so 2^9 would not do */
+}
+#endif
+
 /* With the right checksum too: what is left would be a number below zero, which is none. */
 static void test_more_spent_than_the_cap_is_refused(void)
 {
@@ -166,6 +181,7 @@ int main(void)
     RUN_TEST(test_more_spent_than_the_cap_is_refused);
     RUN_TEST(test_the_cap_is_never_exceeded);
 #if PML_WITH_GAUSSIAN
+    RUN_TEST(test_no_cap_reaches_two_to_the_ten);
     RUN_TEST(test_the_gaussian_cap_allows_no_more_than_its_epsilon);
 #endif
     return UNITY_END();

@@ -160,7 +160,7 @@ static void test_hostile_packs_are_certified_soundly_or_refused(void)
         store_le32(bytes + 72, lambda);
         bytes[76] = 0, bytes[77] = 4; /* alpha 1024 */
         seal_pack(bytes, size);
-        TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, bytes, size, NULL));
+        TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, bytes, size, NULL, NULL));
         int64_t scratch[64];
         pml_certificate certificate;
         int status = pml_pack_certify(&pack, scratch, 64, &certificate);
@@ -326,7 +326,7 @@ static void test_a_pack_whose_codes_are_all_equal_is_refused(void)
     seal_pack(bytes, size);
     struct fixture f;
     setup_fixture(&f, PACK_ONE, PML_GAUSSIAN, 1.0);
-    TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&f.pack, bytes, size, NULL));
+    TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&f.pack, bytes, size, NULL, NULL));
     int64_t scratch[64];
     pml_certificate certificate;
     TEST_ASSERT_EQUAL(PML_ERROR_SENSITIVITY, pml_pack_certify(&f.pack, scratch, 64, &certificate));

@@ -22,7 +22,7 @@ static int open_copy(const uint8_t *bytes, size_t size)
     memcpy(copy + 1, bytes, size);
     pml_pack pack;
     memset(&pack, 0x5A, sizeof pack);
-    int status = pml_pack_open(&pack, copy + 1, size, NULL);
+    int status = pml_pack_open(&pack, copy + 1, size, NULL, NULL);
     TEST_ASSERT_EQUAL(status != PML_OK, is_zero(&pack, sizeof pack));
     free(copy);
     return status;
@@ -111,10 +111,10 @@ static void test_only_the_pinned_id_opens(void)
         pml_pack pack;
         uint8_t id[PML_ID_SIZE];
         memcpy(id, g->id, sizeof id);
-        TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, g->bytes, g->size, id));
+        TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, g->bytes, g->size, id, NULL));
         for (unsigned bit = 0; bit < 8 * sizeof id; bit++) {
             id[bit / 8] ^= (uint8_t)(1u << bit % 8);
-            TEST_ASSERT_EQUAL(PML_ERROR_PACK_ID, pml_pack_open(&pack, g->bytes, g->size, id));
+            TEST_ASSERT_EQUAL(PML_ERROR_PACK_ID, pml_pack_open(&pack, g->bytes, g->size, id, NULL));
             TEST_ASSERT_TRUE(is_zero(&pack, sizeof pack));
             id[bit / 8] ^= (uint8_t)(1u << bit % 8);
         }
@@ -130,7 +130,7 @@ static void test_null_arguments_are_refused(void)
     int16_t code[PML_DIMENSIONS_MAX];
     uint32_t slot, list[PML_NEIGHBOURS_MAX];
     int32_t label;
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_open(NULL, bytes, size, NULL));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_open(NULL, bytes, size, NULL, NULL));
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_describe(NULL, &info));
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_describe(&pack, NULL));
     TEST_ASSERT_NULL(pml_pack_anchor(NULL, 0));
@@ -150,7 +150,7 @@ static void test_null_arguments_are_refused(void)
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_class(&pack, 0, &label, NULL));
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_slot(NULL, 0, &slot));
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_slot(&pack, 0, NULL));
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_open(&pack, NULL, size, NULL));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_open(&pack, NULL, size, NULL, NULL));
 }
 
 static void test_the_description_is_the_header(void)
@@ -227,8 +227,7 @@ static void compare_slots(const pml_pack *pack, const uint8_t *bytes, const stru
             TEST_ASSERT_EQUAL_UINT32(load_le16(bytes + section_offset(f, 10) + 2 * (s * f->M + j)), cell);
         }
         for (size_t j = 0; j < f->m; j++) {
-            TEST_ASSERT_EQUAL(f->sections >> 8 & 1 ? PML_OK : PML_ERROR_SECTION,
-                              pml_pack_cell_code(pack, s, j, code));
+            TEST_ASSERT_EQUAL(f->sections >> 8 & 1 ? PML_OK : PML_ERROR_SECTION, pml_pack_cell_code(pack, s, j, code));
             if (f->sections >> 8 & 1)
                 compare_code(bytes, section_offset(f, 8), f->k, s * f->m + j, code);
         }
@@ -274,7 +273,7 @@ static void test_getters_give_the_bytes_of_the_spec_at_any_address(void)
             TEST_ASSERT_NOT_NULL(memory);
             memcpy(memory + shift, golden_packs[i].bytes, size);
             pml_pack pack;
-            TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, memory + shift, size, golden_packs[i].id));
+            TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, memory + shift, size, golden_packs[i].id, NULL));
             compare_anchors(&pack, memory + shift, &fields);
             compare_slots(&pack, memory + shift, &fields);
             compare_classes(&pack, memory + shift, &fields);
@@ -292,7 +291,7 @@ static size_t release_at(unsigned index, int mechanism, size_t shift, uint8_t *o
     TEST_ASSERT_NOT_NULL(memory);
     memcpy(memory + shift, golden_packs[index].bytes, size);
     setup_fixture(&f, index, mechanism, 2.0);
-    TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&f.pack, memory + shift, size, NULL));
+    TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&f.pack, memory + shift, size, NULL, NULL));
     setup_client(&f);
     make_features(&f.pack, 1, features);
     TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f.client, &f.budget));
@@ -326,7 +325,7 @@ static void test_a_pack_that_failed_to_open_answers_errors(void)
     uint8_t *bytes = copy_golden(PACK_CLASS, &size);
     setup_fixture(&f, PACK_CLASS, PML_WITH_RESPONSE ? PML_RESPONSE : PML_GAUSSIAN, 1.0);
     bytes[size - 1] ^= 1;
-    TEST_ASSERT_EQUAL(PML_ERROR_PACK_HASH, pml_pack_open(&f.pack, bytes, size, NULL));
+    TEST_ASSERT_EQUAL(PML_ERROR_PACK_HASH, pml_pack_open(&f.pack, bytes, size, NULL, NULL));
     const struct pack_fields nothing = {.sections = 0};
     pml_pack_info info;
     uint32_t slot;

@@ -28,6 +28,7 @@ enum {
     LISTS,
     PROTOTYPE_CELLS,
     SKETCH,
+    MODEL,
     HEADER
 };
 
@@ -105,7 +106,10 @@ static const struct hostile headers[] = {
     {"G·M is 2^32", PACK_CLASS, PML_ERROR_PACK, {{ROWS, 1u << 30}}},
     {"G·M·d is 2^32", PACK_RESPONSE_ONLY, PML_ERROR_PACK_SIZE, {{SLOTS, 16}, {C, 16}, {ROWS, 65536}, {D, 4096}}},
     {"n·d is 2^32", PACK_GAUSSIAN_ONLY, PML_ERROR_PACK_SIZE, {{N, LIMIT}, {D, 4096}}},
-    {"everything at its most", PACK_CLASS, PML_ERROR_PACK_SIZE, {{N, LIMIT}, {D, 4096}, {NEIGHBOURS, 64}, {ROWS, 65536}}},
+    {"everything at its most",
+     PACK_CLASS,
+     PML_ERROR_PACK_SIZE,
+     {{N, LIMIT}, {D, 4096}, {NEIGHBOURS, 64}, {ROWS, 65536}}},
     {"no classes", PACK_CLASS, PML_ERROR_PACK, {{C, 0}}},
     {"more classes than slots", PACK_CLASS, PML_ERROR_PACK, {{C, 5}, {D, 4096}}},
     {"fewer classes than groups", PACK_GROUP, PML_ERROR_PACK, {{C, 2}, {D, 4096}}},
@@ -157,7 +161,10 @@ static const struct hostile headers[] = {
     {"size beyond all", PACK_CLASS, PML_ERROR_PACK_SIZE, {{SIZE, UINT64_MAX}}},
     {"major version 1", PACK_CLASS, PML_ERROR_PACK_VERSION, {{HEADER, 4, 2, 1}}},
     {"minor version 0", PACK_CLASS, PML_ERROR_PACK_VERSION, {{HEADER, 6, 2, 0}}},
-    {"minor version 2", PACK_CLASS, PML_ERROR_PACK_VERSION, {{HEADER, 6, 2, 2}}},
+    {"minor version 2 without a model", PACK_CLASS, PML_OK, {{HEADER, 6, 2, 2}}},
+    {"minor version 3", PACK_CLASS, PML_ERROR_PACK_VERSION, {{HEADER, 6, 2, 3}}},
+    {"major version 1, minor 2", PACK_NAMED, PML_ERROR_PACK_VERSION, {{HEADER, 4, 2, 1}}},
+    {"a model in version 0.1", PACK_NAMED, PML_ERROR_PACK, {{HEADER, 6, 2, 1}}},
     {"another magic", PACK_CLASS, PML_ERROR_PACK_VERSION, {{HEADER, 0, 4, 0x6B706D70}}},
 };
 
@@ -224,7 +231,7 @@ static void run(const struct hostile *hostile)
     seal_pack(bytes, size);
     pml_pack pack;
     memset(&pack, 0x5A, sizeof pack);
-    TEST_ASSERT_EQUAL_INT_MESSAGE(hostile->status, pml_pack_open(&pack, bytes, size, NULL), hostile->name);
+    TEST_ASSERT_EQUAL_INT_MESSAGE(hostile->status, pml_pack_open(&pack, bytes, size, NULL, NULL), hostile->name);
     TEST_ASSERT_EQUAL_MESSAGE(hostile->status != PML_OK, is_zero(&pack, sizeof pack), hostile->name);
     free(bytes);
 }
@@ -260,7 +267,8 @@ static void test_sections_that_do_not_go_together_are_refused(void)
         size_t size;
         const uint32_t sections = read_fields(golden_bytes(cases[i].pack, &size)).sections;
         for (unsigned bit = 0; bit < 32; bit++) {
-            struct hostile hostile = {"section", cases[i].pack, PML_ERROR_PACK, {{BITS, sections ^ 1u << bit}, {D, 4096}}};
+            struct hostile hostile = {
+                "section", cases[i].pack, PML_ERROR_PACK, {{BITS, sections ^ 1u << bit}, {D, 4096}}};
             char name[48];
             snprintf(name, sizeof name, "pack %u, bit %u", cases[i].pack, bit);
             hostile.name = name;
@@ -275,7 +283,8 @@ static void test_a_pack_without_prototypes_and_anchors_is_refused(void)
 {
     static const uint32_t sections[] = {0, 1, 0x81, 0x80, 0x200, UINT32_MAX};
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
-        struct hostile hostile = {"neither", PACK_RESPONSE_CODES, PML_ERROR_PACK, {{BITS, sections[i]}, {M, 0}, {ROWS, 0}, {L, 0}}};
+        struct hostile hostile = {
+            "neither", PACK_RESPONSE_CODES, PML_ERROR_PACK, {{BITS, sections[i]}, {M, 0}, {ROWS, 0}, {L, 0}}};
         run(&hostile);
     }
 }
@@ -293,7 +302,7 @@ static void refuse_row(unsigned pack_index, unsigned section, size_t row, bool a
                pml_inverse_norm((const int8_t *)start, fields.d));
     seal_pack(bytes, size);
     pml_pack pack;
-    TEST_ASSERT_EQUAL(value == 1 ? PML_OK : PML_ERROR_PACK, pml_pack_open(&pack, bytes, size, NULL));
+    TEST_ASSERT_EQUAL(value == 1 ? PML_OK : PML_ERROR_PACK, pml_pack_open(&pack, bytes, size, NULL, NULL));
     free(bytes);
 }
 
@@ -323,7 +332,7 @@ static void test_inverse_norms_off_by_one_are_refused(void)
                 pml_pack pack;
                 store_le32(norm, right + (uint32_t)off);
                 seal_pack(bytes, size);
-                TEST_ASSERT_EQUAL(off == 0 ? PML_OK : PML_ERROR_PACK, pml_pack_open(&pack, bytes, size, NULL));
+                TEST_ASSERT_EQUAL(off == 0 ? PML_OK : PML_ERROR_PACK, pml_pack_open(&pack, bytes, size, NULL, NULL));
                 store_le32(norm, right);
             }
             free(bytes);
@@ -343,7 +352,7 @@ static void test_every_nonzero_byte_of_a_gap_is_refused(void)
             pml_pack pack;
             bytes[at] = 1;
             seal_pack(bytes, size);
-            TEST_ASSERT_EQUAL(PML_ERROR_PACK, pml_pack_open(&pack, bytes, size, NULL));
+            TEST_ASSERT_EQUAL(PML_ERROR_PACK, pml_pack_open(&pack, bytes, size, NULL, NULL));
             bytes[at] = 0;
             gaps++;
         }

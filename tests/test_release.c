@@ -323,7 +323,7 @@ static void test_long_bodies_are_taken_and_checked(void)
     size_t pack_size;
     uint8_t *bytes = make_pack_of_most_slots(&pack_size), release[512];
     pml_pack pack;
-    TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, bytes, pack_size, NULL));
+    TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, bytes, pack_size, NULL, NULL));
     size_t size = write_response(bytes, 5, 0, release);
     TEST_ASSERT_EQUAL(24 + 3 + 384, size);
     TEST_ASSERT_EQUAL(PML_OK, parse_copy(&pack, release, size));

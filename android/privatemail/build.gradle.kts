@@ -5,7 +5,7 @@ plugins {
 }
 
 group = "org.privatemail"
-version = "0.1.0"
+version = "0.2.0"
 
 // A Prefab module has one folder of headers; the library's lie in two.
 val headerFolder = layout.buildDirectory.dir("public_headers")
@@ -66,8 +66,17 @@ android {
     publishing {
         singleVariant("release") {
             withSourcesJar()
+            withJavadocJar()
         }
     }
+}
+
+dependencies {
+    compileOnly("androidx.annotation:annotation:1.9.1") // read by compilers; nothing of it is needed on a phone
+}
+
+tasks.withType<JavaCompile>().configureEach {
+    options.compilerArgs.add("-parameters")
 }
 
 tasks.matching { it.name.startsWith("prefab") }.configureEach {

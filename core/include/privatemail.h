@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 #define PML_VERSION_MAJOR 0
-#define PML_VERSION_MINOR 1
+#define PML_VERSION_MINOR 2
 #define PML_VERSION_PATCH 0
 
 /* Only Windows has the two defines: PML_BUILDING_SHARED compiles the DLL, and PML_SHARED, in programs that link the DLL,
@@ -66,7 +66,7 @@ extern "C" {
 #define PML_NEIGHBOURS_MAX 64u
 #define PML_DIMENSIONS_MAX 16u
 #define PML_SLOTS_MAX 1024u
-#define PML_CELLS_MAX 65536u /* of a slot */
+#define PML_CELLS_MAX 65536u        /* of a slot */
 #define PML_PROTOTYPES_MAX 1048576u /* of all slots */
 #define PML_CLASSES_MAX 65536u
 #define PML_SKETCH_MAX 256u
@@ -76,6 +76,7 @@ extern "C" {
 #define PML_EPSILON_MIN (1.0 / 1048576.0)
 #define PML_EPSILON_MAX 16.0
 #define PML_ID_SIZE 16u
+#define PML_MODEL_MAX 64u /* bytes of a model's name */
 #define PML_BUDGET_SIZE 64u
 
 /* ---- status --------------------------------------------------------------------------------------------------- */
@@ -105,12 +106,13 @@ typedef enum pml_status {
     PML_ERROR_SPENT = -21,        /* the budget cannot pay for one more release */
     PML_ERROR_RELEASE = -22,      /* the bytes are not a release of this pack */
     PML_ERROR_ANSWER = -23,       /* the bytes are not an answer: truncated, lying lengths, or beyond a limit */
+    PML_ERROR_PACK_MODEL = -24,   /* the pack names another model than the one demanded, or none */
 } pml_status;
 
 /* One English sentence, never null, also for numbers that are no status. */
 PML_API const char *pml_status_text(int status);
 
-/* "0.1.0" */
+/* "0.2.0" */
 PML_API const char *pml_version(void);
 
 /* ---- pack: what device and server both know -------------------------------------------------------------------- */
@@ -123,28 +125,36 @@ typedef struct pml_pack {
 
 /* Validates the pack completely: sizes, hash, every field, every row's norm (reads each byte twice). `pinned_id`:
  * the 16 bytes the app expects, or NULL for any. A hash stops damage, not a hostile author; what a hostile pack can
- * do is bounded by PRIVACY.md (it cannot weaken ε), but a pack made for one user marks that user: pin ids. */
-PML_API PML_CHECKED int pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const uint8_t *pinned_id);
+ * do is bounded by PRIVACY.md (it cannot weaken ε), but a pack made for one user marks that user: pin ids.
+ * `model`: the name of the model that makes the app's features, or NULL to accept any. Features of another model find
+ * nothing; with a name given, such a pack is refused with PML_ERROR_PACK_MODEL. To tell both names, open the pack
+ * again with NULL and call pml_pack_model. */
+PML_API PML_CHECKED int pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const uint8_t *pinned_id,
+                                      const char *model);
+
+/* The name of the model whose features the pack was made from, as UTF-8 without control characters; "" when the pack
+ * names none. Lies in the pack's bytes. */
+PML_API const char *pml_pack_model(const pml_pack *pack);
 
 enum { PML_SLOTS_ONE = 0, PML_SLOTS_CLASS = 1, PML_SLOTS_GROUP = 2 };
 
 typedef struct pml_pack_info {
     uint8_t id[PML_ID_SIZE];
-    uint64_t size;        /* bytes */
-    uint32_t features;    /* d */
-    uint32_t anchors;     /* n; 0: no anchors, no Gaussian */
-    uint32_t neighbours;  /* K */
-    uint32_t dimensions;  /* k; 0: no codes */
-    uint32_t slots;       /* G */
-    uint32_t slot_kind;   /* PML_SLOTS_… */
-    uint32_t cells;       /* m a slot; 0: none, no response */
-    uint32_t prototypes;  /* M a slot */
-    uint32_t classes;     /* C */
-    uint32_t lambda;      /* 1/σ² in 2^-16 */
-    uint32_t alpha;       /* α in 2^-8 */
-    uint32_t sketch;      /* L, bytes of a sketch; 0: none, no answers */
-    bool cell_codes;      /* response releases decode to rows */
-    bool lists;           /* neighbour lists of the anchors are there */
+    uint64_t size;       /* bytes */
+    uint32_t features;   /* d */
+    uint32_t anchors;    /* n; 0: no anchors, no Gaussian */
+    uint32_t neighbours; /* K */
+    uint32_t dimensions; /* k; 0: no codes */
+    uint32_t slots;      /* G */
+    uint32_t slot_kind;  /* PML_SLOTS_… */
+    uint32_t cells;      /* m a slot; 0: none, no response */
+    uint32_t prototypes; /* M a slot */
+    uint32_t classes;    /* C */
+    uint32_t lambda;     /* 1/σ² in 2^-16 */
+    uint32_t alpha;      /* α in 2^-8 */
+    uint32_t sketch;     /* L, bytes of a sketch; 0: none, no answers */
+    bool cell_codes;     /* response releases decode to rows */
+    bool lists;          /* neighbour lists of the anchors are there */
 } pml_pack_info;
 
 PML_API PML_CHECKED int pml_pack_describe(const pml_pack *pack, pml_pack_info *info);

@@ -17,6 +17,10 @@ extern "C" {
 /* For builders: writes the hash of a pack's bytes (size ≥ 88) into its place (SPEC 1). Says nothing of the rest. */
 PML_API void pml_pack_seal(uint8_t *bytes, size_t size);
 
+/* Bytes of a name that a pack may have for its model (SPEC 1, section 12); 0 when it may not: empty, longer than
+ * PML_MODEL_MAX, not sound UTF-8, or with control characters. `name` ends with a zero byte. */
+PML_API size_t pml_model_length(const char *name);
+
 /* Rows of the pack, NULL when it has none or the index is out of range. Rows are d int8 values. */
 PML_API const int8_t *pml_pack_anchor(const pml_pack *pack, size_t index);
 PML_API const int8_t *pml_pack_prototype(const pml_pack *pack, size_t slot, size_t index);

@@ -50,7 +50,7 @@ static int make_release(size_t *size)
 {
     const pml_config config = {.epsilon = 4.0, .entropy = board_entropy, .persist = board_store};
     pml_client *client;
-    int status = pml_pack_open(&pack, pack_in_flash, pack_in_flash_size, NULL); /* a product pins the id */
+    int status = pml_pack_open(&pack, pack_in_flash, pack_in_flash_size, NULL, NULL); /* a product pins the id */
     if (status == PML_OK)
         status = pml_client_init(&client, memory, sizeof memory, &pack, &config);
     if (status != PML_OK)

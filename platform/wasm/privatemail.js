@@ -6,7 +6,7 @@
 //     PrivateMail.load ─► openPack ─► pack.client ─► client.arm ─► client.release ─► (network) ─► client.answer
 //
 // A pack and its clients live in one WebAssembly instance.
-import { toBytes, toExactBytes } from './arguments.js';
+import { toBytes, toExactBytes, toInteger } from './arguments.js';
 import { Budget, memoryStore, OPEN } from './budget.js';
 import { Client } from './client.js';
 import { CHUNK_SIZE, ID_SIZE, Machine, PrivateMailError, STATUS } from './machine.js';
@@ -32,7 +32,7 @@ export class Pack {
     #numbers; // features, rows or symbols: as many as the pack's largest of them
     #info;
 
-    constructor(key, machine, bytes, id) {
+    constructor(key, machine, bytes, id, model) {
         if (key !== OPEN)
             throw new TypeError('packs are made by PrivateMail.openPack');
         this.#machine = machine;
@@ -41,11 +41,16 @@ export class Pack {
         machine.write(place, bytes);
         if (id)
             machine.write(machine.small, id);
-        machine.call('pml_pack_open', this.#address, place, bytes.length, id ? machine.small : 0);
+        const open = (name) => machine.call('pml_pack_open', this.#address, place, bytes.length, id ? machine.small : 0, name);
+        if (model === undefined)
+            open(0);
+        else
+            this.#openFor(model, open);
         const raw = machine.ask('pack_info', 'pml_pack_describe', this.#address);
         this.#numbers = machine.take(4 * Math.max(raw.features, raw.slots * Math.max(raw.dimensions, 1)));
         this.#info = Object.freeze({
             id: toHex(raw.id),
+            model: machine.text(machine.core.pml_pack_model(this.#address)),
             size: Number(raw.size),
             features: raw.features,
             anchors: raw.anchors,
@@ -64,7 +69,25 @@ export class Pack {
         });
     }
 
-    /** Its id (to pin), counts and parameters, as in privatemail.h. */
+    /** Demands the model's name; when the pack has another one, the error names both. */
+    #openFor(model, open) {
+        const machine = this.#machine;
+        const name = new TextEncoder().encode(`${model}\0`);
+        if (typeof model !== 'string' || model.includes('\0') || name.length > CHUNK_SIZE)
+            throw machine.error(STATUS.ARGUMENT);
+        machine.write(machine.chunk, name);
+        try {
+            open(machine.chunk);
+        } catch (error) {
+            if (error.status !== STATUS.PACK_MODEL)
+                throw error;
+            open(0);
+            const found = machine.text(machine.core.pml_pack_model(this.#address)) || '(none)';
+            throw new PrivateMailError(error.status, `${error.message}: it names '${found}', not '${model}'`);
+        }
+    }
+
+    /** Its id (to pin), the name of its model, counts and parameters, as in privatemail.h. */
     get info() {
         return this.#info;
     }
@@ -77,6 +100,17 @@ export class Pack {
             const view = machine.view();
             return { label: view.getInt32(machine.small, true), slot: view.getUint32(machine.small + 4, true) };
         });
+    }
+
+    /** A public point of the embedding: { slot, code }, where `code` has k coordinates in an Int16Array. */
+    anchor(index) {
+        const machine = this.#machine;
+        const number = toInteger(machine, index, 0, 2 ** 32 - 1);
+        const [slot, code] = [machine.small, machine.small + 4];
+        machine.call('pml_pack_anchor_code', this.#address, number, code);
+        machine.call('pml_pack_anchor_slot', this.#address, number, slot);
+        const bytes = machine.bytes(code, 2 * this.#info.dimensions).slice();
+        return { slot: machine.view().getUint32(slot, true), code: new Int16Array(bytes.buffer) };
     }
 
     /**
@@ -176,8 +210,11 @@ export class PrivateMail {
         return this.#machine.text(this.#machine.core.pml_version());
     }
 
-    /** Validates a pack completely. `id`: the one to expect, as in Pack.info.id. Pin it: see privatemail.h. */
-    async openPack(bytes, { id } = {}) {
+    /**
+     * Validates a pack completely. `id`: the one to expect, as in Pack.info.id. Pin it: see privatemail.h. `model`: the
+     * name of the model that makes your features; a pack of another model is refused with PML_ERROR_PACK_MODEL.
+     */
+    async openPack(bytes, { id, model } = {}) {
         const all = toBytes(this.#machine, bytes);
         const pinned = id === undefined ? undefined
             : toExactBytes(this.#machine, typeof id === 'string' ? fromHex(id) : id, ID_SIZE);
@@ -185,7 +222,7 @@ export class PrivateMail {
         this.#spare = undefined;
         const start = machine.take(0);
         try {
-            return new Pack(OPEN, machine, all, pinned);
+            return new Pack(OPEN, machine, all, pinned, model);
         } catch (error) {
             machine.takeBack(start);
             this.#spare = machine;

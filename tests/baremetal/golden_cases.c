@@ -45,7 +45,7 @@ bool bench_open(unsigned pack, int mechanism, double epsilon, double delta)
                                 .entropy_context = &bench,
                                 .persist = counting_persist};
     bench.seed_size = 32;
-    return MEASURED(CALL_OPEN, pml_pack_open(&bench.pack, golden->bytes, golden->size, golden->id)) == PML_OK &&
+    return MEASURED(CALL_OPEN, pml_pack_open(&bench.pack, golden->bytes, golden->size, golden->id, NULL)) == PML_OK &&
            pml_budget_create(&bench.budget, owner, 1000.0, gaussian, gaussian > 0.0 ? 1e-5 : 0.0) == PML_OK;
 }
 

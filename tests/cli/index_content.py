@@ -4,8 +4,10 @@ import fractions
 import math
 import os
 import random
+import socket
 import sqlite3
 import struct
+import tempfile
 
 import cbor2
 import numpy as np
@@ -210,6 +212,11 @@ def test_text(tester):
     tester.check(all(cbor2.loads(row[4])[1] == 0 for row in items), "without labels all are of class 0")
 
 
+def make_socket(path):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(path)
+
+
 def test_bad_input(tester):
     """Every one leaves all files as they were: nothing is begun before the inputs are right."""
     pack = next(pack for _, pack in golden.make_packs() if pack.L and len(pack.classes) > 1)
@@ -262,6 +269,24 @@ def test_bad_input(tester):
         for name, content in files.items():
             tester.write(what + "/" + name, content)
         fails("payloads: " + what, INPUT, needles, payloads=what)
+    with tempfile.TemporaryDirectory() as strange:  # apart: a pipe cannot be compared with what it was
+        for what, make in (("link", lambda path: os.symlink("/etc/hostname", path)),
+                           ("link to nothing", lambda path: os.symlink("absent", path)),
+                           ("pipe", os.mkfifo), ("folder", os.mkdir), ("socket", make_socket)):
+            for name in ("7", "0007.png"):
+                os.mkdir(os.path.join(strange, what + name))
+                make(os.path.join(strange, what + name, name))
+                fails("payloads: a " + what, INPUT, [name, "plain file"], payloads=os.path.join(strange, what + name))
+        os.mkdir(os.path.join(strange, "good"))
+        os.symlink("/etc/hostname", os.path.join(strange, "good", "x.png"))
+        with open(os.path.join(strange, "good", "3"), "wb") as stream:
+            stream.write(b"three")
+        os.symlink("good", os.path.join(strange, "way"))  # the folder itself may be reached by a link
+        options = [word for name, value in base.items() for word in ("--" + name, value)]
+        done = tester.succeeds("payloads by a link", "index", *options[:-1], "sqlite:by_link", "--payloads",
+                               os.path.join(strange, "way"))
+        tester.check(b"1 files of" in done.stderr and b"payloads: 1 items have one, 5 bytes" in done.stdout,
+                     "a link that belongs to no item is counted: %r" % done.stderr)
     fails("no payloads", INPUT, ["absent", "folder"], payloads="absent")
     fails("payloads: a file", INPUT, ["ids.txt", "folder"], payloads="ids.txt")
 

@@ -9,6 +9,7 @@ import time
 import cbor2
 import numpy as np
 
+from harness import OWN
 from serving import Server, pack_id, raw_post, read_all, reference_gallery
 
 
@@ -33,7 +34,7 @@ def test_store_replaced(tester):
     with Server(tester, "--threads", "8", "--cache-bytes", "0", stores=["sqlite:replaced.store"]) as server:
         expected = [server.post(release).body for release in releases]
         tester.succeeds("another gallery", "index", "--pack", "p.pmpk", "--features", "reversed_public.npy", "--labels",
-                        "reversed_labels.npy", "--store", "sqlite:replaced.store", "--force")
+                        "reversed_labels.npy", *OWN, "--store", "sqlite:replaced.store", "--force")
         with concurrent.futures.ThreadPoolExecutor(16) as crowd:
             answers = list(crowd.map(lambda i: server.post(releases[i % 2]), range(160)))
         tester.check(all((answer.status, answer.body) == (200, expected[i % 2]) for i, answer in enumerate(answers)),
@@ -75,6 +76,13 @@ def test_parts_are_the_answer(tester):
                       "+0/0", "0/99999999999", "4294967296/0", "x/0", "0/0x", " 0/0"):
             found = server.request("GET", (path + wrong).replace(" ", "%20"))
             tester.check((found.status, found.error()) == (404, "not_found"), "%s: %d" % (wrong, found.status))
+            for tags in ("*", '"x", *', '"%s.%s"' % (gallery["gallery"], wrong.replace("/", "."))):
+                found = server.request("GET", (path + wrong).replace(" ", "%20"), headers={"If-None-Match": tags})
+                tester.check((found.status, found.error()) == (404, "not_found") and "ETag" not in found.headers,
+                             "%s with the tag %s: %d" % (wrong, tags, found.status))
+        for there in ("0/0", "4/%d" % (gallery["cells"] - 1)):
+            found = server.request("GET", path + there, headers={"If-None-Match": "*"})
+            tester.check((found.status, found.body) == (304, b""), "any tag of a part that is there: %d" % found.status)
         for wrong in ("/v1/gallery/", "/v1/gallery/0/0/0", "/v1/gallery/%s" % gallery["gallery"],
                       "/v1/gallery/%016x/0/0" % (int(gallery["gallery"], 16) ^ 1), "/v1/pack/x/gallery",
                       "/v1/pack/%s/gallery/" % pack_id(tester)):
@@ -119,8 +127,8 @@ def test_many_slots(tester):
     tester.save("wide.npy", source.standard_normal((2048, 8)).astype("f4"))
     tester.save("wide_labels.npy", (np.arange(2048) % 1024).astype("i4"))
     rows = ["--features", "wide.npy", "--labels", "wide_labels.npy"]
-    tester.succeeds("pack", "pack", *rows, "--cells", 2, "--response-only", "--prototypes-per-cell", 1, "--out", "wide.pmpk")
-    tester.succeeds("index", "index", *rows, "--pack", "wide.pmpk", "--store", "sqlite:wide.store")
+    tester.succeeds("pack", "pack", *rows, "--slots", "class", "--cells", 2, "--prototypes-per-cell", 1, "--out", "wide.pmpk")
+    tester.succeeds("index", "index", *rows, "--pack", "wide.pmpk", *OWN, "--store", "sqlite:wide.store")
     tester.succeeds("release", "privatize", *rows, "--pack", "wide.pmpk", "--epsilon", 4, "--out", "wide.cbor")
     tester.succeeds("find", "find", "--release", "wide.cbor", "--pack", "wide.pmpk", "--store", "sqlite:wide.store", "--out",
                     "wide.answer")

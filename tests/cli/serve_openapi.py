@@ -92,6 +92,7 @@ def requests_of(tester, server, document):
             yield name, method, path, None, {}
             yield name, method, path, None, {"If-None-Match": '"%s"' % tag}
             yield name, method, wrong, None, {}
+            yield name, method, path, None, {"X": "\x01"}
             if name == "/v1/pack/{id}":
                 yield name, method, path, None, {"Range": "bytes=0-9"}
                 yield name, method, path, None, {"Range": "bytes=99999999-"}
@@ -99,6 +100,7 @@ def requests_of(tester, server, document):
     for path in ("/healthz", "/metrics"):
         for method in ("get", "head", "delete"):
             yield path, method, path, None, {}
+            yield path, "head" if method == "head" else "get", path, None, {"X": "\x01"}
     yield "/v1/query", "get", "/v1/query", None, {}
 
 

@@ -2,11 +2,14 @@
 import contextlib
 import http.server
 import os
+import resource
+import shutil
 import ssl
 import subprocess
 import threading
 import time
 
+import cbor2
 import numpy as np
 
 from harness import BUDGET, INPUT, OUTPUT, PRIVACY, USAGE, read_budget, read_schemas, reference, schema_faults
@@ -103,6 +106,36 @@ def test_payloads(tester, server):
     tester.fails("no folder", OUTPUT, ["found"], *query(server.url, "--payloads", "found"))
 
 
+def test_long_answers(tester, server):
+    """A server that sends without end does not fill the memory: what --payloads keeps has a limit."""
+    head = cbor2.loads(server.post(tester.read("p-response.cbor")).body)
+    count, payload = 1000, bytes(65535)
+    slots = [cbor2.dumps([slot, count if slot == 0 else 0]) for slot in range(head[2])]
+    long = cbor2.dumps([*head[:4], count]) + slots[0] + b"".join(
+        cbor2.dumps([item, 0, bytes([1 + item % 7]) * head[3], payload]) for item in range(count)) + b"".join(slots[1:])
+    os.mkdir(tester.path("found"))
+    base = ["--scope", "all", "--payloads", "found"]
+    for options, limit, room in (([], 16 << 20, 64 << 20), (["--most-bytes", "1000"], 1000, 32 << 20),
+                                 (["--most-bytes", len(long) - 1], len(long) - 1, 1 << 30)):
+        with Liar([(200, long, len(long))] * 3) as liar:
+            command = query(liar.url, *base, *options, "--keep", "long.cbor")
+            done = tester.run(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (room, room)))
+            text = done.stderr.decode()
+            tester.check(done.returncode == NETWORK and "more than %d bytes" % limit in text and "--most-bytes" in text and
+                         "--resend long.cbor" in text and not done.stdout, "a long answer: %s" % text)
+            tester.check(len(liar.bodies) == 1 and not os.listdir(tester.path("found")), "it is asked for once")
+        os.remove(tester.path("long.cbor"))
+    with Liar([(200, long, len(long))]) as liar:
+        told = tester.json("as long as that", *query(liar.url, *base, "--most-bytes", len(long)))
+        tester.check(told["bytes_down"] == len(long) and tester.read("found/%d.payload" % told["results"][0]["id"]) ==
+                     payload, "a long answer that is wanted")
+    shutil.rmtree(tester.path("found"))
+    with Liar([(200, long, len(long))]) as liar:
+        tester.json("nothing is kept without --payloads", *query(liar.url, "--scope", "all"))
+    for options in (["--most-bytes", "0"], ["--most-bytes", str((1 << 30) + 1)]):
+        tester.fails("--most-bytes", USAGE, ["--most-bytes"], *query(server.url, "--payloads", ".", *options))
+
+
 def check_payloads(tester, url):
     os.mkdir(tester.path("found"))
     told = tester.json("payloads", *query(url, "--scope", "all", "--payloads", "found"))
@@ -133,13 +166,21 @@ def test_usage(tester, server):
         tester.fails(what, USAGE, [what], *query(server.url, *options))
     for url in ("127.0.0.1:80", "ftp://127.0.0.1", "http://", "https://x/?a=b", "file:///etc/passwd", "http://x/#y"):
         tester.fails("--server " + url, USAGE, ["--server"], *query(url))
+    for url in ("http://u:SECRETPW@127.0.0.1:1", "https://SECRETPW@127.0.0.1:1", "http://:SECRETPW@127.0.0.1:1",
+                "http://u:SECRETPW@127.0.0.1:1/?a=b", "ftp://u:SECRETPW@127.0.0.1", "http://u:SECRET PW@127.0.0.1",
+                "http://u:1/SECRETPW@127.0.0.1:1", "u:SECRETPW@127.0.0.1"):
+        for options in ([], ["--json"]):
+            done = tester.fails("--server " + url, USAGE, ["--server", "@"], *query(url, "--retries", "0", *options))
+            tester.check(b"SECRET" not in done.stderr + done.stdout, "no password is shown: %r" % done.stderr)
+    for wrong in (["--servr=http://u:SECRETPW@127.0.0.1:1"], ["http://u:SECRETPW@127.0.0.1:1"]):
+        done = tester.fails("query %s" % wrong, USAGE, ["http" if wrong[0][0] == "h" else "--servr"], "query", *wrong)
+        tester.check(b"SECRET" not in done.stderr, "no password is shown: %r" % done.stderr)
     tester.fails("no epsilon", USAGE, ["--epsilon"], *query(server.url, epsilon=()))
     tester.fails("another pack's release", INPUT, ["old-response.cbor"],
                  *query(server.url, "--resend", "old-response.cbor", epsilon=()))
     tester.fails("keep over an input", USAGE, ["--keep"], *query(server.url, "--keep", "./query.npy", "--force"))
     tester.fails("keep exists", OUTPUT, ["p.store"], *query(server.url, "--keep", "p.store"))
-    tester.succeeds("no sketches", "pack", "--features", "public.npy", "--slots", "one", "--response-only", "--out",
-                    "one.pmpk")
+    tester.succeeds("no sketches", "pack", "--features", "public.npy", "--out", "one.pmpk")
     done = tester.run(*[each if each != "p.pmpk" else "one.pmpk" for each in query(server.url)])
     tester.check(done.returncode == NETWORK and pack_id(tester) in done.stderr.decode() and
                  "/v1/pack/" + pack_id(tester) in done.stderr.decode(), "409 tells what to fetch: %r" % done.stderr)
@@ -155,7 +196,7 @@ class Liar(http.server.ThreadingHTTPServer):
 
     def __init__(self, replies, context=None):
         super().__init__(("127.0.0.1", 0), LiarHandler)
-        self.replies, self.bodies = list(replies), []
+        self.replies, self.bodies, self.lines = list(replies), [], []
         if context:
             self.socket = context.wrap_socket(self.socket, server_side=True)
         self.url = "%s://127.0.0.1:%d" % ("https" if context else "http", self.server_address[1])
@@ -170,6 +211,10 @@ class Liar(http.server.ThreadingHTTPServer):
 
 
 class LiarHandler(http.server.BaseHTTPRequestHandler):
+    def parse_request(self):
+        self.server.lines.append(self.raw_requestline)  # also of CONNECT
+        return super().parse_request()
+
     def do_POST(self):
         self.server.bodies.append((self.path, self.rfile.read(int(self.headers["Content-Length"])), dict(self.headers)))
         reply = self.server.replies.pop(0) if self.server.replies else (500, b"", 0)
@@ -221,6 +266,29 @@ def test_retries(tester, server):
             tester.check(liar.bodies[1][1] == kept and again["budget"] is None, "what was kept is sent again")
             os.remove(tester.path("r.cbor"))
     os.remove(tester.path("r.budget"))
+
+
+def test_environment(tester, server):
+    """A release goes to the server that was named, whatever proxies and passwords the environment names."""
+    answer = server.post(tester.read("p-response.cbor")).body
+    os.mkdir(tester.path("home"))
+    tester.write("home/.netrc", b"machine 127.0.0.1 login u password SECRETPW\ndefault login u password SECRETPW\n")
+    tester.write("home/.curlrc", b"proxy = 127.0.0.1:1\n")
+    with Liar([(200, answer, len(answer))] * 9) as proxy, Liar([(200, answer, len(answer))] * 9) as liar:
+        names = [name for each in ("http_proxy", "https_proxy", "all_proxy") for name in (each, each.upper())]
+        environment = dict(os.environ, **{name: proxy.url for name in names}, no_proxy="", NO_PROXY="",
+                           HOME=tester.path("home"), CURL_HOME=tester.path("home"), NETRC=tester.path("home/.netrc"))
+        done = tester.run(*query(liar.url), env=environment)
+        tester.check(done.returncode == 0 and len(liar.bodies) == 1 and not proxy.bodies,
+                     "no proxy: %r, %d and %d requests" % (done.stderr, len(liar.bodies), len(proxy.bodies)))
+        tester.check(all("Authorization" not in headers for _, _, headers in liar.bodies), "no password is sent")
+        for url in ("http://search.invalid", "https://search.invalid", liar.url.replace("http", "https")):
+            done = tester.run(*query(url, "--retries", "0"), env=environment)
+            tester.check(done.returncode == NETWORK and not proxy.lines, "%s: %r, the proxy was told %s" %
+                         (url, done.stderr, proxy.lines))
+    for name in (".netrc", ".curlrc"):
+        os.remove(tester.path("home/" + name))
+    os.rmdir(tester.path("home"))
 
 
 def test_unreachable(tester):
@@ -291,10 +359,10 @@ def run_all(tester):
     test_find(tester, schemas)
     test_find_refuses(tester)
     tester.succeeds("a pack without anchors", "pack", "--features", "public.npy", "--labels", "labels.npy",
-                    "--response-only", "--out", "only.pmpk")
+                    "--slots", "class", "--response-only", "--out", "only.pmpk")
     with Server(tester) as server:
         test_query(tester, schemas, server)
-        for test in (test_payloads, test_budget, test_usage, test_retries, test_slow_server, test_tls,
-                     test_unusable_query):
+        for test in (test_payloads, test_long_answers, test_budget, test_usage, test_retries, test_slow_server, test_tls,
+                     test_environment, test_unusable_query):
             test(tester, server)
     test_unreachable(tester)

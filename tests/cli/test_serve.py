@@ -83,6 +83,7 @@ def test_refusals(tester, server):
         answer = server.request("POST", "/v1/query", release, {"Content-Type": kind} if kind else {})
         tester.check((answer.status, answer.error()) == (415, "type"), "Content-Type %s" % kind)
     tester.check(server.post(release, **{"Content-Encoding": "gzip"}).status == 415, "compressed")
+    tester.check(server.request("POST", "/v1/query%00x", release, CBOR).status == 404, "a path that a zero byte ends")
     tester.check(server.request("POST", "/v1/query", release, {"Content-Type": "Application/CBOR; a=b"}).status == 200,
                  "a Content-Type with parameters")
     routes = {"/v1/query": "POST", "/healthz": "GET, HEAD", "/metrics": "GET, HEAD",
@@ -93,7 +94,8 @@ def test_refusals(tester, server):
             if method not in allowed:
                 tester.check(answer.status == 405 and answer.headers["Allow"] == allowed, "%s %s" % (method, path))
     for path in ("/", "/v1", "/v1/query/", "/v1/pack/", "/v1/pack/" + "0" * 32, "/v1/pack/%s/" % pack_id(tester),
-                 "/index.html", "/../p.pmpk", "//healthz"):
+                 "/index.html", "/../p.pmpk", "//healthz", "/metrics%00x", "/metrics%00", "/healthz%00.png", "/v1/query%00",
+                 "/v1/pack/%s%%00" % pack_id(tester), "%00/metrics"):
         answer = server.request("GET", path)
         tester.check((answer.status, answer.error()) == (404, "not_found"), "404 for " + path)
 
@@ -196,7 +198,8 @@ def test_files(tester):
         for path in ("/../p.pmpk", "/%2e%2e/p.pmpk", "/sub/../../p.pmpk", "/..%2fp.pmpk", "/sub/%2e%2e/%2e%2e/p.pmpk",
                      "/.secret", "/%2esecret", "/.git/config", "/link", "/up/p.pmpk", "/pipe", "/sub", "/page", "//",
                      "//etc/passwd", "/etc/passwd", "/sub//index.html", "/index.html/", "/" + "x" * 300,
-                     "/./index.html", "/" + "a/" * 2000, "/..\\p.pmpk", "/.%00.html", "/sub/."):
+                     "/./index.html", "/" + "a/" * 2000, "/..\\p.pmpk", "/.%00.html", "/sub/.",
+                     "/index.html%00.png", "/%00", "/sub/%00/x"):
             answer = server.request("GET", path)
             tester.check((answer.status, answer.error()) == (404, "not_found"), "%s: %d" % (path[:40], answer.status))
         tester.check(server.request("POST", "/index.html", b"x").status == 405, "files are read only")

@@ -33,7 +33,7 @@ static struct asker *asker_of(unsigned which)
         .entropy = fuzz_entropy,
         .persist = fuzz_persist,
     };
-    demand(f.d <= FEATURES_MAX && pml_pack_open(&a->pack, g->bytes, g->size, g->id) == PML_OK);
+    demand(f.d <= FEATURES_MAX && pml_pack_open(&a->pack, g->bytes, g->size, g->id, NULL) == PML_OK);
     a->d = f.d;
     for (size_t i = 0; i < 2; i++) {
         uint32_t slot;

@@ -6,6 +6,8 @@
 #include "fuzz_common.h"
 #include "sha256.h"
 
+#include <string.h>
+
 static void read_slots(const pml_pack *pack, const pml_pack_info *info)
 {
     int16_t code[PML_DIMENSIONS_MAX];
@@ -111,12 +113,16 @@ static void try_pack(const uint8_t *bytes, size_t size, const uint8_t *choices)
 {
     pml_pack pack;
     pml_pack_info info;
-    int status = pml_pack_open(&pack, bytes, size, NULL);
+    int status = pml_pack_open(&pack, bytes, size, NULL, NULL);
     if (status != PML_OK) {
         demand(status <= PML_ERROR_PACK && status >= PML_ERROR_PACK_HASH && all_zero(&pack, sizeof pack));
         return;
     }
     demand(pml_pack_describe(&pack, &info) == PML_OK && info.size == size);
+    const char *model = pml_pack_model(&pack);
+    demand(strlen(model) == pml_model_length(model) && strlen(model) <= PML_MODEL_MAX);
+    demand(pml_pack_open(&pack, bytes, size, NULL, model) == (model[0] == 0 ? PML_ERROR_PACK_MODEL : PML_OK));
+    demand(pml_pack_open(&pack, bytes, size, NULL, NULL) == PML_OK);
     read_slots(&pack, &info);
     read_anchors_and_classes(&pack, &info);
     use_pack(&pack, &info, PML_RESPONSE, choices);
@@ -125,7 +131,9 @@ static void try_pack(const uint8_t *bytes, size_t size, const uint8_t *choices)
 
 static void seal(uint8_t *bytes, size_t size)
 {
-    memcpy(bytes, "PMPK\0\0\1", 8);
+    memcpy(bytes, "PMPK\0\0", 6);
+    bytes[6] = 2 - (bytes[6] & 1); /* both versions */
+    bytes[7] = 0;
     store_le64(bytes + AT_SIZE, size);
     pml_sha256(bytes + AT_SIZE, size - AT_SIZE, bytes + AT_HASH);
 }

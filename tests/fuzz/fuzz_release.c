@@ -28,7 +28,7 @@ static const pml_pack *pack_of(size_t index)
     static bool opened[GOLDEN_PACK_COUNT];
     const struct golden_pack *g = golden_packs + index;
     if (!opened[index])
-        demand(pml_pack_open(packs + index, g->bytes, g->size, g->id) == PML_OK);
+        demand(pml_pack_open(packs + index, g->bytes, g->size, g->id, NULL) == PML_OK);
     opened[index] = true;
     return packs + index;
 }

@@ -90,7 +90,7 @@ def tied_fields(source):
 
 
 def make_packs():
-    """[(name, Pack)] in the order a to k."""
+    """[(name, Pack)] in the order a to l."""
     source = random.Random("packs")
     packs = [
         ("a: one slot", dict(
@@ -128,6 +128,10 @@ def make_packs():
     packs.append(("k: response only, for a microcontroller", dict(
         kind=SLOT_CLASS, d=64, classes=class_table(range(10)), **response_part(source, 64, 10, 4),
         **sketching("k", 32, 64))))
+    source = random.Random("packs of version 0.2")
+    packs.append(("l: names its model", dict(
+        kind=SLOT_ONE, d=7, slot_codes=codes(source, 1, 2, 5000), **response_part(source, 7, 1, 6, 2, 5000),
+        **sketching("l", 8, 7), model="caf\u00e9-net v2, 224\u00d7224, mean 0.5 \U0001f4f7 " + "x" * 26)))
     packs[6][1]["anchor_codes"][:3] = [[32767, -32767], [-32767, 32767], [32767, 32767]]
     return [(name, Pack(fields)) for name, fields in packs]
 

@@ -17,7 +17,7 @@ PLAIN_HEAD = """\
 # Golden vectors. Written by make_vectors.py: do not edit.
 # One case a line, fields separated by a tab, "-" for an empty one. Bytes are hexadecimal; features and rows are
 # IEEE-754 binary32 patterns, eight digits each, most significant first. Packs are counted from 0.
-# pack     name  bytes  id
+# pack     name  bytes  id  model
 # release  name  pack  mechanism (1 response, 2 Gaussian)  epsilon  delta  value_bytes  entropy  features  label  bytes  rows
 # answer   name  pack  bytes  features  label  scope (0 own slot, 1 all)  limit  matches: item:label:slot:score:offset:size,...
 # budget   bytes  owner  epsilon_cap  epsilon_spent (both in 2^-20)  mu2_cap  mu2_spent (both in 2^-40)  delta (in 2^-64)
@@ -31,7 +31,7 @@ STRUCTS = """\
 #include <stddef.h>
 #include <stdint.h>
 
-struct golden_pack { const char *name; const uint8_t *bytes; size_t size; const uint8_t *id; };
+struct golden_pack { const char *name; const uint8_t *bytes; size_t size; const uint8_t *id; const char *model; };
 
 /* mechanism: 1 response, 2 gaussian; seed: 32 bytes of entropy; row_count: G*k, or 0 when there are no rows */
 struct golden_release {
@@ -145,8 +145,9 @@ def write_packs(header, packs):
     for index, (name, pack) in enumerate(packs):
         data = header.array("uint8_t", "pack_%d" % index, pack.bytes)
         own_id = header.array("uint8_t", "pack_%d_id" % index, pack.id)
-        rows.append([quoted(name), data, str(len(pack.bytes)), own_id])
-        header.plain("pack", name, pack.bytes.hex(), pack.id.hex())
+        model = "".join("\\%03o" % byte for byte in pack.model.encode())
+        rows.append([quoted(name), data, str(len(pack.bytes)), own_id, '"%s"' % model])
+        header.plain("pack", name, pack.bytes.hex(), pack.id.hex(), pack.model)
     header.table("pack", "golden_packs", rows)
 
 

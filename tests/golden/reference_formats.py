@@ -21,7 +21,7 @@ class Pack:
 
     kind, d; classes [(label, slot)], prototypes [G*M rows], cells [G*M numbers below m], anchors [n rows],
     starts [G+1], neighbours (K), bandwidth (lambda), alpha, anchor_codes [n rows], slot_codes [G rows],
-    cell_codes [G*m rows], sketch [L rows], with_lists.
+    cell_codes [G*m rows], sketch [L rows], with_lists, model (a string), minor (the version; 2 with a model, else 1).
     """
 
     def __init__(self, fields):
@@ -34,6 +34,8 @@ class Pack:
         self.bandwidth, self.alpha = take("bandwidth", 0), take("alpha", 0)
         self.anchor_codes, self.slot_codes = take("anchor_codes", []), take("slot_codes", [])
         self.cell_codes, self.cells, self.sketch = take("cell_codes", []), take("cells", []), take("sketch", [])
+        self.model = take("model", "")
+        self.minor = take("minor", 2 if self.model else 1)
         self.n, self.M, self.L = len(self.anchors), len(self.prototypes) // self.G, len(self.sketch)
         self.m = fields["m"] if self.prototypes else 0
         self.k = len(self.slot_codes[0]) if self.slot_codes else 0
@@ -76,6 +78,7 @@ class Pack:
         assert not self.lists or self.n > self.K
         assert 0 <= self.alpha <= 1024 and (self.alpha == 0 or self.G > 1)
         assert self.L == 0 or 8 <= self.L <= 256
+        assert len(self.model.encode()) <= 64 and (self.model.isprintable() or not self.model)
         assert all(len(row) == self.d and all(-127 <= value <= 127 for value in row) for row in self.sketch)
         labels, slots = [label for label, _ in self.classes], [slot for _, slot in self.classes]
         assert labels == sorted(set(labels))
@@ -101,13 +104,14 @@ class Pack:
             integers("I", self.lists),
             integers("H", [self.cells]),
             integers("b", self.sketch),
+            self.model.encode().ljust(65, b"\0") if self.model else b"",
         ]
         present = sum(1 << bit for bit, section in enumerate(sections) if section)
         body = bytearray(88)                        # becomes the header
         for section in sections:
             if section:
                 body += bytes(-len(body) % 16) + section
-        struct.pack_into("<4sHH", body, 0, b"PMPK", 0, 1)
+        struct.pack_into("<4sHH", body, 0, b"PMPK", 0, self.minor)
         struct.pack_into("<QIIHHHHIIIHHII", body, 40, len(body), self.d, self.n, self.K, self.k, self.G,
                          self.kind, self.m, len(self.classes), self.bandwidth, self.alpha, self.L, present,
                          self.M)

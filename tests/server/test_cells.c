@@ -117,8 +117,9 @@ static void test_clusters_are_joined_as_the_definition_says(void)
 
 static struct pml_cells build_cells(const struct pml_rows *rows, const struct pml_cell_plan *plan)
 {
-    struct pml_cells cells = {malloc(plan->prototypes * rows->columns), malloc(plan->prototypes * sizeof(uint32_t)),
-                              malloc(rows->count * sizeof(uint32_t)), 0};
+    struct pml_cells cells = {.prototypes = malloc(plan->prototypes * rows->columns),
+                              .of_prototypes = malloc(plan->prototypes * sizeof(uint32_t)),
+                              .of_rows = malloc(rows->count * sizeof(uint32_t))};
     TEST_ASSERT_TRUE(cells.prototypes && cells.of_prototypes && cells.of_rows);
     TEST_ASSERT_EQUAL(0, pml_cells_build(rows, plan, &cells));
     return cells;

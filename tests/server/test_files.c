@@ -197,6 +197,28 @@ static void test_what_cannot_be_read_is_said(void)
     free(bytes);
 }
 
+/* What stands in a folder may have become a link or a pipe since it was looked at. */
+static void test_files_of_a_folder_are_no_links(void)
+{
+    uint8_t *bytes;
+    size_t size;
+    int folder = open(test_folder, O_RDONLY | O_DIRECTORY);
+    put_file("a", "12345", 5);
+    TEST_ASSERT_EQUAL(0, pml_file_read_in(folder, "a", "shown", 10, &bytes, &size, &said));
+    TEST_ASSERT_EQUAL_UINT64(5, size);
+    free(bytes);
+    TEST_ASSERT_EQUAL(-1, pml_file_read_in(folder, "a", "shown", 4, &bytes, &size, &said));
+    assert_said("shown: has 5 bytes");
+    TEST_ASSERT_EQUAL(0, symlinkat("a", folder, "link"));
+    TEST_ASSERT_EQUAL(-1, pml_file_read_in(folder, "link", "shown", 10, &bytes, &size, &said));
+    assert_said("shown: cannot be opened");
+    TEST_ASSERT_NULL(bytes);
+    TEST_ASSERT_EQUAL(0, mkfifoat(folder, "pipe", 0600));
+    TEST_ASSERT_EQUAL(-1, pml_file_read_in(folder, "pipe", "shown", 10, &bytes, &size, &said));
+    assert_said("shown: is not a file");
+    close(folder);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -210,5 +232,6 @@ int main(void)
     RUN_TEST(test_a_write_that_fails_halfway_leaves_the_old_file);
     RUN_TEST(test_a_full_disk_leaves_the_old_file);
     RUN_TEST(test_what_cannot_be_read_is_said);
+    RUN_TEST(test_files_of_a_folder_are_no_links);
     return UNITY_END();
 }

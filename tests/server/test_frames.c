@@ -88,6 +88,8 @@ static void test_built_packs(void)
     for (size_t i = 0; i < sizeof build_cases / sizeof build_cases[0]; i++) {
         struct input input = make_input(build_cases[i].rows, 12, build_cases[i].classes);
         input.options = build_cases[i].options;
+        input.options.cells = 8;
+        input.options.rows_are_public = input.options.gaussian = 1;
         struct built built = build(&input);
         for (unsigned iterations = 0; iterations <= 6; iterations += 3)
             compare_with_naive(&built.pack, iterations, 1e-11, build_cases[i].name);
@@ -133,7 +135,7 @@ static void test_anchors_that_are_all_equal(void)
         size_t size;
         uint8_t *bytes = make_equal_anchors(n, n, 100, &size);
         pml_pack pack;
-        TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, bytes, size, NULL));
+        TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, bytes, size, NULL, NULL));
         compare_with_naive(&pack, 4, 1e-12, "equal anchors");
         struct pml_frames *frames = make_frames(&pack, 4, 1);
         const float released[2] = {1700, -1400};
@@ -153,7 +155,7 @@ static void test_one_anchor_apart(void)
     size_t size;
     uint8_t *bytes = make_equal_anchors(7, 2, 900, &size);
     pml_pack pack;
-    TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, bytes, size, NULL));
+    TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, bytes, size, NULL, NULL));
     compare_with_naive(&pack, 3, 1e-12, "one anchor apart");
     struct pml_frames *frames = make_frames(&pack, 3, 1);
     struct naive naive = make_naive(&pack, 3);

@@ -193,6 +193,8 @@ static void test_uris(void)
     TEST_ASSERT_EQUAL_STRING("postgres://host/name", shown);
     pml_store_show("postgres:password='secret' dbname=n", shown);
     TEST_ASSERT_NULL(strstr(shown, "secret"));
+    pml_store_show("postgres:///me:secret@host/name", shown);
+    TEST_ASSERT_NULL(strstr(shown, "secret"));
     pml_store_close(NULL);
     pml_store_abandon(NULL);
 }

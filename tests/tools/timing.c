@@ -80,7 +80,7 @@ static void set_up(struct bench *b, int mechanism)
     const bool gaussian = mechanism == PML_GAUSSIAN;
     pml_config config = {
         .mechanism = mechanism, .epsilon = 1.0, .delta = gaussian ? 1e-5 : 0.0, .entropy = entropy, .persist = persist};
-    need(pml_pack_open(&b->pack, golden_packs[PACK].bytes, golden_packs[PACK].size, NULL));
+    need(pml_pack_open(&b->pack, golden_packs[PACK].bytes, golden_packs[PACK].size, NULL, NULL));
     size_t size = pml_client_size(&b->pack, &config);
     need(pml_client_init(&b->client, malloc(size), size, &b->pack, &config));
     need(pml_budget_create(&b->full, owner, 10.0, gaussian ? 10.0 : 0.0, gaussian ? 1e-5 : 0.0));

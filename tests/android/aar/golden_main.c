@@ -84,7 +84,7 @@ static int release_is_golden(const struct golden_release *g)
                          .persist = keep_nothing,
                          .kernels = library.pml_platform_kernels()};
     const struct golden_pack *golden = golden_packs + g->pack;
-    if (library.pml_pack_open(&pack, golden->bytes, golden->size, golden->id) != PML_OK ||
+    if (library.pml_pack_open(&pack, golden->bytes, golden->size, golden->id, NULL) != PML_OK ||
         library.pml_budget_create(&budget, owner, 1000.0, 100.0, 1e-5) != PML_OK)
         return 0;
     pml_client *client = make_client(&pack, &config);
@@ -121,7 +121,7 @@ static int answer_is_golden(const struct golden_answer *g)
     pml_answer_summary summary;
     pml_config config = {.epsilon = 1.0, .entropy = scripted_entropy, .persist = keep_nothing};
     const struct golden_pack *golden = golden_packs + g->pack;
-    if (library.pml_pack_open(&pack, golden->bytes, golden->size, NULL) != PML_OK ||
+    if (library.pml_pack_open(&pack, golden->bytes, golden->size, NULL, NULL) != PML_OK ||
         library.pml_pack_describe(&pack, &info) != PML_OK)
         return 0;
     if (info.cells == 0) {

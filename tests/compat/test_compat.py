@@ -1,0 +1,144 @@
+"""Files of older versions still give what they gave: python3 tests/compat/test_compat.py path/to/privatemail
+
+With --record FOLDER it writes expected.json instead: run it once, with the command of the version that made the files.
+Ends with 'N passed, N failed'; exits non-zero when something failed."""
+import glob
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import struct
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True  # the tree of sources stays as it is
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "cli"))
+
+from harness import BUDGET, INPUT, Tester, read_budget  # noqa: E402
+from serving import Server  # noqa: E402
+
+QUERY = ["--features", "queries.npy", "--labels", "queries_labels.npy", "--row", "3"]
+
+
+def names(tester, ending):
+    return sorted(os.path.basename(path)[:-len(ending)] for path in glob.glob(tester.path("*" + ending)))
+
+
+def pack_of(release):
+    return release.split("-")[0] + ".pmpk"
+
+
+def without_file(document):
+    return {key: value for key, value in document.items() if key != "file"}
+
+
+def look(tester):
+    """What the command says about every file of the folder it runs in."""
+    said = {"inspect": {}, "decode": {}, "query": {}}
+    for name in names(tester, ".pmpk"):
+        said["inspect"][name] = tester.json("inspect " + name, "inspect", name + ".pmpk")
+    for name in names(tester, ".cbor"):
+        decoded = tester.json("decode " + name, "decode", name + ".cbor", "--pack", pack_of(name))
+        said["decode"][name] = without_file(decoded)
+    for name in names(tester, ".store"):
+        with Server(tester, names=(name,)) as server:
+            for answer in names(tester, ".answer"):
+                if pack_of(answer) == name + ".pmpk":
+                    said["query"][answer] = tester.json("query " + answer, "query", "--server", server.url, "--pack",
+                                                        name + ".pmpk", *QUERY, "--resend", answer + ".cbor")
+    return said
+
+
+def includes(now, then):
+    """All that was said then is said now; documents may have gained keys."""
+    if isinstance(then, dict):
+        return isinstance(now, dict) and all(key in now and includes(now[key], then[key]) for key in then)
+    if isinstance(then, list):
+        return isinstance(now, list) and len(now) == len(then) and all(map(includes, now, then))
+    return now == then
+
+
+def compare(tester, said, expected):
+    for what, documents in expected.items():
+        for name, document in documents.items():
+            tester.check(includes(said[what].get(name), document),
+                         "%s %s differs: %s" % (what, name, said[what].get(name)))
+
+
+def check_answers(tester):
+    """The store gives the very bytes that it gave."""
+    for name in names(tester, ".answer"):
+        tester.succeeds("find " + name, "find", "--release", name + ".cbor", "--pack", pack_of(name), "--store",
+                        "sqlite:%s.store" % name.split("-")[0], "--out", "found.bin", "--force")
+        tester.check(tester.read("found.bin") == tester.read(name + ".answer"), name + ": the answer differs")
+
+
+def check_budget(tester):
+    spent, cap, gaussian_spent, gaussian_cap = read_budget(tester.read("me.budget"))
+    tester.check(spent == 4 * 4 << 20 and cap == 100 << 20 and 0 < gaussian_spent < gaussian_cap, "the kept budget")
+    tester.succeeds("spend", "privatize", "--pack", "response.pmpk", *QUERY, "--epsilon", "1", "--budget", "me.budget",
+                    "--out", "new.cbor")
+    now = read_budget(tester.read("me.budget"))
+    tester.check(now == (spent + (1 << 20), cap, gaussian_spent, gaussian_cap), "an old budget pays on: %s" % (now,))
+
+
+def resealed(data, offset, new):
+    """A pack with other bytes from `offset` on and a hash that fits."""
+    data = data[:offset] + new + data[offset + len(new):]
+    return data[:8] + hashlib.sha256(data[40:]).digest() + data[40:]
+
+
+def check_later_versions(tester):
+    """What a version after ours may write is refused by a sentence that names the version."""
+    tester.write("later.pmpk", resealed(tester.read("one.pmpk"), 6, struct.pack("<H", 9)))
+    tester.fails("a later pack", INPUT, ["later.pmpk", "0.9"], "inspect", "later.pmpk")
+    release = tester.read("one-response.cbor")
+    tester.write("later.cbor", release[:2] + b"\x09" + release[3:])
+    tester.fails("a later release", INPUT, ["later.cbor", "version 9"], "decode", "later.cbor", "--pack", "one.pmpk")
+    budget = tester.read("me.budget")
+    budget = budget[:4] + struct.pack("<I", 9) + budget[8:56]
+    tester.write("later.budget", budget + hashlib.sha256(budget).digest()[:8])
+    tester.fails("a later budget", BUDGET, ["later.budget", "version 9"], "privatize", "--pack", "one.pmpk", *QUERY,
+                 "--epsilon", "1", "--budget", "later.budget", "--out", "never.cbor")
+    shutil.copy(tester.path("one.store"), tester.path("later.store"))
+    with sqlite3.connect(tester.path("later.store")) as store:
+        store.execute("PRAGMA user_version = 9")
+    store.close()
+    tester.fails("a later store", INPUT, ["later.store", "version 9"], "find", "--release", "one-response.cbor",
+                 "--pack", "one.pmpk", "--store", "sqlite:later.store")
+
+
+def expected_path(version):
+    return os.path.join(HERE, version, "expected.json")
+
+
+def main():
+    record = sys.argv[3] if len(sys.argv) == 4 and sys.argv[2] == "--record" else None
+    if len(sys.argv) != 2 and not record:
+        print("usage: test_compat.py path/to/privatemail [--record FOLDER]", file=sys.stderr)
+        return 2
+    passed = failed = 0
+    for version in [record] if record else sorted(next(os.walk(HERE))[1]):
+        with tempfile.TemporaryDirectory() as folder:
+            tester = Tester(sys.argv[1], os.path.join(folder, version))
+            shutil.copytree(os.path.join(HERE, version), tester.folder)
+            said = look(tester)
+            if record:
+                with open(expected_path(version), "w", encoding="utf-8") as stream:
+                    json.dump(said, stream, indent=1, sort_keys=True)
+                    stream.write("\n")
+                return 0
+            with open(expected_path(version), encoding="utf-8") as stream:
+                compare(tester, said, json.load(stream))
+            check_answers(tester)
+            check_budget(tester)
+            check_later_versions(tester)
+            passed, failed = passed + tester.passed, failed + tester.failed
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
