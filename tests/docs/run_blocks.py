@@ -194,7 +194,7 @@ def main():
     parser.add_argument("documents", nargs="*", metavar="DOCUMENT")
     parser.add_argument("--platforms", action="store_true")
     parser.add_argument("--long", action="store_true")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     files = known_files()
     passed = failed = skipped = 0
     for document in arguments.documents or [name for name in files if name.endswith(".md")]:
