@@ -115,7 +115,7 @@ make_gallery() {
 make_pack() {
     step "Packing the public part: what devices and server both hold"
     "$program" pack --features "$gallery/public.npy" --labels "$gallery/public_labels.npy" --slots class \
-        --cells "$cells" --dims 2 --codes class --out "$pack" --force | indent
+        --cells "$cells" --dims 2 --codes class --gaussian --rows-are-public --out "$pack" --force | indent
     explain "Every class is cut into $cells groups of similar pictures. A message will name one group a class."
     id=$("$program" inspect "$pack" --json | "$python" -c 'import json, sys; print(json.load(sys.stdin)["pack"])')
 }

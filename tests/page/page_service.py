@@ -36,10 +36,11 @@ class Service:
         for pack, cells in (("first", "4"), ("other", "5")):
             self.run("pack", "--features", "shapes/public.npy", "--labels", "shapes/public_labels.npy",
                      "--slots", "class", "--cells", cells, "--dims", str(DIMENSIONS), "--codes", "class",
+                     "--gaussian", "--rows-are-public",
                      "--out", pack + ".pmpk")
             self.run("index", "--pack", pack + ".pmpk", "--features", "shapes/gallery.npy",
                      "--labels", "shapes/gallery_labels.npy", "--payloads", "shapes/images/gallery",
-                     "--store", f"sqlite:{pack}.store")
+                     "--cells-per-item", "1", "--store", f"sqlite:{pack}.store")
         self.id = json.loads(self.run("inspect", "first.pmpk", "--json"))["pack"]
         shutil.copytree(os.path.join(ROOT, "server", "page"), self.page)
         shutil.copytree(self.wasm, os.path.join(self.page, "wasm"), ignore=shutil.ignore_patterns("objects"))
