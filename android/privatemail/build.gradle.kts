@@ -40,7 +40,7 @@ android {
     externalNativeBuild {
         cmake {
             path = file("../../CMakeLists.txt")
-            version = "3.25.0+"
+            version = "3.22.1+"
         }
     }
 
