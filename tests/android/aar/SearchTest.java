@@ -648,12 +648,13 @@ public final class SearchTest {
         Class<?> example = Class.forName("org.example.PhotoSearch");
         Method open = example.getDeclaredMethod("open", URL.class, String.class, String.class, File.class, File.class,
                 File.class, byte[].class);
-        Method find = example.getDeclaredMethod("find", Search.class, String.class, float[].class, int.class);
+        Method find = example.getDeclaredMethod("find", Search.class, String.class, float[].class, int.class,
+                boolean.class);
         open.setAccessible(true);
         find.setAccessible(true);
         File all = at.toFile();
         try (Search search = (Search) open.invoke(null, listener.address(), id, null, all, all, all, OWNER)) {
-            check("README's example finds", isGolden((Ranking) find.invoke(null, search, "one", features, label))
+            check("README's example finds", isGolden((Ranking) find.invoke(null, search, "one", features, label, false))
                     && listener.messages.size() == 1);
         }
     }
