@@ -489,7 +489,7 @@ public final class SearchTest {
             listener.order(200);
             check("a folder that went away costs nothing", free(() -> fails(lost, "one") == 0)
                     && listener.messages.isEmpty());
-            Files.createSymbolicLink(gone.toPath(), Paths.get("/proc/self/fdinfo")); // to be listed, not to be written to
+            Files.createSymbolicLink(gone.toPath(), Paths.get("/proc/self/fdinfo")); // to be read, not to be written
             check("nor does one that takes no message", free(() -> fails(lost, "one") == 0)
                     && listener.messages.isEmpty());
         }
@@ -648,12 +648,13 @@ public final class SearchTest {
         Class<?> example = Class.forName("org.example.PhotoSearch");
         Method open = example.getDeclaredMethod("open", URL.class, String.class, String.class, File.class, File.class,
                 File.class, byte[].class);
-        Method find = example.getDeclaredMethod("find", Search.class, String.class, float[].class, int.class);
+        Method find = example.getDeclaredMethod("find", Search.class, String.class, float[].class, int.class,
+                boolean.class);
         open.setAccessible(true);
         find.setAccessible(true);
-        try (Search search = (Search) open.invoke(null, listener.address(), id, null, at.toFile(), at.toFile(), at.toFile(),
-                OWNER)) {
-            check("README's example finds", isGolden((Ranking) find.invoke(null, search, "one", features, label))
+        File all = at.toFile();
+        try (Search search = (Search) open.invoke(null, listener.address(), id, null, all, all, all, OWNER)) {
+            check("README's example finds", isGolden((Ranking) find.invoke(null, search, "one", features, label, false))
                     && listener.messages.size() == 1);
         }
     }
