@@ -24,9 +24,9 @@ static int choose_shares(const struct evaluate_data *data, struct evaluate_list 
     shares->count = 0;
     for (size_t i = 0; i < asked.count; i++) {
         const double items = asked.values[i] * (double)data->gallery.features.rows;
-        struct evaluate_list *list = items < CARRIED_MIN ? skipped : shares;
+        struct evaluate_list *list = items < (double)CARRIED_MIN ? skipped : shares;
         list->values[list->count++] = asked.values[i];
-        if (items < CARRIED_MIN)
+        if (items < (double)CARRIED_MIN)
             fprintf(stderr, "privatemail evaluate: the share %g is %.3g of %zu items, less than %d: skipped.\n",
                     asked.values[i], items, data->gallery.features.rows, CARRIED_MIN);
     }

@@ -109,14 +109,14 @@ int pml_pipeline_draw(pml_client *client)
 /* ---- load: from features to the place of the query ---- */
 
 /* Quantised row and slot. What is invalid became a public default: the first unit vector, slot 0. Without `substitute`
- * that is an error; with it, nobody can see it. */
+ * that is an error; with it, nobody can see it: the one test is always true. */
 static int read_query(pml_client *client, const float *features, int32_t label, uint32_t *slot, uint64_t *valid)
 {
     const struct pack_view *pack = pack_view(client->pack);
     uint64_t known, finite = pml_quantise_row(features, pack->d, client->row);
     *slot = pml_slots_find(pack, label, &known);
     *valid = finite & known;
-    if (client->config.substitute || *valid != 0)
+    if (hide(*valid | mask_nonzero(client->config.substitute)) != 0)
         return PML_OK;
     return finite == 0 ? PML_ERROR_FEATURES : PML_ERROR_LABEL;
 }

@@ -247,7 +247,7 @@ static void test_large_cells_gain_nothing(void)
     }
     TEST_ASSERT_TRUE(pml_cells_score(one, lists, ROWS, sizes) == 0.0);
     memset(sizes, 0, sizeof sizes);
-    TEST_ASSERT_TRUE(pml_cells_score(halves, lists, ROWS, sizes) == 20 - ROWS * 0.5);
+    TEST_ASSERT_TRUE(pml_cells_score(halves, lists, ROWS, sizes) == 20 - (double)ROWS * 0.5);
     memset(sizes, 0, sizeof sizes);
     TEST_ASSERT_DOUBLE_WITHIN(1e-12, 36 - (36 * 36 + 4 * 4) / 40.0, pml_cells_score(lopsided, lists, ROWS, sizes));
 }
