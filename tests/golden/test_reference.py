@@ -73,7 +73,8 @@ def test_packs_read_back():
     """A reader that knows only the tables of SPEC 1."""
     for _, pack in PACKS:
         data = pack.bytes
-        assert data[:8] == b"PMPK\0\0\1\0" and data[8:40] == hashlib.sha256(data[40:]).digest()
+        assert data[:8] == b"PMPK\0\0%c\0" % (2 if pack.model else 1)
+        assert data[8:40] == hashlib.sha256(data[40:]).digest()
         size, d, n = struct.unpack_from("<QII", data, 40)
         K, k, G, kind = struct.unpack_from("<HHHH", data, 56)
         m, C, bandwidth, alpha, L, present, M = struct.unpack_from("<IIIHHII", data, 64)
@@ -81,7 +82,7 @@ def test_packs_read_back():
         assert (n, K, k, G, m, C) == (pack.n, pack.K, pack.k, pack.G, pack.m, len(pack.classes))
         assert (M, L) == (pack.M, pack.L)
         sizes = [8 * C, G * M * d, 4 * G * M, n * d, 4 * n, 4 * (G + 1), 2 * n * k, 2 * G * k, 2 * G * m * k, 4 * n * K,
-                 2 * G * M, L * d]
+                 2 * G * M, L * d, 65]
         position, sections = 88, {}
         for bit, length in enumerate(sizes):
             if present >> bit & 1:
@@ -89,7 +90,8 @@ def test_packs_read_back():
                 position += -position % 16
                 sections[bit] = data[position:position + length]
                 position += length
-        assert position == size and present < 1 << 12
+        assert position == size and present < 1 << 13
+        assert sections.get(12, b"") == (pack.model.encode().ljust(65, b"\0") if pack.model else b"")
         flat = [value for row in pack.anchor_codes for value in row]
         assert struct.unpack("<%dh" % len(flat), sections.get(6, b"")) == tuple(flat)
         assert struct.unpack("<%dI" % len(pack.prototypes), sections.get(2, b"")) == tuple(pack.prototype_norms)
