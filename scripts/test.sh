@@ -7,7 +7,7 @@
 #                             load, timing, and the checks of the benches and of the paper
 #   scripts/test.sh --platforms    phones, boards, browsers, Windows, macOS instead: builds and runs them, prints their table
 #
-#   PRIVATEMAIL_FUZZ_SECONDS  seconds per fuzz target (15; with --long 600)
+#   PRIVATEMAIL_FUZZ_SECONDS  seconds per fuzz target (10; with --long 600)
 #
 # What a step printed is in build/logs or build/logs-platforms.
 set -uo pipefail
@@ -27,7 +27,7 @@ for argument in "$@"; do
     *) usage >&2; exit 2 ;;
     esac
 done
-fuzz_seconds=${PRIVATEMAIL_FUZZ_SECONDS:-15}
+fuzz_seconds=${PRIVATEMAIL_FUZZ_SECONDS:-10}
 
 logs=build/logs${platforms:+-platforms}
 mkdir -p "$logs"
@@ -91,12 +91,19 @@ sum_up() {
 
 build() { cmake --preset "$1" && cmake --build --preset "$1"; }
 
-build_and_test() { build "$1" && ctest --preset "$1" -V -j "$jobs"; }
+# build_and_test PRESET [OPTION OF CTEST...]
+build_and_test() { build "$1" && ctest --preset "$1" -V -j "$jobs" "${@:2}"; }
 
 # For builds whose paths other builds walk in full: a tenth of the rounds, unless --long.
 build_and_test_quickly() {
     if [ -z "${PML_TEST_LONG:-}" ]; then local -x PML_TEST_QUICK=1; fi
-    build_and_test "$1"
+    build_and_test "$@"
+}
+
+# The same without the tools, unless --long: for builds that differ in the core.
+test_library_quickly() {
+    cmake --preset "$1" -DPRIVATEMAIL_TOOLS="$([ -n "${PML_TEST_LONG:-}" ] && echo ON || echo OFF)" &&
+        build_and_test_quickly "$1"
 }
 
 python() {
@@ -108,12 +115,13 @@ python() {
 # The programs of a build whose names begin with PREFIX, for xargs -0; it is an error when there are none.
 programs() { find "$1" -maxdepth 1 -type f -perm -u+x -name "$2*" -print0 | sort -z | grep -z .; }
 
-# Not through ctest: it would need its dashboard's configuration. Valgrind is slow, so tests are asked to be quick, and
-# those that repeat one path very often are left to the sanitisers.
+# The release build, so nothing is built for it. Not through ctest: it would need its dashboard's configuration. Valgrind
+# is slow, so tests are asked to be quick, and those that repeat one path very often are left to the sanitisers.
 valgrind_tests() {
     local often='answer_hostile|answer_ranking|pack|sampler|battery|residue|certificate|response|exact'
-    build debug &&
-        programs build/debug/tests test_ | grep -zvE "test_($often)\$" |
+    local formats='npy|candidate|files|http_fields|store|store_damage'
+    { programs build/release/tests test_ | grep -zvE "test_($often)\$" &&
+        programs build/release/tests/server test_ | grep -zE "test_($formats)\$"; } |
         env -u PML_TEST_LONG PML_TEST_QUICK=1 xargs -0 -r -n 1 -P "$jobs" \
             valgrind -q --leak-check=full --error-exitcode=9
 }
@@ -167,6 +175,7 @@ all_platforms() {
         step "$name" "tests/platforms/$name.sh"
     done
     step secrets tests/check_secrets.sh --all
+    step wipe tests/check_wipe.sh --all
     step branches python tests/check_branches.py --all
     step documents document_platforms
     [ -z "${PML_TEST_LONG:-}" ] || step "ARM instructions" bench/arm_instructions.sh
@@ -178,11 +187,11 @@ everything() {
     local command=build/release/cli/privatemail
     step setup scripts/setup.sh --page --services
     step gcc build_and_test release
-    step clang build_and_test clang
-    step "response only" build_and_test_quickly response-only
-    step "gaussian only" build_and_test_quickly gaussian-only
+    step clang build_and_test_quickly clang -E in_postgres
+    step "response only" test_library_quickly response-only
+    step "gaussian only" test_library_quickly gaussian-only
     step "address, undefined" build_and_test asan
-    step memory build_and_test_quickly msan
+    step memory test_library_quickly msan
     step valgrind valgrind_tests
     step fuzz fuzz_all
     beside secrets tests/check_secrets.sh

@@ -3,9 +3,9 @@
 # the library for each and runs it under valgrind's memcheck with the secrets marked undefined. Then with a planted
 # leak, which must be found.
 #
-#   tests/check_secrets.sh          gcc and the system's clang, each with -O1, -O2, -O3 and -Os
-#   tests/check_secrets.sh --all    also the Swift toolchain's clang, and all three tuned for AMD's CPUs (znver3), where
-#                                   clang prefers branches to conditional moves
+#   tests/check_secrets.sh          gcc and the system's clang, each with -O2 and -Os
+#   tests/check_secrets.sh --all    -O1 to -O3 and -Os, also the Swift toolchain's clang, and all three tuned for AMD's CPUs
+#                                   (znver3), where clang prefers branches to conditional moves
 #
 # Valgrind runs the code of this machine alone, and no AVX-512; tests/check_branches.py reads what it does not run.
 set -uo pipefail
@@ -15,12 +15,14 @@ clang=clang
 [ -x /usr/bin/clang ] && clang=/usr/bin/clang # as in CMakePresets.json
 compilers=(gcc "$clang")
 tunings=('')
+levels=(-O2 -Os)
 skipped=0
 skip() { echo "skipped $*"; skipped=$((skipped + 1)); }
 
 case ${1:-} in
 '') ;;
 --all)
+    levels=(-O1 -O2 -O3 -Os)
     swift=$(command -v swiftc) && swift=$(dirname "$(readlink -f "$swift")")/clang
     if [ -x "$swift" ]; then compilers+=("$swift"); else skip "the Swift toolchain's clang: there is none beside swiftc"; fi
     if [ "$(uname -m)" = x86_64 ]; then tunings+=(-mtune=znver3); else skip "-mtune=znver3: this is no x86-64"; fi
@@ -72,7 +74,7 @@ export -f run expect
 
 for compiler in "${compilers[@]}"; do
     for tuning in "${tunings[@]}"; do
-        for level in -O1 -O2 -O3 -Os; do
+        for level in "${levels[@]}"; do
             printf '%s\0' run "$compiler" "$level${tuning:+ $tuning}"
         done
     done
