@@ -109,7 +109,7 @@ static int64_t coarse(int64_t v, uint32_t coarsen, int64_t limit)
 void pml_gaussian_emit(const int32_t *noise, const int64_t *centres, const int32_t *row, uint32_t slot, uint32_t G,
                        uint32_t k, uint32_t coarsen, unsigned value_bytes, uint8_t *body)
 {
-    const int64_t limit = value_bytes == 1 ? 127 : 32767;
+    const int64_t limit = value_limit(value_bytes);
     for (uint32_t s = 0; s < G; s++) {
         uint64_t own = mask_equal(s, slot);
         for (uint32_t i = 0; i < k; i++) {

@@ -6,7 +6,7 @@
 
 uint64_t pml_response_keep(double epsilon, uint32_t m)
 {
-    if (!(epsilon >= PML_EPSILON_MIN && epsilon <= PML_EPSILON_MAX) || m < 2 || m > PML_CELLS_MAX)
+    if (!epsilon_in_range(epsilon, PML_EPSILON_MAX) || m < 2 || m > PML_CELLS_MAX)
         return 0;
     double odds = pml_exp(epsilon);
     return (uint64_t)(0x1p40 * (odds / (odds + (m - 1))) - 0x1p-7); /* error of the product < 2^-7: never above */
@@ -28,7 +28,7 @@ void pml_response_emit(const uint16_t *others, uint32_t m, uint32_t G, uint32_t 
     unsigned bits = symbol_bits(m);
     uint32_t moved = cell + shift;
     moved -= m & ~(uint32_t)mask_less(moved, m);
-    memset(body, 0, ((size_t)G * bits + 7) / 8);
+    memset(body, 0, symbols_size(G, bits));
     for (uint32_t c = 0; c < G; c++) {
         uint32_t symbol = select32(mask_equal(c, slot), moved, others[c]);
         for (unsigned b = 0; b < bits; b++) {
