@@ -9,7 +9,8 @@ let package = Package(
     name: "PrivateMail",
     platforms: [.iOS(.v15), .macOS(.v13), .tvOS(.v15), .watchOS(.v8), .visionOS(.v1)],
     products: [
-        .library(name: "PrivateMail", targets: ["PrivateMail"])
+        .library(name: "PrivateMail", targets: ["PrivateMail"]),
+        .library(name: "CPrivateMail", targets: ["CPrivateMail", "CPrivateMailPlatform"]),
     ],
     targets: [
         // Every .c of the flat core, so there is no list to drift; a test compares it with core/sources.cmake.
@@ -25,11 +26,14 @@ let package = Package(
             name: "PrivateMail", dependencies: ["CPrivateMail", "CPrivateMailPlatform"],
             path: "ios/Sources/PrivateMail", resources: [.copy("PrivacyInfo.xcprivacy")]),
         .executableTarget(name: "privatemail-example", dependencies: ["PrivateMail"], path: "ios/Example"),
+        .executableTarget(
+            name: "privatemail-search-example", dependencies: ["PrivateMail"], path: "ios/SearchExample"),
         .testTarget(
             name: "PrivateMailTests",
             dependencies: [
                 "PrivateMail",
                 .target(name: "privatemail-example", condition: .when(platforms: [.macOS, .linux])),
+                .target(name: "privatemail-search-example", condition: .when(platforms: [.macOS, .linux])),
             ],
             path: "ios/Tests/PrivateMailTests"),
     ],

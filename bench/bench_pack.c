@@ -99,6 +99,8 @@ static void run_pack(void *context, size_t repeats, double *seconds)
     struct work *work = context;
     const struct pml_build_options options = {.cells = work->clusters,
                                               .slots = PML_SLOTS_ONE,
+                                              .rows_are_public = 1,
+                                              .gaussian = 1,
                                               .threads = 1,
                                               .progress = on_progress,
                                               .progress_context = &work->stages};

@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "tests", "cli"))
 from postgres import Postgres  # noqa: E402
 
 FEATURES, CENTRES, CLASSES, PUBLIC, RELEASES, NEAREST = 16, 400, 20, 5000, 100, 32
-PACKS = {"one slot": ["--slots", "one"], "20 classes": ["--labels", "public_labels.npy"]}
+PACKS = {"one slot": [], "20 classes": ["--labels", "public_labels.npy", "--slots", "class"]}
 
 
 def run(folder, *arguments):
@@ -52,8 +52,8 @@ def make_data(folder, items):
 def make_pack(program, folder, name, share):
     pack = name.replace(" ", "-")
     if not os.path.exists(os.path.join(folder, pack + ".pmpk")):
-        run(folder, program, "pack", "--features", "public.npy", *PACKS[name], "--share", share,
-            "--prototypes-per-cell", 1, "--out", pack + ".pmpk")
+        run(folder, program, "pack", "--features", "public.npy", *PACKS[name], "--cells", round(1 / share),
+            "--prototypes-per-cell", 1, "--gaussian", "--rows-are-public", "--out", pack + ".pmpk")
     os.makedirs(os.path.join(folder, pack), exist_ok=True)
     for mechanism in ("response", "gaussian"):
         for row in range(RELEASES // 10):
@@ -74,7 +74,7 @@ def index(program, folder, pack, name, uri):
     if uri.startswith("sqlite:") and os.path.exists(os.path.join(folder, uri[7:])):
         return None
     return json.loads(run(folder, program, "index", "--pack", pack + ".pmpk", "--features", "gallery.npy", *labels,
-                          "--store", uri, "--json"))["seconds"]
+                          "--cells-per-item", 1, "--store", uri, "--json"))["seconds"]
 
 
 def cpu_seconds(process):

@@ -9,6 +9,8 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True    # keeps the source tree clean
+from speed_report import FIGURES, made_of  # noqa: E402
+from speed_tables import TABLES, Results  # noqa: E402
 from utility_check import Checks  # noqa: E402
 from utility_data import ROOT  # noqa: E402
 
@@ -73,9 +75,20 @@ def check_growth(checks):
         checks.expect(off <= 0.05, f"{mechanism}: instructions of a scan are linear in n·d ({100 * off:.2f} % off)")
 
 
+def check_report(checks, rows):
+    """Parts that were measured alone: their tables are written, the others stay."""
+    results = Results(kernels={"rows": rows["bench_kernels"]}, noise={"rows": rows["bench_noise"]})
+    tables, left = made_of(results, TABLES)
+    checks.expect(set(tables) == {"kernels", "draws"} and all(len(lines) > 2 for lines in tables.values()),
+                  "the report of two parts has their tables")
+    checks.expect(set(left) == set(TABLES) - set(tables), "and leaves the others")
+    checks.expect(made_of(results, FIGURES) == ({}, list(FIGURES)), "and the figures")
+
+
 def main():
     checks, skipped = Checks(), 0
     rows = {name: check_program(checks, name, keys) for name, keys in ROWS.items()}
+    check_report(checks, rows)
     check_kernels(checks, rows["bench_kernels"])
     check_growth(checks)
     done = run(sys.executable, "-c", f"import sys; sys.path.insert(0, {os.path.join(ROOT, 'bench')!r}); import speed_report")

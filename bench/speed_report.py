@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes the tables of "Speed" in docs/RESULTS.md and README.md, between their markers, and its figures, from what
-scripts/bench.sh left in build/bench.
+scripts/bench.sh left in build/bench. Tables and figures of parts that were not measured stay as they are.
 
     build/venv/bin/python bench/speed_report.py [--out docs/figures]
 """
@@ -12,7 +12,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True    # keeps the source tree clean
-from speed_tables import TABLES  # noqa: E402
+from speed_tables import TABLES, NotMeasured, Results  # noqa: E402
 from utility_data import FOLDER, ROOT, stop  # noqa: E402
 from plot import Figure, Panel  # noqa: E402
 from utility_looks import LOOKS  # noqa: E402
@@ -21,14 +21,24 @@ PARTS = ("kernels", "query", "query-best", "pack", "pack-best", "noise", "peers"
 
 
 def load():
-    results = {}
+    results = Results()
     for part in PARTS:
         path = os.path.join(FOLDER, f"speed-{part}.json")
-        if not os.path.exists(path):
-            stop(f"there is no {path}: run scripts/bench.sh")
-        with open(path, encoding="utf-8") as file:
-            results[part] = json.load(file)
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                results[part] = json.load(file)
     return results
+
+
+def made_of(results, makers):
+    """{name: what its maker makes}, and the names of those that need a part that was not measured."""
+    made, left = {}, []
+    for name, make in makers.items():
+        try:
+            made[name] = make(results)
+        except NotMeasured:
+            left.append(name)
+    return made, left
 
 
 def replace(path, tables):
@@ -93,16 +103,25 @@ def peers_figure(results):
     return figure
 
 
+FIGURES = {"speed-query.svg": query_figure, "speed-peers.svg": peers_figure}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", metavar="DIR", default=os.path.join(ROOT, "docs", "figures"), help="where the SVG goes")
     chosen = parser.parse_args()
     results = load()
-    tables = {name: make(results) for name, make in TABLES.items()}
+    if not results:
+        stop(f"there are no measurements in {FOLDER}: run scripts/bench.sh")
+    tables, old_tables = made_of(results, TABLES)
+    figures, old_figures = made_of(results, FIGURES)
     for document in ("docs/RESULTS.md", "README.md"):
         replace(os.path.join(ROOT, document), tables)
-    query_figure(results).draw(os.path.join(chosen.out, "speed-query.svg"))
-    peers_figure(results).draw(os.path.join(chosen.out, "speed-peers.svg"))
+    for name, figure in figures.items():
+        figure.draw(os.path.join(chosen.out, name))
+    print("written:", ", ".join([*tables, *figures]))
+    if old_tables + old_figures:
+        print("left as they were, because a part was not measured:", ", ".join(old_tables + old_figures))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,17 @@
 """The tables of "Speed" in docs/RESULTS.md, as lines of markdown, from the JSON of the benches."""
 
 
+class NotMeasured(KeyError):
+    """A part that a table needs is not there."""
+
+
+class Results(dict):
+    """What each part measured, by its name."""
+
+    def __missing__(self, part):
+        raise NotMeasured(part)
+
+
 def table(head, rows):
     return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)] + ["| " + " | ".join(row) + " |" for row in rows]
 
@@ -91,10 +102,12 @@ def draws(results):
 
 
 def sets(results):
+    if "sets" not in results["peers"]["parts"]:
+        raise NotMeasured("sets")
     return table(["set", "n", "d", "int8, ours", "FAISS 8-bit quantiser", "ours as the int8 reference"],
                  [[row["set"], str(row["n"]), str(row["d"]), percent(row["top 10 of int8 in float32's"]),
                    percent(row["FAISS 8-bit quantiser"]), percent(row["same as the int8 reference"])]
-                  for row in results["peers"]["parts"].get("sets", [])])
+                  for row in results["peers"]["parts"]["sets"]])
 
 
 def growth(results):

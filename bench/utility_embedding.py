@@ -20,7 +20,8 @@ ITERATIONS = (0, 5)               # of Fig. 5; the paper has 5
 
 def build_pack(program, case, folder, *options):
     path, files = os.path.join(folder, "case.pmpk"), case.files()
-    program.run("pack", "--features", files["public"][0], "--labels", files["public"][1], *options, "--out", path, "--force")
+    program.run("pack", "--features", files["public"][0], "--labels", files["public"][1], *options,
+                "--gaussian", "--rows-are-public", "--out", path, "--force")
     with open(path, "rb") as file:
         return path, file.read(), program.run("inspect", path, "--json")
 
@@ -104,7 +105,7 @@ def alignment(program, case, epsilons, alpha=0.5, shown=12):
                                        "--bandwidth", case.sigma)
             store = "sqlite:" + os.path.join(folder, "case.store")
             program.run("index", "--pack", path, "--features", files["gallery"][0], "--labels", files["gallery"][1],
-                        "--store", store)
+                        "--cells-per-item", 1, "--store", store)
             panels = []
             for epsilon in epsilons:
                 out = os.path.join(folder, f"{epsilon:g}.cbor")

@@ -9,6 +9,7 @@ from utility_inference import REPEATS, inference
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
 from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
                          table_defaults, table_large, table_slots)
+from utility_public import table_public
 
 PAPER_EPSILONS = [0.1] + EPSILONS
 UNIT_RANGE = "set yrange [0:1.02]"
@@ -267,4 +268,4 @@ FIGURES = {"3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figur
            "epsilon": ("utility-epsilon", figure_epsilon), "bytes": ("utility-bytes", figure_bytes),
            "inference": ("utility-inference", figure_inference), "slots": ("utility-slots", table_slots),
            "defaults": ("utility-defaults", table_defaults),
-           "large": ("utility-large", table_large)}
+           "large": ("utility-large", table_large), "public": ("utility-public", table_public)}

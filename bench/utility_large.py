@@ -75,7 +75,7 @@ def folder_of(cases, count):
 def index_seconds(program, folder, gallery, share, cells):
     """What `privatemail index` takes, a store on disk included."""
     pack, store = os.path.join(folder, "large.pmpk"), os.path.join(folder, "large.store")
-    program.run("pack", "--features", os.path.join(folder, "public.npy"), "--slots", "one", "--response-only", "--cells", cells,
+    program.run("pack", "--features", os.path.join(folder, "public.npy"), "--cells", cells,
                 "--sketch", SKETCH, "--out", pack, "--force")
     start = time.monotonic()
     program.run("index", "--pack", pack, "--features", gallery, "--share", share, "--store", "sqlite:" + store, "--force")

@@ -108,20 +108,24 @@ def table_slots(program, cases, _):
 
 
 def table_defaults(program, cases, _):
-    """How many cells, and how long a sketch: f = 2 %."""
+    """How many cells, how long a sketch, means of how many rows: f = 2 %."""
     share, epsilons, data, lines = 0.02, [1, 2, 4, 6, 8], {}, []
     for case in cases:
         found = {cells: needed(own(program, case, "response", epsilons, [share], ("--slots", "one", "--cells", cells)))["rows"]
                  for cells in (4, 11, 28, 60, 125, 250, "auto")}
         sketches = {length: needed(own(program, case, "response", [8], [share], ("--slots", "one", "--sketch", length)))["rows"][0]
                     for length in (32, 64, 128, 256)}
-        data[case.name] = {"cells": found, "sketches": sketches}
+        means = {least: needed(own(program, case, "response", [4], [share], ("--slots", "one", "--rows-per-prototype", least,
+                                                                             "--releases", 32)))["rows"][0] for least in (1, 2, 8)}
+        data[case.name] = {"cells": found, "sketches": sketches, "means": means}
         rows = [[str(cells), *(f"{row['carried_recall']:.3f}" for row in rows)] for cells, rows in found.items()]
         rows[-1] = ["auto: " + ", ".join(str(row["cells"]) for row in found["auto"]), *rows[-1][1:]]
         lines += [f"{case.name}: true 8 nearest in an answer of 2 %, by the number of cells m", "",
                   *markdown(["m"] + [f"ε = {epsilon:g}" for epsilon in epsilons], rows),
                   "Sketches at ε = 8: " + ", ".join(f"{length} bytes {row['instance_recall']:.3f} of {row['carried_recall']:.3f}"
-                                                     for length, row in sketches.items()), ""]
+                                                     for length, row in sketches.items()), "",
+                  "Prototypes that are means of at least so many rows, at ε = 4: " +
+                  ", ".join(f"{least}: {row['carried_recall']:.3f} ± {row['carried_recall_se']:.3f}" for least, row in means.items()), ""]
     return None, data, lines
 
 

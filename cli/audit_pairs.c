@@ -50,11 +50,12 @@ static int draw_pairs(struct audit_pool *pool, struct audit_pair *pairs, size_t 
 static void draw_direction(struct audit_pool *pool, size_t number, double *direction)
 {
     size_t k = pool->file->info.dimensions;
+    const double angle = 6.283185307179586 * (double)number / (double)DIRECTIONS;
     for (size_t i = 0; i < k; i++)
         direction[i] = audit_pool_uniform(pool);
     if (k == 2) {
-        direction[0] = cos(6.283185307179586 * (double)number / DIRECTIONS);
-        direction[1] = sin(6.283185307179586 * (double)number / DIRECTIONS);
+        direction[0] = cos(angle);
+        direction[1] = sin(angle);
     } else if (number < 2 * k) {
         memset(direction, 0, k * sizeof *direction);
         direction[number / 2] = (number & 1) != 0 ? -1.0 : 1.0;
@@ -226,11 +227,11 @@ static int gaussian_pairs(struct audit_pool *pool, struct audit_pair *pairs, siz
         return PML_ERROR_MEMORY;
     search->pool = pool;
     double affordable = WORK / ((double)info->anchors * info->features);
-    search->steps = affordable < STEPS_MAX ? (size_t)affordable : STEPS_MAX;
+    search->steps = affordable < (double)STEPS_MAX ? (size_t)affordable : STEPS_MAX;
     int status = audit_rows_open(&search->rows, pool->file);
     if (status == PML_OK) {
         double most = fmax(affordable, (double)count + 4.0);
-        draw_candidates(search, most < CANDIDATES_MAX ? (size_t)most : CANDIDATES_MAX);
+        draw_candidates(search, most < (double)CANDIDATES_MAX ? (size_t)most : CANDIDATES_MAX);
         if (pml_parallel(AUDIT_THREADS, search->candidates, sum_candidate, search, NULL) != 0)
             status = PML_ERROR_ARGUMENT;
     }

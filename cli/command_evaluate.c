@@ -24,9 +24,9 @@ static int choose_shares(const struct evaluate_data *data, struct evaluate_list 
     shares->count = 0;
     for (size_t i = 0; i < asked.count; i++) {
         const double items = asked.values[i] * (double)data->gallery.features.rows;
-        struct evaluate_list *list = items < CARRIED_MIN ? skipped : shares;
+        struct evaluate_list *list = items < (double)CARRIED_MIN ? skipped : shares;
         list->values[list->count++] = asked.values[i];
-        if (items < CARRIED_MIN)
+        if (items < (double)CARRIED_MIN)
             fprintf(stderr, "privatemail evaluate: the share %g is %.3g of %zu items, less than %d: skipped.\n",
                     asked.values[i], items, data->gallery.features.rows, CARRIED_MIN);
     }
@@ -113,6 +113,7 @@ static int run(int argc, char **argv)
         report->data = &data;
         report->seconds = seconds_now() - start;
         (options.json ? evaluate_report_write : evaluate_report_print)(report);
+        evaluate_report_hint(report);
         code = EXIT_OK;
     }
     progress_end();
@@ -132,7 +133,7 @@ static const char help[] =
     "  --queries F.npy          what devices ask for; --queries-labels L.npy. With --slots one all labels may be left\n"
     "                           out; then there are no figures about classes\n"
     "  --mechanism M            response or gaussian. Default response\n"
-    "  --slots S                class, group or one. Default class with labels, else one\n"
+    "  --slots S                class, group or one. Default one\n"
     "  --slot-count G           with --slots group, as for privatemail pack\n"
     "  --class-from C           true: the device knows its class; predicted: the most frequent of the 8 nearest "
     "public\n"
@@ -143,6 +144,7 @@ static const char help[] =
     "                           items are skipped. Default 0.01,0.02,0.05,0.1\n"
     "  --cells N                a slot, 2 to 65536, or auto: chosen for epsilon and share. Default auto\n"
     "  --cells-per-item N       1 or 2: lists of an item's own cells instead of lists of a share, with N/F cells\n"
+    "  --rows-per-prototype N   as for privatemail pack; here 1 needs nothing else\n"
     "  --releases R             of each query, 1 to 1000. Default 4\n"
     "  --scope S                own or all: which slots of an answer the device ranks. Default own\n"
     "  --sketch L               bytes of a sketch, as for privatemail pack\n"
@@ -153,6 +155,6 @@ static const char help[] =
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit, 4 stdout cannot be written, 6 "
     "the\n"
     "pack or the parameters cannot give the promise, 7 entropy or memory failed.\n\n"
-    "Example: privatemail evaluate --slots one --epsilon 4 --share 0.02,0.05\n";
+    "Example: privatemail evaluate --epsilon 4 --share 0.02,0.05\n";
 
 const struct command command_evaluate = {"evaluate", "measure what a private search finds", help, run};

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "index_inputs.h"
 
+#include "../server/cells_rule.h"
 #include "../server/index_build.h"
 
 #include <math.h>
@@ -48,11 +49,13 @@ static int parse(int argc, char **argv, struct arguments *arguments)
     int code = options_parse(&command_index, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
     if (code >= 0)
         return code;
-    if (arguments->cells < 1 || arguments->cells > 2)
+    if (specs[6].given && (arguments->cells < 1 || arguments->cells > 2))
         return command_fail(&command_index, EXIT_USAGE, "--cells-per-item must be 1 or 2.");
     if (specs[7].given && specs[6].given)
         return command_fail(&command_index, EXIT_USAGE,
                             "--share and --cells-per-item are two ways to fill the lists. Choose one of them.");
+    if (!specs[7].given && !specs[6].given)
+        arguments->share = PML_SHARE_DEFAULT; /* what pack chooses the cells for */
     if (specs[7].given && !(arguments->share >= 1.0 / PML_SHARE_UNIT && arguments->share <= 0.5))
         return command_fail(&command_index, EXIT_USAGE, "--share must be 1e-6 to 0.5.");
     if (arguments->iterations > PML_ITERATIONS_MAX)
@@ -301,7 +304,7 @@ static int index_with(const struct arguments *arguments, const struct pack_file 
 
 static int run(int argc, char **argv)
 {
-    struct arguments arguments = {.cells = 1, .iterations = PML_ITERATIONS_DEFAULT};
+    struct arguments arguments = {.iterations = PML_ITERATIONS_DEFAULT};
     struct index_inputs inputs = {0};
     struct pack_file pack;
     int code = parse(argc, argv, &arguments);
@@ -326,10 +329,9 @@ static const char help[] =
     "  --ids I.txt          the number of each row, 0 to 2^63-1, one a line, all different. Default 0, 1, 2, ...\n"
     "  --payloads DIR       what devices get with a candidate: 17.jpg or 0017.jpg belongs to item 17; at most 65535\n"
     "                       bytes each. Items without a file have an empty payload\n"
-    "  --cells-per-item N   1 or 2: list an item in its own cell, or in the second nearest too. Default 1\n"
-    "  --share F            instead: every cell lists the share F, 1e-6 to 0.5, of its slot's items, those most "
-    "likely\n"
-    "                       among the nearest of a query in it. Answers then carry the share F, whatever the cells\n"
+    "  --share F            every cell lists the share F, 1e-6 to 0.5, of its slot's items, those most likely among\n"
+    "                       the nearest of a query in it, so that answers carry the share F. Default 0.02\n"
+    "  --cells-per-item N   instead: 1 or 2: list an item in its own cell, or in the second nearest too\n"
     "  --iterations T       0 to 64, of the embedding. Default 5\n"
     "  --store STORE        the store to write: sqlite:FILE (works in FILE.building), or postgres:URI, a database "
     "that\n"

@@ -12,9 +12,9 @@
 
 struct arguments {
     const char *features, *labels, *out, *bandwidth, *codes, *slots, *model;
-    uint64_t neighbours, dims, cells, prototypes_per_cell, slot_count, sketch, seed, threads;
+    uint64_t neighbours, dims, cells, prototypes_per_cell, rows_per_prototype, slot_count, sketch, seed, threads;
     double alpha, share, epsilon;
-    bool response_only, force, json;
+    bool gaussian, response_only, rows_are_public, force, json;
 };
 
 /* ---- options ---- */
@@ -31,6 +31,7 @@ static int check_counts(const struct arguments *arguments)
         {"dims", arguments->dims, 1, PML_DIMENSIONS_MAX},
         {"cells", arguments->cells, 2, PML_CELLS_MAX},
         {"prototypes-per-cell", arguments->prototypes_per_cell, 1, 16},
+        {"rows-per-prototype", arguments->rows_per_prototype, 1, 1024},
         {"slot-count", arguments->slot_count, 1, PML_SLOTS_MAX},
         {"sketch", arguments->sketch, 8, PML_SKETCH_MAX},
         {"threads", arguments->threads, 1, 256},
@@ -58,7 +59,7 @@ static int read_bandwidth(const char *text, double *bandwidth)
 
 static int read_slots(const struct arguments *arguments, struct pml_build_options *options)
 {
-    const char *slots = arguments->slots ? arguments->slots : arguments->labels ? "class" : "one";
+    const char *slots = arguments->slots ? arguments->slots : "one";
     const char *codes = arguments->codes ? arguments->codes : "random";
     if (strcmp(slots, "one") != 0 && strcmp(slots, "class") != 0 && strcmp(slots, "group") != 0)
         return command_fail(&command_pack, EXIT_USAGE, "--slots must be class, group or one, not '%s'.", slots);
@@ -80,6 +81,31 @@ static int read_slots(const struct arguments *arguments, struct pml_build_option
     return -1;
 }
 
+/* What only the Gaussian has, and what only rows that everybody may read are given for. */
+static int check_gaussian(const struct arguments *arguments)
+{
+    const bool graph = arguments->neighbours > 0 || arguments->bandwidth || arguments->alpha != 0.0;
+    if (arguments->gaussian && arguments->response_only)
+        return command_fail(&command_pack, EXIT_USAGE,
+                            "--gaussian and --response-only exclude each other. Leave one of them out.");
+    if (graph && !arguments->gaussian)
+        return command_fail(&command_pack, EXIT_USAGE,
+                            "--neighbours, --bandwidth and --alpha belong to the Gaussian. Leave them out, or add "
+                            "--gaussian.");
+    if (arguments->gaussian && !arguments->rows_are_public)
+        return command_fail(&command_pack, EXIT_USAGE,
+                            "--gaussian puts a copy of every row of %s into the pack as its anchors. The pack is "
+                            "public: everybody who has it can read these rows. If they are public, add "
+                            "--rows-are-public.",
+                            arguments->features);
+    if (arguments->rows_per_prototype == 1 && !arguments->rows_are_public)
+        return command_fail(&command_pack, EXIT_USAGE,
+                            "with --rows-per-prototype 1 some prototypes are copies of rows of %s. The pack is public: "
+                            "everybody who has it can read these rows. If they are public, add --rows-are-public.",
+                            arguments->features);
+    return -1;
+}
+
 static int read_options(const struct arguments *arguments, struct pml_build_options *options)
 {
     int code = check_counts(arguments);
@@ -87,23 +113,23 @@ static int read_options(const struct arguments *arguments, struct pml_build_opti
         code = read_bandwidth(arguments->bandwidth, &options->bandwidth);
     if (code < 0)
         code = read_slots(arguments, options);
+    if (code < 0)
+        code = check_gaussian(arguments);
     if (code >= 0)
         return code;
-    if (arguments->response_only && options->bandwidth > 0.0)
-        return command_fail(&command_pack, EXIT_USAGE, "--bandwidth is of no use with --response-only. Leave it out.");
     if (!(arguments->alpha >= 0.0 && arguments->alpha <= 4.0))
         return command_fail(&command_pack, EXIT_USAGE, "--alpha must be 0 to 4.");
-    if (arguments->share != 0.0 && !(arguments->share >= 1.0 / PML_CELLS_MAX && arguments->share <= 0.5))
-        return command_fail(&command_pack, EXIT_USAGE, "--share must be 1/65536 to 0.5.");
-    if (arguments->epsilon != 0.0 &&
-        !(arguments->share != 0.0 && arguments->epsilon >= PML_EPSILON_MIN && arguments->epsilon <= PML_EPSILON_MAX))
+    if (arguments->share != 0.0 && !(arguments->share >= 1e-6 && arguments->share <= 0.5))
+        return command_fail(&command_pack, EXIT_USAGE, "--share must be 1e-6 to 0.5.");
+    if (arguments->epsilon != 0.0 && !(arguments->epsilon >= PML_EPSILON_MIN && arguments->epsilon <= PML_EPSILON_MAX))
+        return command_fail(&command_pack, EXIT_USAGE, "--epsilon must be 1e-6 to 16.");
+    if (arguments->cells != 0 && (arguments->share != 0.0 || arguments->epsilon != 0.0))
         return command_fail(&command_pack, EXIT_USAGE,
-                            "--epsilon chooses the cells for a share. Give --share, and an epsilon of 1e-6 to 16.");
+                            "--share and --epsilon choose the number of cells, --cells sets it. Leave one or the other "
+                            "out.");
     if (arguments->model && pml_model_length(arguments->model) == 0)
         return command_fail(&command_pack, EXIT_USAGE,
                             "--model must be 1 to %u bytes of UTF-8 without control characters.", PML_MODEL_MAX);
-    if (arguments->share != 0.0 && arguments->cells != 0)
-        return command_fail(&command_pack, EXIT_USAGE, "--share and --cells say the same thing. Give one of them.");
     options->neighbours = (unsigned)arguments->neighbours;
     options->alpha = arguments->alpha;
     options->dimensions = (unsigned)arguments->dims;
@@ -111,9 +137,11 @@ static int read_options(const struct arguments *arguments, struct pml_build_opti
     options->share = arguments->share;
     options->epsilon = arguments->epsilon;
     options->prototypes_per_cell = (unsigned)arguments->prototypes_per_cell;
+    options->rows_per_prototype = (unsigned)arguments->rows_per_prototype;
+    options->rows_are_public = arguments->rows_are_public;
     options->slot_count = (unsigned)arguments->slot_count;
     options->sketch = (unsigned)arguments->sketch;
-    options->response_only = arguments->response_only;
+    options->gaussian = arguments->gaussian;
     options->model = arguments->model;
     options->seed = arguments->seed;
     options->threads = (unsigned)arguments->threads;
@@ -129,6 +157,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         {"dims", OPTION_COUNT, &arguments->dims, false, false},
         {"cells", OPTION_COUNT, &arguments->cells, false, false},
         {"prototypes-per-cell", OPTION_COUNT, &arguments->prototypes_per_cell, false, false},
+        {"rows-per-prototype", OPTION_COUNT, &arguments->rows_per_prototype, false, false},
         {"slot-count", OPTION_COUNT, &arguments->slot_count, false, false},
         {"sketch", OPTION_COUNT, &arguments->sketch, false, false},
         {"threads", OPTION_COUNT, &arguments->threads, false, false},
@@ -141,14 +170,16 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         {"alpha", OPTION_NUMBER, &arguments->alpha, false, false},
         {"codes", OPTION_TEXT, &arguments->codes, false, false},
         {"slots", OPTION_TEXT, &arguments->slots, false, false},
+        {"gaussian", OPTION_FLAG, &arguments->gaussian, false, false},
         {"model", OPTION_TEXT, &arguments->model, false, false},
         {"response-only", OPTION_FLAG, &arguments->response_only, false, false},
+        {"rows-are-public", OPTION_FLAG, &arguments->rows_are_public, false, false},
         {"seed", OPTION_COUNT, &arguments->seed, false, false},
         {"force", OPTION_FLAG, &arguments->force, false, false},
         {"json", OPTION_FLAG, &arguments->json, false, false},
     };
     int code = options_parse(&command_pack, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
-    for (size_t i = 0; i < 9 && code < 0; i++) {
+    for (size_t i = 0; i < 10 && code < 0; i++) {
         bool zero = specs[i].kind == OPTION_COUNT ? *(uint64_t *)specs[i].value == 0 : *(double *)specs[i].value == 0.0;
         if (specs[i].given && zero)
             return command_fail(&command_pack, EXIT_USAGE, "--%s must not be 0. Leave it out for the default.",
@@ -169,9 +200,10 @@ static void print_report(const char *path, const struct pack_file *file, const s
         printf("model: %s\n", pack_file_model(file));
     printf("%zu anchors, %zu classes, %zu slots with %zu cells each\n", report->anchors, report->classes, report->slots,
            report->cells);
-    printf("prototypes a cell: %zu", report->prototypes / report->cells);
+    printf("prototypes per cell: %zu, each the mean of %zu rows or more", report->prototypes / report->cells,
+           report->rows_per_prototype);
     if (report->repeated > 0)
-        printf(" (%zu repeat others: their slots have too few rows)", report->repeated);
+        printf(" (%zu repeat others: there are too few rows near them)", report->repeated);
     printf("; sketches of %zu bytes\n", report->sketch);
     if (report->bandwidth > 0.0)
         printf("bandwidth %.6g\n", report->bandwidth);
@@ -202,12 +234,34 @@ static void write_report(const char *path, const struct pack_file *file, const s
     json_count(&json, "cells", report->cells);
     json_count(&json, "prototypes", report->prototypes);
     json_count(&json, "repeated", report->repeated);
+    json_count(&json, "rows_per_prototype", report->rows_per_prototype);
+    json_number(&json, "epsilon", report->epsilon > 0.0 ? report->epsilon : NAN);
+    json_number(&json, "share", report->share > 0.0 ? report->share : NAN);
     json_count(&json, "sketch", report->sketch);
     json_number(&json, "bandwidth", report->bandwidth > 0.0 ? report->bandwidth : NAN);
     json_number(&json, "sensitivity", certified == PML_OK ? certificate.sensitivity : NAN);
     json_number(&json, "response_memory", response > 0 ? (double)response : NAN);
     json_number(&json, "gaussian_memory", gaussian > 0 ? (double)gaussian : NAN);
     json_close(&json, '}');
+}
+
+/* Choices that the person at the terminal did not make. */
+static void tell_choices(const struct arguments *arguments, const struct pml_build_report *report)
+{
+    if (report->share > 0.0)
+        fprintf(
+            stderr,
+            "privatemail pack: %zu cells per slot, chosen for epsilon %g and answers of the share %g (index --share "
+            "%g).\n",
+            report->cells, report->epsilon, report->share, report->share);
+    if (arguments->labels && !arguments->slots)
+        fprintf(stderr,
+                "privatemail pack: one slot, so the labels are not used. --slots class makes a slot per class.\n");
+    if (report->bandwidth_raised)
+        fprintf(stderr,
+                "privatemail pack: most rows are so near one another that the bandwidth is %.3g, the least a pack "
+                "holds. Remove near duplicates, or choose a --bandwidth.\n",
+                report->bandwidth);
 }
 
 /* ---- command ---- */
@@ -233,11 +287,7 @@ static int build(const struct arguments *arguments, const struct pml_build_optio
     int code = output_write(&command_pack, arguments->out, arguments->force, bytes, size);
     if (code < 0) {
         (arguments->json ? write_report : print_report)(arguments->out, &file, &report);
-        if (report.bandwidth_raised)
-            fprintf(stderr,
-                    "privatemail pack: most rows are so near one another that the bandwidth is %.3g, the least a pack "
-                    "holds. Remove near duplicates, or choose a --bandwidth.\n",
-                    report.bandwidth);
+        tell_choices(arguments, &report);
         code = EXIT_OK;
     }
     pack_file_close(&file);
@@ -281,26 +331,36 @@ static int run(int argc, char **argv)
 
 static const char help[] =
     "Usage: privatemail pack --features F.npy [--labels L.npy] --out P.pmpk [OPTIONS]\n\n"
-    "Builds the pack that devices and servers share, from public data only. Same input, same bytes.\n\n"
+    "Builds the pack that devices and servers share. Same input, same bytes. A pack is public: whoever has it can "
+    "read\n"
+    "what is in it, which is means of rows (and, with --gaussian, the rows). Give rows that may be published\n"
+    "(docs/SERVER.md).\n\n"
     "Options:\n"
     "  --features F.npy   float32, little-endian, C order, n rows of 1 to 4096 features\n"
-    "  --labels L.npy     n integers; needed unless --slots one\n"
+    "  --labels L.npy     n integers, the class of each row; needed with --slots class or group. Without --slots they\n"
+    "                     are checked, but not used\n"
     "  --out P.pmpk       the pack to write\n"
-    "  --neighbours K     1 to 64. Default 10\n"
-    "  --bandwidth S      of the kernel, 0.004 to 256, or auto. Default auto\n"
-    "  --alpha A          weight of the label graph, 0 to 4. Default 0\n"
-    "  --dims k           coordinates of the embedding, 1 to 16. Default 2\n"
-    "  --cells m          cells a slot, one of which a response names, 2 to 65536. Default 8\n"
-    "  --share f          instead of --cells: m = 1/f, rounded up; 1/65536 to 0.5\n"
-    "  --epsilon E        with --share: the m that finds most with lists of this share (index --share) at E, up to 16\n"
+    "  --slots S          class, group or one. Default one\n"
+    "  --slot-count G     with --slots group: 1 to 1024. Default 128, or as many as there are classes\n"
+    "  --share F          the number m of cells per slot suits answers of this share of the gallery (index --share),\n"
+    "                     1e-6 to 0.5. Default 0.02\n"
+    "  --epsilon E        and releases of this epsilon, 1e-6 to 16. Default 4\n"
+    "  --cells m          instead: so many cells per slot, one of which a response names, 2 to 65536\n"
     "  --prototypes-per-cell N\n"
     "                     1 to 16; above 1, m*N is at most 4096. Default 1, 4 or 16, whichever keeps most\n"
     "                     of the neighbours of held-out rows in their cell\n"
-    "  --codes C          random or class. Default random\n"
-    "  --slots S          class, group or one. Default class with labels, else one\n"
-    "  --slot-count G     with --slots group: 1 to 1024. Default 128, or as many as there are classes\n"
+    "  --rows-per-prototype N\n"
+    "                     every prototype is the mean of at least N different rows, 1 to 1024; 1 needs\n"
+    "                     --rows-are-public. Default 2\n"
+    "  --rows-are-public  everybody may read the rows\n"
     "  --sketch L         bytes of a sketch, 8 to 256. Default: features, rounded up to a multiple of 8, at most 256\n"
-    "  --response-only    leave out what only the Gaussian needs\n"
+    "  --dims k           coordinates of the embedding, 1 to 16. Default 2\n"
+    "  --codes C          random or class. Default random\n"
+    "  --gaussian         put in what the Gaussian needs, all rows as its anchors; needs --rows-are-public\n"
+    "  --response-only    leave it out, which is the default\n"
+    "  --neighbours K     of the Gaussian, 1 to 64. Default 10\n"
+    "  --bandwidth S      of its kernel, 0.004 to 256, or auto. Default auto\n"
+    "  --alpha A          weight of its label graph, 0 to 4. Default 0\n"
     "  --model NAME       names the model that made the features, and its preprocessing, up to 64 bytes; devices\n"
     "                     that name another one refuse the pack. Default: no name\n"
     "  --seed N           of codes, clustering and sketches. Default 0\n"
@@ -310,6 +370,6 @@ static const char help[] =
     "  --help             this text\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit, 4 the pack cannot be written,\n"
     "7 no memory.\n\n"
-    "Example: privatemail pack --features public.npy --labels classes.npy --out collection.pmpk\n";
+    "Example: privatemail pack --features public.npy --out collection.pmpk\n";
 
-const struct command command_pack = {"pack", "build a pack from public features and labels", help, run};
+const struct command command_pack = {"pack", "build a pack from public features", help, run};

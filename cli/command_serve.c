@@ -6,7 +6,6 @@
 
 #include "../server/http.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,12 +209,15 @@ static int tell_start(const struct job *job)
     return command_fail(&command_serve, EXIT_OUTPUT, "stdout cannot be written. Send it elsewhere.");
 }
 
-static void drain(struct pml_http *http, const sigset_t *signals, uint64_t seconds)
+/* Asks which signals wait: sigtimedwait is not on every system. */
+static void drain(struct pml_http *http, uint64_t seconds)
 {
     const struct timespec moment = {.tv_nsec = 50000000};
+    sigset_t waiting;
     pml_http_drain(http);
     for (uint64_t i = 0; i < 20 * seconds && pml_http_running(http) > 0; i++) {
-        if (sigtimedwait(signals, NULL, &moment) > 0)
+        nanosleep(&moment, NULL);
+        if (sigpending(&waiting) == 0 && (sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1))
             return; /* told twice */
     }
 }
@@ -233,9 +235,9 @@ static int serve(struct job *job)
         return code;
     code = tell_start(job);
     if (code < 0) {
-        while (sigwaitinfo(&signals, NULL) < 0 && errno == EINTR) {
-        }
-        drain(job->http, &signals, job->arguments->grace);
+        int told;
+        sigwait(&signals, &told);
+        drain(job->http, job->arguments->grace);
     }
     pml_http_stop(job->http);
     return code < 0 ? EXIT_OK : code;

@@ -41,7 +41,9 @@ static int build_pack(struct evaluate_bench *bench, unsigned cells)
                                             .slots = options->slots,
                                             .slot_count = (unsigned)options->slot_count,
                                             .sketch = (unsigned)options->sketch,
-                                            .response_only = options->mechanism == PML_RESPONSE,
+                                            .rows_per_prototype = (unsigned)options->rows_per_prototype,
+                                            .rows_are_public = 1, /* nobody gets this pack */
+                                            .gaussian = options->mechanism == PML_GAUSSIAN,
                                             .seed = options->seed,
                                             .threads = (unsigned)options->threads};
     struct pml_message message = {""};

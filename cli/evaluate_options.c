@@ -55,9 +55,8 @@ static int read_words(const struct words *words, struct evaluate_options *option
                              *const kinds[] = {"one", "class", "group", NULL},
                              *const sources[] = {"true", "predicted", NULL}, *const scopes[] = {"own", "all", NULL};
     static const int slot_kinds[] = {PML_SLOTS_ONE, PML_SLOTS_CLASS, PML_SLOTS_GROUP};
-    const bool labels = options->public.labels || !options->public.features;
     const int mechanism = read_choice("mechanism", words->mechanism ? words->mechanism : "response", mechanisms);
-    const int slots = read_choice("slots", words->slots ? words->slots : labels ? "class" : "one", kinds);
+    const int slots = read_choice("slots", words->slots ? words->slots : "one", kinds);
     const int source = read_choice("class-from", words->class_from ? words->class_from : "true", sources);
     const int scope = read_choice("scope", words->scope ? words->scope : "own", scopes);
     if (mechanism < 0 || slots < 0 || source < 0 || scope < 0)
@@ -139,6 +138,8 @@ static int check_numbers(struct evaluate_options *options, bool has_delta)
         return command_fail(command, EXIT_USAGE, "--sketch must be 8 to %u.", PML_SKETCH_MAX);
     if (options->slot_count > 0 && options->slots != PML_SLOTS_GROUP)
         return command_fail(command, EXIT_USAGE, "--slot-count belongs to --slots group. Leave it out, or add that.");
+    if (options->rows_per_prototype > 1024)
+        return command_fail(command, EXIT_USAGE, "--rows-per-prototype must be 1 to 1024.");
     if (options->slot_count > PML_SLOTS_MAX)
         return command_fail(command, EXIT_USAGE, "--slot-count must be 1 to %u.", PML_SLOTS_MAX);
     if (options->threads > 256)
@@ -167,6 +168,7 @@ int evaluate_options_parse(int argc, char **argv, struct evaluate_options *optio
         {"share", OPTION_TEXT, &words.share, false, false},
         {"cells", OPTION_TEXT, &words.cells, false, false},
         {"cells-per-item", OPTION_COUNT, &options->cells_per_item, false, false},
+        {"rows-per-prototype", OPTION_COUNT, &options->rows_per_prototype, false, false},
         {"releases", OPTION_COUNT, &options->releases, false, false},
         {"scope", OPTION_TEXT, &words.scope, false, false},
         {"sketch", OPTION_COUNT, &options->sketch, false, false},

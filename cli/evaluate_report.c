@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#define RANKED_LEAST 0.8 /* of what is in the answer: where less is found, sketches are the limit */
+
 static const struct {
     const char *name;
     enum evaluate_figure figure;
@@ -58,6 +60,23 @@ void evaluate_report_print(const struct evaluate_report *report)
         "in a random download of it; popular: in a download of the items that are nearest to most others\n"
         "%.3g seconds\n",
         data->top, EVALUATE_TOP, report->seconds);
+}
+
+void evaluate_report_hint(const struct evaluate_report *report)
+{
+    const double *most = NULL; /* of the row where ranking loses most */
+    for (size_t i = 0; i < report->row_count; i++) {
+        const double *mean = report->rows[i].result.mean;
+        if (!most ||
+            mean[EVALUATE_REACHED] - mean[EVALUATE_INSTANCE] > most[EVALUATE_REACHED] - most[EVALUATE_INSTANCE])
+            most = mean;
+    }
+    if (most && most[EVALUATE_INSTANCE] < RANKED_LEAST * most[EVALUATE_REACHED])
+        fprintf(
+            stderr,
+            "privatemail evaluate: of %.3f in the answer only %.3f are found: sketches of %u bytes cannot rank them. "
+            "See docs/CLI.md, Measuring.\n",
+            most[EVALUATE_REACHED], most[EVALUATE_INSTANCE], report->sketch);
 }
 
 static void write_row(struct json *json, const struct evaluate_report *report, const struct evaluate_row *row)

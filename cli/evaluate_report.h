@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What evaluate found, on stdout. */
+ * What evaluate found. */
 #ifndef CLI_EVALUATE_REPORT_H
 #define CLI_EVALUATE_REPORT_H
 
@@ -23,5 +23,8 @@ struct evaluate_report {
 
 void evaluate_report_print(const struct evaluate_report *report);
 void evaluate_report_write(const struct evaluate_report *report); /* JSON */
+
+/* Tells on stderr when ranking by sketches loses much of what the answers hold. */
+void evaluate_report_hint(const struct evaluate_report *report);
 
 #endif

@@ -115,7 +115,9 @@ static inline void store_be32(uint8_t *p, uint32_t v)
         p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* ---- masks: all ones or zero, computed without a branch on the secret ---- */
+/* ---- masks: all ones or zero, computed without a branch on the secret ----
+ * Whatever is chosen by a secret is chosen by one of these, never by a 0 or 1 shifted out of it: of such a bit the
+ * compiler knows that there are two cases, and may branch between them (tests/check_branches.py). */
 
 /* Keeps the compiler from recognising a comparison, before the shift that makes the mask, or a choice, after it, and
  * turning either into a branch. */
@@ -159,6 +161,12 @@ static inline uint64_t select64(uint64_t mask, uint64_t yes, uint64_t no)
 static inline uint32_t select32(uint64_t mask, uint32_t yes, uint32_t no)
 {
     return no ^ ((uint32_t)mask & (yes ^ no));
+}
+
+/* −v where the mask is set */
+static inline uint32_t negate32(uint64_t mask, uint32_t v)
+{
+    return (v ^ (uint32_t)mask) - (uint32_t)mask;
 }
 
 #endif

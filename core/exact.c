@@ -42,7 +42,7 @@ uint32_t pml_inverse_norm(const int8_t *row, size_t count)
 uint32_t pml_scale_127(uint64_t value, uint64_t max)
 {
     /* result ≥ t  ⇔  127·value/max + ½ ≥ t  ⇔  (2t − 1)·max ≤ 254·value; `product` is (2·result − 1)·max */
-    const uint64_t target = (value << 8) - (value << 1);
+    const uint64_t target = hide(value << 8) - (value << 1); /* or clang calls a helper on ARMv6-M: 254·value */
     uint64_t product = 0 - max;
     uint32_t result = 0;
     for (int bit = 6; bit >= 0; bit--) {

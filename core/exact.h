@@ -33,8 +33,8 @@ static inline int64_t multiply_signed(int32_t a, uint32_t b)
 #if UINTPTR_MAX > 0xFFFFFFFF
     return (int64_t)a * b; /* one instruction */
 #else
-    uint32_t negative = 0 - ((uint32_t)a >> 31);
-    return (int64_t)(multiply((uint32_t)a, b) - ((uint64_t)(b & negative) << 32));
+    uint32_t excess = b & (uint32_t)mask_less(a, 0);
+    return (int64_t)(multiply((uint32_t)a, b) - ((uint64_t)excess << 32));
 #endif
 }
 

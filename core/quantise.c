@@ -5,6 +5,8 @@
 #include "exact.h"
 #include "stages.h"
 
+#define HIDDEN_BIT 0x800000u /* of a normal number's mantissa */
+
 /* Not by memcpy, which a freestanding compiler calls: twice for every value. */
 static uint32_t bits_of(const float *value)
 {
@@ -15,20 +17,21 @@ static uint32_t bits_of(const float *value)
     return both.bits;
 }
 
-/* |x| = mantissa · 2^exponent, up to a common factor */
+/* a mask */
 static uint32_t is_normal(uint32_t bits)
 {
-    return ((bits >> 23 & 0xFF) + 0xFF) >> 8;
+    return (uint32_t)mask_nonzero(bits & 0x7F800000);
 }
 
+/* |x| = mantissa · 2^exponent, up to a common factor */
 static uint32_t mantissa_of(uint32_t bits)
 {
-    return (bits & 0x7FFFFF) | is_normal(bits) << 23;
+    return (bits & 0x7FFFFF) | (is_normal(bits) & HIDDEN_BIT);
 }
 
 static uint32_t exponent_of(uint32_t bits)
 {
-    return (bits >> 23 & 0xFF) + 1 - is_normal(bits);
+    return (bits >> 23 & 0xFF) + (1 & ~is_normal(bits));
 }
 
 /* What a row's largest value is divided by: made once, so that no value needs a division or its own trial steps. */
@@ -41,16 +44,16 @@ static struct scale scale_of(uint32_t bits)
 {
     struct scale scale = {.max = mantissa_of(bits), .exponent = exponent_of(bits)};
     for (int i = 0; i < 23; i++) {
-        uint32_t small = ~scale.max >> 23 & 1;
-        scale.max <<= small;
-        scale.shift += small;
+        uint32_t small = (uint32_t)mask_less(scale.max, HIDDEN_BIT);
+        scale.max += scale.max & small;
+        scale.shift += 1 & small;
     }
     uint32_t rest = 0x7FFFFF;
     for (int i = 0; i < 32; i++) { /* digit by digit */
         rest = rest << 1 | 1;
-        uint32_t fits = (uint32_t)hide(rest - scale.max) >> 31 ^ 1;
-        rest -= scale.max & (0 - fits);
-        scale.reciprocal = scale.reciprocal << 1 | fits;
+        uint32_t fits = ~(uint32_t)mask_less(rest, scale.max);
+        rest -= scale.max & fits;
+        scale.reciprocal = scale.reciprocal << 1 | (1 & fits);
     }
     return scale;
 }
@@ -77,8 +80,7 @@ uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out)
     for (size_t i = 0; i < count; i++) {
         uint32_t bits = bits_of(features + i) & (uint32_t)valid;
         uint32_t size = scaled(&scale, mantissa_of(bits) << scale.shift, scale.exponent - exponent_of(bits));
-        uint32_t sign = 0 - (bits >> 31);
-        out[i] = (int8_t)(int32_t)((size ^ sign) - sign);
+        out[i] = (int8_t)(int32_t)negate32(mask_less((int32_t)bits, 0), size);
     }
     out[0] = (int8_t)(int32_t)select32(valid, (uint32_t)(int32_t)out[0], 127);
     return valid;

@@ -16,7 +16,7 @@ pml_status pml_query_read(const pml_query *query, const pml_pack *pack, bool sub
     uint64_t known, finite = pml_quantise_row(query->features, pack->features, row);
     *slot = pml_slots_find(pack, query->label, &known);
     *valid = finite & known;
-    if (substitute || *valid != 0)
+    if (hide(*valid | mask_nonzero(substitute)) != 0)
         return PML_OK;
     return finite == 0 ? PML_ERROR_FEATURES : PML_ERROR_LABEL;
 }

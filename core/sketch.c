@@ -4,12 +4,6 @@
 #include "exact.h"
 #include "stages.h"
 
-static uint32_t magnitude(int32_t value)
-{
-    uint32_t sign = 0 - ((uint32_t)value >> 31);
-    return ((uint32_t)value ^ sign) - sign;
-}
-
 pml_status pml_sketch(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row, int8_t *out)
 {
     if (!pack || !row || !out || !pack->bytes)
@@ -25,13 +19,12 @@ pml_status pml_sketch(const pml_pack *pack, const struct pml_kernels *kernels, c
             (kernels ? kernels : &pml_kernels_portable)
                 ->dots_s8(row, matrix + at * pack->features, pack->features, count, dots);
             for (size_t i = 0; i < count; i++) {
-                uint64_t size = magnitude(dots[i]);
+                uint64_t negative = mask_less(dots[i], 0), size = negate32(negative, (uint32_t)dots[i]);
                 if (pass == 0) {
                     max = select64(mask_less((int64_t)max, (int64_t)size), size, max);
                     continue;
                 }
-                uint32_t sign = 0 - ((uint32_t)dots[i] >> 31);
-                out[at + i] = (int8_t)(int32_t)((pml_scale_127(size, max) ^ sign) - sign);
+                out[at + i] = (int8_t)(int32_t)negate32(negative, pml_scale_127(size, max));
             }
         }
         max |= 1 & ~mask_nonzero(max); /* all zero: any divisor does */

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Entropy from the operating system. In: a buffer. Out: random bytes in all of it. Fails rather than guess. */
-#if defined(__linux__)
+#if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
 #include "privatemail_platform.h"
 
 #if defined(_WIN32)
 
-#include <bcrypt.h>
+/* bcrypt.h uses the types of windows.h and does not include it. */
 #include <windows.h>
+
+#include <bcrypt.h>
+#include <limits.h>
 
 int pml_platform_entropy(void *context, uint8_t *out, size_t size)
 {

@@ -3,7 +3,8 @@
 # build/bench/speed-*.json, the tables of "Speed" in docs/RESULTS.md and README.md, and the figures docs/figures/speed-*.svg.
 #
 #   scripts/bench.sh                    everything, about ten minutes on an idle machine
-#   scripts/bench.sh --only peers,noise those parts, then the tables; parts: kernels query pack noise peers growth
+#   scripts/bench.sh --only peers,noise those parts, then the tables that need no others; parts:
+#                                       kernels query pack noise peers growth
 #   scripts/bench.sh --data DIR         also how often int8 finds what float32 finds, on the data sets in DIR
 #   scripts/bench.sh --core N           the core to use. Default: the last one
 #

@@ -4,7 +4,8 @@
 #
 #   scripts/build-aar.sh [--out FILE] [--ndk PATH] [--abi ABI]...
 #
-#   --out FILE     where the AAR goes (build/aar/privatemail.aar); what it is made of stays in FILE.parts
+#   --out FILE     where the AAR goes (build/aar/privatemail.aar); what it is made of stays in FILE.parts. Beside it come
+#                  privatemail-sources.jar and, when there is a javadoc, privatemail-javadoc.jar
 #   --abi ABI      only this one; may be given several times
 #   --ndk PATH     compile the native part by this NDK (r27 or later) and CMake instead of the system's clang
 #   --help         this text
@@ -130,13 +131,21 @@ build_by_ndk() { # ABI
 
 # ---- Java ------------------------------------------------------------------------------------------------------
 
-# Against stubs of the few Android classes it names; a phone has the real ones.
+# Against stubs of the few Android classes it names; a phone has the real ones. -g and -parameters: an IDE shows the
+# names of parameters. -notimestamp: the same documentation from every build.
 build_java() {
-    mkdir -p "$parts/stubs" "$parts/classes"
+    mkdir -p "$parts/stubs" "$parts/classes" "$parts/javadoc"
     find tests/android/stubs -name '*.java' -print0 | sort -z |
         xargs -0 javac --release 8 -Xlint:-options -d "$parts/stubs"
     find "$module/src/main/java" -name '*.java' -print0 | sort -z |
-        xargs -0 javac --release 8 -Xlint:all,-options -Werror -cp "$parts/stubs" -d "$parts/classes"
+        xargs -0 javac --release 8 -g -parameters -Xlint:all,-options -Werror -cp "$parts/stubs" -d "$parts/classes"
+    if command -v javadoc >/dev/null; then
+        find "$module/src/main/java" -name '*.java' -print0 | sort -z |
+            xargs -0 javadoc -quiet --release 8 -notimestamp -Xdoclint:all,-missing -Werror -cp "$parts/stubs" \
+                -d "$parts/javadoc"
+    else
+        echo "build-aar: there is no javadoc, so there is no jar of the documentation" >&2
+    fi
 }
 
 # ---- all of it -------------------------------------------------------------------------------------------------
@@ -155,7 +164,7 @@ else
 fi
 [ ! -d "$out" ] || die "--out wants the name of a file, and $out is a folder"
 rm -rf "$parts"
-rm -f "$out"
+rm -f "$out" "${out%.aar}"-{sources,javadoc}.jar
 mkdir -p "$parts"
 
 if [ -n "$ndk" ]; then

@@ -44,7 +44,7 @@ flags=(--target=wasm32 -std=c11 -O2 -ffreestanding -mbulk-memory -mmutable-globa
 # What privatemail.js calls; the linker leaves out the rest. glue.c names its own exports.
 exports=(__heap_base __stack_pointer
          pml_status_text pml_version pml_curve pml_curve_epsilon
-         pml_pack_open pml_pack_describe pml_pack_model pml_pack_class
+         pml_pack_open pml_pack_describe pml_pack_model pml_pack_class pml_pack_anchor_slot pml_pack_anchor_code
          pml_budget_create pml_budget_restore pml_budget_remaining
          pml_client_arm pml_client_disarm pml_client_load pml_client_release pml_client_release_size pml_client_receipt
          pml_client_wipe

@@ -190,13 +190,24 @@ check_slice() { # TARGET
     echo "text    $target $text KiB"
 }
 
-# Keys of property lists that have nothing to say; App Store Connect refuses them in a privacy manifest.
+# Values of property lists that have nothing to say: App Store Connect refuses a privacy manifest with an empty text or
+# dictionary in it. The lists of a manifest may be empty, and are customary.
 empty_values() {
     python3 - "$@" <<'PYTHON'
 import plistlib, sys
+
+LISTS = ["NSPrivacyTrackingDomains", "NSPrivacyCollectedDataTypes", "NSPrivacyAccessedAPITypes"]
+
+def empty(name, value):
+    if value in ("", {}) or value == [] and name not in LISTS:
+        yield name
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield from empty(key if isinstance(value, dict) else f"{name}[{key}]", one)
+
 for path in sys.argv[1:]:
     with open(path, "rb") as file:
-        print(*(key for key, value in plistlib.load(file).items() if value in ("", [], {})), end="")
+        print(*empty(path, plistlib.load(file)))
 PYTHON
 }
 

@@ -32,7 +32,7 @@ rm -rf "$folder"
 mkdir -p "$folder/releases"
 "$program" sample --out "$sample"
 "$program" pack --features "$sample/public.npy" --labels "$sample/public_labels.npy" --slots class --cells 8 \
-    --dims 2 --codes class --out "$pack"
+    --dims 2 --codes class --gaussian --rows-are-public --out "$pack"
 
 # release_often MECHANISM EPSILON [OPTION...]: receipts and what a server decodes. Without a budget: none would pay for
 # this, and the program's warning that nothing is counted is known here.

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what the demo's page knows beforehand, and tells how a search went.
 
-    demo_page.py GALLERY PAGE --pack ID --names NAMES.json --kind WORDS
+    demo_page.py GALLERY PAGE --pack ID --names NAMES.json --kind WORDS [--start ROW] [--epsilon E]
     demo_page.py --tell QUERY.json PAGE
 
 GALLERY holds queries.npy, gallery.npy, their *_labels.npy and images/. PAGE gets device.json, which stands for the
-device (pictures, features and classes of the queries, the pack's id), and truth.json: the 8 items of the gallery that
-are nearest to each query by cosine. Nobody could know the latter in real life; the page says so.
-QUERY.json is what `privatemail query --row 0 --json` wrote.
+device (pictures, features and classes of the queries, the pack's id, the query and the ε to start with), and
+truth.json: the 8 items of the gallery that are nearest to each query by cosine. Nobody could know the latter in real
+life; the page says so.
+QUERY.json is what `privatemail query --row ROW --json` wrote.
 """
 import argparse
 import base64
@@ -43,6 +44,8 @@ def describe_device(arguments, order, queries, items):
         "pack": arguments.pack,
         "gallery": f"{items:,} {arguments.kind}",
         "names": read(arguments.names),
+        "start": order.index(arguments.start),
+        "epsilon": arguments.epsilon,
         "queries": [{"row": row, "label": int(labels[row]), "picture": text(images[row].read_bytes()),
                      "features": text(queries[row].astype("<f4").tobytes())} for row in order],
     }
@@ -68,11 +71,11 @@ def write_page(arguments):
 
 def tell(answered, page):
     found, device, truth = read(answered), read(page / "device.json"), read(page / "truth.json")
-    place = next(i for i, query in enumerate(device["queries"]) if query["row"] == 0)
+    place = device["start"]
     best = {entry["item"] for entry in truth["queries"][place]}
     right = len(best & {result["id"] for result in found["results"]})
-    name = device["names"][device["queries"][place]["label"]]
-    print(f"looked for      {name} (picture 0 of the queries), which stays here")
+    query = device["queries"][place]
+    print(f"looked for      {device['names'][query['label']]} (picture {query['row']} of the queries), which stays here")
     print(f"sent up         {found['bytes_up']} bytes")
     print(f"came down       {found['carried']:,} of {found['gallery']:,} pictures ({100 * found['share']:.1f} %), "
           f"{found['bytes_down']:,} bytes")
@@ -87,6 +90,8 @@ def main():
     parser.add_argument("--pack")
     parser.add_argument("--names", type=pathlib.Path)
     parser.add_argument("--kind")
+    parser.add_argument("--start", type=int, default=0, metavar="ROW")
+    parser.add_argument("--epsilon", type=float, default=8, metavar="E")
     arguments = parser.parse_args()
     if arguments.tell:
         tell(arguments.tell, arguments.page)

@@ -35,7 +35,7 @@ def read_pack(path):
         data = file.read()
     d, n, K, k, G, kind, m, C, bandwidth, alpha, L, present, M = struct.unpack_from("<IIHHHHIIIHHII", data, 48)
     shapes = (("V8", C, 1), ("i1", G * M, d), ("<u4", G * M, 1), ("i1", n, d), ("<u4", n, 1), ("<u4", G + 1, 1),
-              ("<i2", n, k), ("<i2", G, k), ("<i2", G * m, k), ("<u4", n, K), ("<u2", G * M, 1), ("i1", L, d))
+              ("<i2", n, k), ("<i2", G, k), ("<i2", G * m, k), ("<u4", n, K), ("<u2", G * M, 1), ("i1", L, d), ("u1", 1, 65))
     offset, sections = 88, []
     for bit, (kind_of_value, rows, columns) in enumerate(shapes):
         if not present >> bit & 1:
@@ -46,13 +46,15 @@ def read_pack(path):
         offset += values.nbytes
         sections.append([entry.tobytes() for entry in values] if bit == 0
                         else values.reshape(rows, columns).tolist())
-    classes, prototypes, _, anchors, _, starts, anchor_codes, slot_codes, cell_codes, lists, cells, sketch = sections
+    classes, prototypes, _, anchors, _, starts, anchor_codes, slot_codes, cell_codes, lists, cells, sketch, model = (
+        sections)
     pack = Pack({"kind": kind, "d": d, "classes": [struct.unpack("<iHH", entry)[:2] for entry in classes],
                  "prototypes": prototypes, "m": m, "cells": [cell for cell, in cells],
                  "anchors": anchors, "starts": [start for start, in starts],
                  "neighbours": K, "bandwidth": bandwidth, "alpha": alpha, "anchor_codes": anchor_codes,
                  "slot_codes": slot_codes, "cell_codes": cell_codes, "sketch": sketch,
-                 "with_lists": bool(lists)})
+                 "with_lists": bool(lists), "model": "".join(bytes(row).rstrip(b"\0").decode() for row in model),
+                 "minor": data[6]})
     assert pack.bytes == data, f"{path} is not what the reference makes of it"
     return pack
 

@@ -5,7 +5,8 @@
 #   --page              also what the demo's page needs: a browser, and pictures of clothing where Debian has them
 #   --services          also what the tests of the service need: PostgreSQL and nginx, which Debian starts when it
 #                       installs them (the tests start their own), and wrk
-#   --platforms         also what scripts/test.sh --platforms needs: cross compilers, emulators, Java, node
+#   --platforms         also what scripts/test.sh --platforms needs: cross compilers, emulators, Java, node,
+#                       zig and wine for Windows and macOS, the oldest CMake that the library needs
 #
 #   UNITY_DIR           folder with unity.c and unity.h to use instead of fetching it
 #   PRIVATEMAIL_CACHE   where Unity is kept (~/.cache/privatemail)
@@ -17,6 +18,7 @@ packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gn
           llvm ninja-build openssl pkg-config python3 python3-venv sqlite3 valgrind)
 modules=(numpy mpmath cbor2)
 pictures=
+oldest_cmake=
 for argument in "$@"; do
     case $argument in
     --page)
@@ -25,7 +27,9 @@ for argument in "$@"; do
         ;;
     --platforms)
         packages+=(android-libnativehelper-dev gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-arm64-cross
-                   libc6-dev-armhf-cross nodejs openjdk-17-jdk-headless qemu-system-arm qemu-user-static zip unzip)
+                   libc6-dev-armhf-cross nodejs openjdk-17-jdk-headless qemu-system-arm qemu-user-static wine64 zip unzip)
+        modules+=(ziglang)
+        oldest_cmake=3.21
         ;;
     --services)
         packages+=(iproute2 nginx-light postgresql postgresql-contrib wrk)
@@ -156,3 +160,10 @@ elif [ ! -f "$cache/unity/unity.c" ]; then
 fi
 
 has_modules || make_environment
+
+# Not in build/venv, where it would be the first CMake of whoever activates that.
+if [ -n "$oldest_cmake" ] && [ ! -x "build/cmake-$oldest_cmake/cmake/data/bin/cmake" ]; then
+    say "installing CMake $oldest_cmake into build/cmake-$oldest_cmake"
+    build/venv/bin/python -m pip install -q --disable-pip-version-check --target "build/cmake-$oldest_cmake" \
+        "cmake==$oldest_cmake.*" >&2
+fi

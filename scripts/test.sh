@@ -5,7 +5,7 @@
 #   scripts/test.sh           about six minutes on two idle cores, after set-up
 #   scripts/test.sh --long    also long versions of the statistical tests (PML_TEST_LONG=1), ten minutes per fuzz target,
 #                             load, timing, and the checks of the benches and of the paper
-#   scripts/test.sh --platforms    phones, boards, browsers instead: builds and runs them, prints the README's matrix
+#   scripts/test.sh --platforms    phones, boards, browsers, Windows, macOS instead: builds and runs them, prints their table
 #
 #   PRIVATEMAIL_FUZZ_SECONDS  seconds per fuzz target (15; with --long 600)
 #
@@ -140,9 +140,14 @@ page_tests() {
         python tests/page/test_page.py build/release/cli/privatemail build/page-wasm
 }
 
+# The commands of the documents that need what --platforms sets up; most start with a pack, which the command makes.
+document_platforms() {
+    build release && python tests/docs/run_blocks.py build/release/cli/privatemail --platforms
+}
+
 # Each tests/platforms/NAME.sh builds and runs one family of platforms in build/platforms/NAME and leaves its rows of
 # the matrix in build/platforms/NAME.rows.
-platform_families=(linux baremetal wasm android ios)
+platform_families=(linux windows macos baremetal wasm android ios)
 
 matrix() {
     local name
@@ -161,6 +166,9 @@ all_platforms() {
     for name in "${platform_families[@]}"; do
         step "$name" "tests/platforms/$name.sh"
     done
+    step secrets tests/check_secrets.sh --all
+    step branches python tests/check_branches.py --all
+    step documents document_platforms
     [ -z "${PML_TEST_LONG:-}" ] || step "ARM instructions" bench/arm_instructions.sh
     matrix
 }
@@ -177,9 +185,11 @@ everything() {
     step memory build_and_test_quickly msan
     step valgrind valgrind_tests
     step fuzz fuzz_all
-    beside secrets tests/check_secrets.sh build/release build/clang
+    beside secrets tests/check_secrets.sh
+    beside branches python tests/check_branches.py
     beside wipe tests/check_wipe.sh
     beside install tests/install/install_test.sh build/release
+    beside library tests/install/library_test.sh
     beside "golden vectors" python tests/golden/make_vectors.py --check
     beside reference python tests/golden/test_reference.py
     beside mathematics python tests/check_math.py build/release/math_eval
@@ -194,6 +204,7 @@ everything() {
     beside postgres python tests/cli/test_postgres.py $command
     beside faults python tests/cli/test_faults.py $command
     beside page page_tests
+    beside documents python tests/docs/run_blocks.py $command
     beside rooms scripts/check-rooms.sh
     beside size scripts/size.sh
     wait

@@ -12,7 +12,7 @@
 
 #define NEIGHBOURS_DEFAULT 10u
 #define DIMENSIONS_DEFAULT 2u
-#define CELLS_DEFAULT 8u
+#define ROWS_PER_PROTOTYPE_DEFAULT 2u
 #define PROTOTYPES_PER_CELL_MAX 16u
 #define SKETCH_MIN 8u
 #define SKETCH_DEFAULT_MAX 256u
@@ -54,15 +54,15 @@ static int resolve_neighbours(struct pml_build_options *options, size_t rows, st
     if (options->neighbours > PML_NEIGHBOURS_MAX)
         return pml_say(message, "%u neighbours are too many: at most %u are possible.", options->neighbours,
                        PML_NEIGHBOURS_MAX);
-    if (options->neighbours >= rows && !options->response_only)
+    if (options->neighbours >= rows && options->gaussian)
         return pml_say(message, "%u neighbours need more than %zu rows: give fewer --neighbours or more features.",
                        options->neighbours, rows);
     if (options->neighbours == 0)
         options->neighbours = rows > NEIGHBOURS_DEFAULT ? NEIGHBOURS_DEFAULT : (unsigned)(rows - 1);
     if (!isfinite(options->bandwidth) || options->bandwidth < 0.0)
         return pml_say(message, "The bandwidth must be above 0, or 0 to find one: change --bandwidth.");
-    if (options->bandwidth > 0.0 && options->response_only)
-        return pml_say(message, "A response-only pack has no kernel: leave --bandwidth out.");
+    if (options->bandwidth > 0.0 && !options->gaussian)
+        return pml_say(message, "A pack without the Gaussian has no kernel: leave --bandwidth out, or add --gaussian.");
     return 0;
 }
 
@@ -75,34 +75,40 @@ static int check_alpha(const struct pml_build_options *options, struct pml_messa
                        options->alpha);
     if (options->alpha > 0.0 && (options->slots == PML_SLOTS_ONE || options->slot_count == 1))
         return pml_say(message, "With one slot there is no label graph: use --alpha 0, or more slots.");
-    if (options->alpha > 0.0 && options->response_only)
-        return pml_say(message, "A response-only pack has no label graph: use --alpha 0.");
+    if (options->alpha > 0.0 && !options->gaussian)
+        return pml_say(message,
+                       "A pack without the Gaussian has no label graph: leave --alpha out, or add --gaussian.");
+    return 0;
+}
+
+/* An answer carries the share that lists have, so the cells are chosen for it. */
+static int choose_cells(struct pml_build_options *options, struct pml_message *message)
+{
+    if (options->share == 0.0)
+        options->share = PML_SHARE_DEFAULT;
+    if (options->epsilon == 0.0)
+        options->epsilon = PML_EPSILON_DEFAULT;
+    if (!(options->share > 0.0 && options->share <= 0.5))
+        return pml_say(message, "The share must be above 0 and at most 0.5: change --share.");
+    if (!(options->epsilon > 0.0 && options->epsilon <= 16.0))
+        return pml_say(message, "Epsilon must be above 0 and at most 16: change --epsilon.");
+    options->cells = pml_cells_rule(options->epsilon, options->share);
     return 0;
 }
 
 static int resolve_cells(struct pml_build_options *options, struct pml_message *message)
 {
-    if (options->epsilon != 0.0 && !(options->share > 0.0 && options->epsilon > 0.0 && options->epsilon <= 16.0))
-        return pml_say(message, "Epsilon chooses the cells for a share: give --share too, and --epsilon up to 16.");
-    if (options->share != 0.0) {
-        if (options->cells > 0)
-            return pml_say(message, "Both the share and the number of cells are given: leave one out.");
-        if (!(options->share > 0.0 && options->share <= 0.5))
-            return pml_say(message, "The share must be above 0 and at most 0.5: change --share.");
-        if (options->share < 1.0 / PML_CELLS_MAX)
-            return pml_say(message, "A share of %g needs more than %u cells: give a larger --share.", options->share,
-                           PML_CELLS_MAX);
-        /* 1/x of a share that was itself written as 1/m may miss m by a hair. */
-        options->cells = options->epsilon > 0.0 ? pml_cells_rule(options->epsilon, options->share)
-                                                : (unsigned)ceil(1.0 / options->share * (1.0 - 1e-12));
-    }
-    if (options->cells == 0)
-        options->cells = CELLS_DEFAULT;
+    if (options->cells > 0 && (options->share != 0.0 || options->epsilon != 0.0))
+        return pml_say(message, "The cells are given, and a share or epsilon to choose them for: leave one out.");
+    if (options->cells == 0 && choose_cells(options, message) != 0)
+        return -1;
     if (options->cells < 2)
         return pml_say(message, "One cell a slot would tell nothing: give at least 2 --cells.");
     if (options->cells > PML_CELLS_MAX)
         return pml_say(message, "%u cells a slot are too many: at most %u are possible.", options->cells,
                        PML_CELLS_MAX);
+    if (options->rows_per_prototype == 0)
+        options->rows_per_prototype = ROWS_PER_PROTOTYPE_DEFAULT;
     if (options->prototypes_per_cell > PROTOTYPES_PER_CELL_MAX)
         return pml_say(message, "%u prototypes a cell are too many: at most %u are possible.",
                        options->prototypes_per_cell, PROTOTYPES_PER_CELL_MAX);

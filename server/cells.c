@@ -5,8 +5,10 @@
 #include "cells_join.h"
 #include "kmeans.h"
 #include "knn.h"
+#include "thin_clusters.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Rows whose neighbours are searched, at most: as many as that costs no more than clustering. */
 #define SAMPLE_LEAST 8192u
@@ -49,12 +51,31 @@ static int join_clusters(const struct pml_rows *rows, const struct pml_cell_plan
     return pml_cells_join(&graph, plan->cells, cells);
 }
 
-int pml_cells_build(const struct pml_rows *rows, const struct pml_cell_plan *plan, struct pml_cells *result)
+/* Prototypes, and of each row the nearest of them. */
+static int make_prototypes(const struct pml_rows *rows, const struct pml_cell_plan *plan, struct pml_cells *result)
 {
     struct pml_kmeans clusters = {.centres = result->prototypes, .clusters = result->of_rows};
-    if (pml_kmeans(rows, plan->prototypes, plan->seed, plan->threads, plan->progress, &clusters) != 0)
+    const size_t least = plan->rows_per_prototype > 1 ? plan->rows_per_prototype : 1;
+    const size_t most = rows->count > least ? rows->count / least : 1;
+    const size_t count = plan->prototypes < most ? plan->prototypes : most;
+    int status = pml_kmeans(rows, count, plan->seed, plan->threads, plan->progress, &clusters);
+    if (status == 0 && least > 1)
+        status = pml_clusters_thicken(rows, least, count, plan->threads, &clusters);
+    if (status < 0)
         return -1;
-    const size_t distinct = result->distinct = clusters.distinct;
+    result->thin = status == 1;
+    result->distinct = clusters.distinct;
+    for (size_t i = result->distinct; i < plan->prototypes; i++)
+        memcpy(result->prototypes + i * rows->columns, result->prototypes + i % result->distinct * rows->columns,
+               rows->columns);
+    return 0;
+}
+
+int pml_cells_build(const struct pml_rows *rows, const struct pml_cell_plan *plan, struct pml_cells *result)
+{
+    if (make_prototypes(rows, plan, result) != 0)
+        return -1;
+    const size_t distinct = result->distinct;
     uint32_t *cells = result->of_prototypes;
     for (uint32_t i = 0; i < plan->prototypes; i++)
         cells[i] = i;

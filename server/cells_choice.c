@@ -34,6 +34,7 @@ struct sample {
     struct pml_rows training, held_out;
     uint32_t *training_lists, *held_out_lists;
     uint32_t *cells; /* scratch, one a row of either half */
+    size_t rows_per_prototype;
     uint64_t seed;
     unsigned threads;
 };
@@ -56,6 +57,7 @@ static int try_one(const struct sample *sample, size_t cells, size_t prototypes,
     const struct pml_cell_plan plan = {
         .cells = cells,
         .prototypes = prototypes,
+        .rows_per_prototype = sample->rows_per_prototype,
         .seed = sample->seed,
         .threads = sample->threads,
         .lists = sample->training_lists,
@@ -65,9 +67,10 @@ static int try_one(const struct sample *sample, size_t cells, size_t prototypes,
     uint32_t *sizes = calloc(cells, sizeof *sizes), *of_prototypes = malloc(prototypes * sizeof *of_prototypes);
     int status = sizes && of_prototypes ? pml_rows_allocate(&centres, prototypes, sample->training.columns) : -1;
     if (status == 0) {
-        struct pml_cells built = {centres.values, of_prototypes, sample->cells, 0};
+        struct pml_cells built = {
+            .prototypes = centres.values, .of_prototypes = of_prototypes, .of_rows = sample->cells};
         status = pml_cells_build(&sample->training, &plan, &built);
-        *filled = built.distinct == prototypes;
+        *filled = 2 * built.distinct >= prototypes;
     }
     for (size_t i = 0; status == 0 && i < prototypes; i++)
         pml_rows_measure(&centres, i);
@@ -124,7 +127,8 @@ static int try_slot(void *context, size_t slot)
     const size_t first = choice->starts[slot];
     const struct pml_rows rows = pml_rows_slice(choice->rows, first, choice->starts[slot + 1] - first);
     struct pml_generator generator = pml_generator_start(choice->seed, PML_STREAM_CELLS + slot);
-    struct sample sample = {.seed = pml_generator_next(&generator),
+    struct sample sample = {.rows_per_prototype = choice->rows_per_prototype,
+                            .seed = pml_generator_next(&generator),
                             .threads = choice->slots == 1 ? choice->threads : 1};
     int status = draw_sample(&rows, &sample);
     score->held_out = sample.held_out.count;

@@ -9,6 +9,7 @@ struct pml_cell_choice {
     const struct pml_rows *rows; /* slot by slot */
     const uint32_t *starts;      /* of the slots; starts[slots] = number of rows */
     size_t slots, cells;         /* cells a slot */
+    size_t rows_per_prototype;   /* as in cells.h */
     uint64_t seed;
     unsigned threads;
     const struct pml_progress *progress;
@@ -17,8 +18,9 @@ struct pml_cell_choice {
 /* Tries 1, 4 and 16 on half of the rows of each slot (of a sample of them, if there are many) and scores the other
  * half, as if it were a gallery: of a row's 8 nearest there the share in its own cell, less the share of all there in
  * that cell. The latter is what an answer of the same length brings by chance, so cells gain nothing by being large.
- * Answers in `best` what does best for all slots together; a dearer one must gain half a percent. What some slot cannot
- * fill with distinct prototypes from half of its rows is not tried, nor what makes more than can be joined or packed.
+ * Answers in `best` what does best for all slots together; a dearer one must gain half a percent. What some slot has
+ * too few rows for, or cannot fill at least half with distinct prototypes, is not chosen, nor what makes more than can be
+ * joined or packed.
  * −1 without memory. */
 int pml_cells_choose(const struct pml_cell_choice *choice, unsigned *best);
 

@@ -3,6 +3,10 @@
 #ifndef PML_CELLS_RULE_H
 #define PML_CELLS_RULE_H
 
+/* What pack and index take when nobody says otherwise. */
+#define PML_SHARE_DEFAULT 0.02
+#define PML_EPSILON_DEFAULT 4.0
+
 /* m for answers that carry the share f of the gallery, 0 < f ≤ 0.5, at ε: the smallest of 1.5·e^ε,
  * 0.55·(f·e^ε)^0.37/f and 8/f, rounded, 2 … PML_CELLS_MAX.
  *

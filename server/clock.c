@@ -13,6 +13,23 @@ double pml_clock_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* Apple's conditions take no clock, but can wait for a duration. */
+#if defined(__APPLE__)
+
+void pml_clock_condition(pthread_cond_t *condition)
+{
+    pthread_cond_init(condition, NULL);
+}
+
+int pml_clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, double seconds)
+{
+    const struct timespec duration = {.tv_sec = (time_t)seconds,
+                                      .tv_nsec = (long)(1e9 * (seconds - (double)(time_t)seconds))};
+    return pthread_cond_timedwait_relative_np(condition, lock, &duration);
+}
+
+#else
+
 void pml_clock_condition(pthread_cond_t *condition)
 {
     pthread_condattr_t monotonic;
@@ -28,3 +45,5 @@ int pml_clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, double seco
     const struct timespec until = {.tv_sec = (time_t)end, .tv_nsec = (long)(1e9 * (end - (double)(time_t)end))};
     return pthread_cond_timedwait(condition, lock, &until);
 }
+
+#endif

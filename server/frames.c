@@ -231,8 +231,8 @@ int pml_frames_make(struct pml_frames **made, const pml_pack *pack, unsigned ite
     pml_pack_info info;
     *made = NULL;
     if (pml_pack_describe(pack, &info) != PML_OK || info.anchors == 0)
-        return pml_say(message, "The pack has no anchors, and so no embedding: use a pack made without "
-                                "--response-only.");
+        return pml_say(message, "The pack has no anchors, and so no embedding: use a pack made with "
+                                "--gaussian.");
     if (iterations > PML_ITERATIONS_MAX)
         return pml_say(message, "%u iterations are too many: give at most %u.", iterations, PML_ITERATIONS_MAX);
     struct pml_frames *frames = calloc(1, sizeof *frames);

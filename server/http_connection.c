@@ -9,8 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { SLOWEST = 4096 /* bytes a second that an answer must move */ };
-
+#define SLOWEST 4096.0 /* bytes per second that an answer must move */
 #define ROUND_SECONDS 0.1
 
 /* Under the lock. */

@@ -11,6 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#if defined(__APPLE__)
+#define st_mtim st_mtimespec
+#endif
+
 enum { NAME_LENGTH_MAX = 255 };
 
 static const char *type_of(const char *path)

@@ -13,6 +13,7 @@
 #include "projection.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #ifndef PML_WITH_GAUSSIAN
@@ -32,6 +33,7 @@ struct build {
     uint32_t *prototype_cells; /* the cell of each, within its slot */
     uint32_t *cells;           /* of each anchor, likewise */
     size_t *distinct;          /* prototypes of each slot that do not repeat */
+    bool *thin;                /* slots with fewer rows than a prototype is the mean of */
     int8_t *projection;
     uint32_t *lists;
     double bandwidth;
@@ -93,7 +95,7 @@ static int make_slots(struct build *build)
 static int find_neighbours(struct build *build)
 {
     const struct pml_build_options *options = &build->options;
-    if (options->response_only)
+    if (!options->gaussian)
         return 0;
     begin_stage(build, "neighbours");
     build->lists = malloc(build->rows.count * options->neighbours * sizeof *build->lists);
@@ -136,6 +138,7 @@ static int count_prototypes(struct build *build)
             .starts = build->map.starts,
             .slots = build->map.slots,
             .cells = options->cells,
+            .rows_per_prototype = options->rows_per_prototype,
             .seed = options->seed,
             .threads = options->threads,
             .progress = &build->progress,
@@ -159,6 +162,7 @@ static int make_cells_of(void *context, size_t slot)
     const struct pml_cell_plan plan = {
         .cells = options->cells,
         .prototypes = build->prototype_count,
+        .rows_per_prototype = options->rows_per_prototype,
         .seed = pml_generator_next(&generator),
         /* Slots run side by side; a single one is shared out inside. */
         .threads = alone ? options->threads : 1,
@@ -174,8 +178,30 @@ static int make_cells_of(void *context, size_t slot)
     if (pml_cells_build(&rows, &plan, &result) != 0)
         return -1;
     build->distinct[slot] = result.distinct;
+    build->thin[slot] = result.thin;
     return pml_codes_average(&build->codes, slot, build->map.starts, result.of_rows, plan.cells,
                              result.distinct < plan.cells ? result.distinct : plan.cells);
+}
+
+/* What devices get must not show a row that is not public. */
+static int check_thin(const struct build *build)
+{
+    const unsigned least = build->options.rows_per_prototype;
+    size_t slot = 0;
+    while (slot < build->map.slots && !build->thin[slot])
+        slot++;
+    if (build->options.rows_are_public || slot == build->map.slots)
+        return 0;
+    char whose[48] = "The features have";
+    if (build->options.slots == PML_SLOTS_CLASS)
+        snprintf(whose, sizeof whose, "Class %d has", (int)build->map.labels[slot]);
+    else if (build->options.slots == PML_SLOTS_GROUP)
+        snprintf(whose, sizeof whose, "Group %zu of classes has", slot);
+    return pml_say(
+        build->message,
+        "%s fewer than %u different rows (or rows that cancel out), and everybody who has the pack could read "
+        "them from it: give more rows, or --slots one; if all rows are public, add --rows-are-public.",
+        whose, least);
 }
 
 static int make_cells(struct build *build)
@@ -190,10 +216,11 @@ static int make_cells(struct build *build)
     build->codes.cells = malloc(slots * build->options.cells * build->options.dimensions * sizeof *build->codes.cells);
     build->cells = malloc(build->rows.count * sizeof *build->cells);
     build->distinct = malloc(slots * sizeof *build->distinct);
+    build->thin = malloc(slots * sizeof *build->thin);
     if (!build->prototypes || !build->prototype_cells || !build->codes.cells || !build->cells || !build->distinct ||
-        pml_parallel(build->options.threads, slots, make_cells_of, build, &build->progress) != 0)
+        !build->thin || pml_parallel(build->options.threads, slots, make_cells_of, build, &build->progress) != 0)
         return pml_say_memory(build->message);
-    return 0;
+    return check_thin(build);
 }
 
 static int make_projection(struct build *build)
@@ -224,7 +251,7 @@ static int check_pack(const struct build *build, const uint8_t *bytes, size_t si
         return pml_say(build->message, "The pack does not open (%s): this is a fault of the builder, please report it.",
                        pml_status_text(status));
 #if PML_WITH_GAUSSIAN
-    if (build->options.response_only)
+    if (!build->options.gaussian)
         return 0;
     pml_certificate certificate;
     const size_t count = build->map.slots * build->options.dimensions + 2 * (size_t)build->options.neighbours;
@@ -264,7 +291,7 @@ static int write_pack(struct build *build, uint8_t **bytes, size_t *size)
         .lambda = lambda_of(build->bandwidth),
         .alpha = (uint32_t)floor(256.0 * options->alpha + 0.5),
         .sketch = options->sketch,
-        .response_only = options->response_only,
+        .response_only = !options->gaussian,
         .model = options->model,
     };
     if (pml_pack_bytes(&parts, bytes, size) != 0)
@@ -283,14 +310,17 @@ static int write_pack(struct build *build, uint8_t **bytes, size_t *size)
 static void fill_report(const struct build *build, struct pml_build_report *report)
 {
     *report = (struct pml_build_report){
-        .anchors = build->options.response_only ? 0 : build->rows.count,
+        .anchors = build->options.gaussian ? build->rows.count : 0,
         .classes = build->map.classes,
         .slots = build->map.slots,
         .cells = build->options.cells,
         .prototypes = build->prototype_count,
         .sketch = build->options.sketch,
-        .bandwidth = build->options.response_only ? 0.0 : sqrt(65536.0 / lambda_of(build->bandwidth)),
-        .bandwidth_raised = !build->options.response_only && 65536.0 / UINT32_MAX > build->bandwidth * build->bandwidth,
+        .rows_per_prototype = build->options.rows_per_prototype,
+        .share = build->options.share,
+        .epsilon = build->options.epsilon,
+        .bandwidth = build->options.gaussian ? sqrt(65536.0 / lambda_of(build->bandwidth)) : 0.0,
+        .bandwidth_raised = build->options.gaussian && 65536.0 / UINT32_MAX > build->bandwidth * build->bandwidth,
     };
     for (size_t s = 0; s < build->map.slots; s++)
         report->repeated += build->prototype_count - build->distinct[s];
@@ -308,6 +338,7 @@ static void free_build(struct build *build)
     free(build->projection);
     free(build->cells);
     free(build->distinct);
+    free(build->thin);
     free(build->lists);
 }
 

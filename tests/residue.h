@@ -16,7 +16,9 @@
 #define TEST_RESIDUE_H
 
 #if defined(__linux__)
+#if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
+#endif
 #include <ucontext.h>
 #endif
 

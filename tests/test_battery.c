@@ -31,7 +31,8 @@ void tearDown(void)
 
 #if PML_WITH_GAUSSIAN
 
-enum { DRAWS = 5000000, SHIFT = 12, SIGMA = 1 << SHIFT, RELEASE = 200, COORDINATES = 8, LAGS = 8, BINS = 32 };
+enum { DRAWS = 5000000, SHIFT = 12, RELEASE = 200, COORDINATES = 8, LAGS = 8, BINS = 32 };
+#define SIGMA (1 << SHIFT)
 
 struct sample {
     int32_t *values; /* RELEASE of each key */
@@ -137,12 +138,13 @@ static double share_of_symmetry(const struct sample *s)
  * weighted with the expected counts, and x² is made orthogonal to 1 and x. */
 static double share_of_slope(const struct sample *s)
 {
+    const int width = 4 * SIGMA / BINS;
     double seen[BINS] = {0}, weight[BINS], x[BINS], curve[BINS], total = 0, mean = 0, spread = 0, slant = 0, middle = 0;
     for (size_t i = 0; i < s->count; i++)
         if (abs(s->values[i]) < 4 * SIGMA)
-            seen[abs(s->values[i]) / (4 * SIGMA / BINS)] += 1;
+            seen[abs(s->values[i]) / width] += 1;
     for (int i = 0; i < BINS; i++) {
-        double low = i * (4.0 * SIGMA / BINS), high = low + 4.0 * SIGMA / BINS;
+        double low = i * width, high = low + width;
         weight[i] = (double)s->count * ((i == 0 ? 1.0 : beyond(low - 1)) - beyond(high - 1));
         x[i] = (low + high) * (low + high) / (8.0 * SIGMA * SIGMA);
         total += weight[i];

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the parts that scripts/build-aar.sh made together into an AAR, with a Prefab package for C users inside.
+"""Puts the parts that scripts/build-aar.sh made together into an AAR, with a Prefab package for C users inside. Beside
+it come a jar of the sources and, when they were made, one of their documentation.
 
 Archives are repeatable: entries sorted, one fixed date, no attributes of this machine.
 """
@@ -51,8 +52,8 @@ def manifest(api):
     return xml.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
 
 
-def classes(folder):
-    return archive({str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.class")})
+def jar(folder, pattern):
+    return archive({str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob(pattern) if path.is_file()})
 
 
 def prefab(parts, abis, api, ndk):
@@ -86,13 +87,17 @@ def main():
         "AndroidManifest.xml": manifest(options.api),
         "LICENSE": (ROOT / "LICENSE").read_bytes(),
         "R.txt": b"",  # no resources
-        "classes.jar": classes(options.parts / "classes"),
+        "classes.jar": jar(options.parts / "classes", "*.class"),
         "proguard.txt": (MODULE / "consumer-rules.pro").read_bytes(),
     }
     for abi in options.abis:
         entries[f"jni/{abi}/libprivatemail.so"] = (options.parts / abi / "libprivatemail.so").read_bytes()
     entries.update(prefab(options.parts, options.abis, options.api, options.ndk))
     options.out.write_bytes(archive(entries))
+    beside = str(options.out.with_suffix(""))
+    pathlib.Path(f"{beside}-sources.jar").write_bytes(jar(MODULE / "src/main/java", "*.java"))
+    if (options.parts / "javadoc/index.html").exists():
+        pathlib.Path(f"{beside}-javadoc.jar").write_bytes(jar(options.parts / "javadoc", "*"))
 
 
 if __name__ == "__main__":

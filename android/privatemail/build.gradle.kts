@@ -40,7 +40,7 @@ android {
     externalNativeBuild {
         cmake {
             path = file("../../CMakeLists.txt")
-            version = "3.25.0+"
+            version = "3.22.1+"
         }
     }
 
@@ -66,8 +66,17 @@ android {
     publishing {
         singleVariant("release") {
             withSourcesJar()
+            withJavadocJar()
         }
     }
+}
+
+dependencies {
+    compileOnly("androidx.annotation:annotation:1.9.1") // read by compilers; nothing of it is needed on a phone
+}
+
+tasks.withType<JavaCompile>().configureEach {
+    options.compilerArgs.add("-parameters")
 }
 
 tasks.matching { it.name.startsWith("prefab") }.configureEach {

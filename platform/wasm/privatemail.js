@@ -6,7 +6,7 @@
 //     PrivateMail.load ─► openPack ─► pack.client ─► client.arm ─► client.release ─► (network) ─► client.answer
 //
 // A pack and its clients live in one WebAssembly instance.
-import { toBytes, toExactBytes } from './arguments.js';
+import { toBytes, toExactBytes, toInteger } from './arguments.js';
 import { Budget, memoryStore, OPEN } from './budget.js';
 import { Client } from './client.js';
 import { CHUNK_SIZE, ID_SIZE, Machine, PrivateMailError, STATUS } from './machine.js';
@@ -73,7 +73,7 @@ export class Pack {
     #openFor(model, open) {
         const machine = this.#machine;
         const name = new TextEncoder().encode(`${model}\0`);
-        if (name.length > CHUNK_SIZE)
+        if (typeof model !== 'string' || model.includes('\0') || name.length > CHUNK_SIZE)
             throw machine.error(STATUS.ARGUMENT);
         machine.write(machine.chunk, name);
         try {
@@ -100,6 +100,17 @@ export class Pack {
             const view = machine.view();
             return { label: view.getInt32(machine.small, true), slot: view.getUint32(machine.small + 4, true) };
         });
+    }
+
+    /** A public point of the embedding: { slot, code }, where `code` has k coordinates in an Int16Array. */
+    anchor(index) {
+        const machine = this.#machine;
+        const number = toInteger(machine, index, 0, 2 ** 32 - 1);
+        const [slot, code] = [machine.small, machine.small + 4];
+        machine.call('pml_pack_anchor_code', this.#address, number, code);
+        machine.call('pml_pack_anchor_slot', this.#address, number, slot);
+        const bytes = machine.bytes(code, 2 * this.#info.dimensions).slice();
+        return { slot: machine.view().getUint32(slot, true), code: new Int16Array(bytes.buffer) };
     }
 
     /**

@@ -49,12 +49,14 @@ export class Device {
         const known = await fetchOf('device.json', (response) => response.json());
         device.gallery = known.gallery;
         device.names = known.names;
+        device.start = known.start;
+        device.epsilon = known.epsilon;
         device.queries = known.queries.map(toQuery);
         device.#library = await PrivateMail.load();
-        device.packBytes = new Uint8Array(await fetchOf(`v1/pack/${known.pack}`, (response) => response.arrayBuffer()));
+        const bytes = await fetchOf(`v1/pack/${known.pack}`, (response) => response.arrayBuffer());
         // A pack made for one person would mark that person. Here the id comes from the server that sends the pack, so
         // it pins nothing: a demonstration's limit. An app pins an id that it was shipped with.
-        device.#pack = await device.#library.openPack(device.packBytes, { id: known.pack });
+        device.#pack = await device.#library.openPack(bytes, { id: known.pack });
         device.#kept = new Map(JSON.parse(sessionStorage.getItem(RELEASES_KEY) ?? '[]'));
         device.#budget = await device.#openBudget();
         return device;
@@ -71,6 +73,16 @@ export class Device {
     /** [{ slot, name, label }, …], by slot. */
     slots() {
         return this.#pack.classes().map(({ label, slot }) => ({ slot, name: this.names[label], label }));
+    }
+
+    /** [{ slot, x, y }, …]: the first two coordinates of at most `limit` anchors, taken evenly. */
+    publicPoints(limit) {
+        const { anchors } = this.pack;
+        const stride = Math.ceil(anchors / limit);
+        return Array.from({ length: Math.ceil(anchors / stride) || 0 }, (_, i) => {
+            const { slot, code: [x, y] } = this.#pack.anchor(i * stride);
+            return { slot, x, y };
+        });
     }
 
     #client({ mechanism, epsilon }) {

@@ -6,7 +6,6 @@
 // Only `post` sends anything after the page is loaded.
 import { readSlots } from './answer_reader.js';
 import { Device } from './device.js';
-import { anchorPoints } from './pack_codes.js';
 import * as show from './show.js';
 
 const PAUSE = 400; // milliseconds without a change before a search is paid for
@@ -160,7 +159,7 @@ async function start() {
         Device.open(),
         fetch('truth.json').then((response) => response.json()),
     ]);
-    show.setUp(device, anchorPoints(device.packBytes, device.pack, CLOUD));
+    show.setUp(device, device.publicPoints(CLOUD));
     show.choice(device, readChoice());
     const later = searcher(device, truth);
     listen(device, later);

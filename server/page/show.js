@@ -30,6 +30,12 @@ function bytesText(bytes) {
     return bytes < 1e6 ? `${(bytes / 1000).toFixed(0)} kB` : `${(bytes / 1e6).toFixed(2)} MB`;
 }
 
+/** e^ε, in three figures when it is small. */
+function factorText(epsilon) {
+    const factor = Math.exp(epsilon);
+    return factor < 100 ? String(Number(factor.toPrecision(3))) : count(Math.round(factor));
+}
+
 /** Pictures come inside the answer: fetching them would tell which were looked at. */
 const shownPictures = { names: [], answer: [], result: [] };
 
@@ -52,9 +58,10 @@ export function setUp(device, points) {
     cloud = points;
     say('gallery', `The gallery: ${device.gallery}.`);
     say('pack', `Pack ${device.pack.id}, ${bytesText(device.pack.size)}.`);
+    element('epsilon').value = device.epsilon;
     element('strip').style.setProperty('--columns', device.queries.length > FEW ? 12 : 8);
     element('strip').append(...device.queries.map(({ label, picture }, number) => make('label', {},
-        make('input', { type: 'radio', name: 'query', value: number, checked: number === 0 }),
+        make('input', { type: 'radio', name: 'query', value: number, checked: number === device.start }),
         make('img', { src: picture, alt: `${device.names[label]}, picture ${number + 1}`, width: 40, height: 40 }))));
     budget(device, null);
 }
@@ -66,6 +73,8 @@ export function choice(device, { number, mechanism, epsilon }) {
     Object.assign(element('query-picture'), { src: picture, alt: `The picture you look for: ${device.names[label]}` });
     say('query-class', device.names[label]);
     say('epsilon-text', epsilon);
+    say('epsilon-odds', `No picture makes any message more than ${factorText(epsilon)} times as likely as another ` +
+        `picture does${mechanism === 'gaussian' ? ' (but for a chance of δ = 10⁻⁵)' : ''}.`);
     say('mechanism-hint', HINTS[mechanism]);
 }
 

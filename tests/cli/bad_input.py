@@ -9,7 +9,7 @@ import numpy as np
 
 from harness import FAULT, INPUT, OUTPUT, PRIVACY, USAGE, golden, read_budget
 
-PACK = ["pack", "--features", "public.npy", "--labels", "labels.npy", "--out", "new.pmpk"]
+PACK = ["pack", "--features", "public.npy", "--labels", "labels.npy", "--slots", "class", "--out", "new.pmpk"]
 PRIVATIZE = ["privatize", "--pack", "p.pmpk", "--features", "query.npy", "--labels", "query_labels.npy",
              "--epsilon", "4", "--out", "new.cbor"]
 
@@ -87,11 +87,17 @@ def bad_options(tester):
             ("M", "prototypes-per-cell", dict(prototypes_per_cell="17")),
             ("M 0", "prototypes-per-cell", dict(prototypes_per_cell="0")),
             ("share", "share", dict(share="1.5")), ("share and m", "share", dict(share="0.5", cells="4")),
-            ("epsilon alone", "share", dict(epsilon="4")), ("epsilon", "epsilon", dict(share="0.1", epsilon="17")),
-            ("epsilon nan", "epsilon", dict(share="0.1", epsilon="nan")),
+            ("epsilon and m", "epsilon", dict(epsilon="4", cells="4")), ("epsilon", "epsilon", dict(epsilon="17")),
+            ("epsilon nan", "epsilon", dict(share="0.1", epsilon="nan")), ("tiny share", "share", dict(share="1e-7")),
+            ("rows a prototype", "rows-per-prototype", dict(rows_per_prototype="0")),
+            ("too many rows a prototype", "rows-per-prototype", dict(rows_per_prototype="1025")),
+            ("one row a prototype", "everybody who has it can read these rows", dict(rows_per_prototype="1")),
+            ("anchors", "everybody who has it can read these rows", dict(gaussian=True)),
+            ("both and one", "--response-only", dict(gaussian=True, response_only=True, rows_are_public=True)),
+            ("neighbours of nobody", "--gaussian", dict(neighbours="3")), ("graph of nobody", "--gaussian", dict(alpha="1")),
             ("alpha", "alpha", dict(alpha="5")), ("alpha nan", "alpha", dict(alpha="nan")),
             ("bandwidth", "bandwidth", dict(bandwidth="-1")),
-            ("useless bandwidth", "bandwidth", dict(bandwidth="1", response_only=True)),
+            ("useless bandwidth", "--gaussian", dict(bandwidth="1", response_only=True)),
             ("codes", "codes", dict(codes="none")),
             ("slots", "slots", dict(slots="two")), ("one and alpha", "alpha", dict(slots="one", alpha="1")),
             ("count", "slot-count", dict(slot_count="5")), ("sketch", "sketch", dict(sketch="257")),
@@ -252,7 +258,8 @@ def full_disk(tester):
         if not mounted:
             print("skipped: a full disk (needs root and mount)")
             return
-        tester.fails("disk too small", OUTPUT, ["disk/new.pmpk"], *changed(PACK, out="disk/new.pmpk"))
+        tester.fails("disk too small", OUTPUT, ["disk/new.pmpk"],
+                     *changed(PACK, out="disk/new.pmpk", gaussian=True, rows_are_public=True))
         tester.succeeds("budget on the disk", *changed(PRIVATIZE, budget="disk/b", budget_new="40"))
         os.remove(tester.path("new.cbor"))
         with contextlib.suppress(OSError):

@@ -5,7 +5,7 @@ import tempfile
 import time
 
 from crowd import Crowd
-from harness import OUTPUT
+from harness import OUTPUT, OWN
 from index_faults import INDEX as LARGE
 from index_faults import make_large
 from postgres import Postgres
@@ -88,7 +88,7 @@ def run_full_disk(tester, releases, disk, large):
     os.chmod(disk, 0o755)
     with Postgres(folder=disk) as database:
         tester.succeeds("index", "index", "--features", "public.npy", "--labels", "labels.npy", "--payloads", "payloads",
-                        "--pack", "p.pmpk", "--store", database.uri())
+                        *OWN, "--pack", "p.pmpk", "--store", database.uri())
         make_large(large)
         free = os.statvfs(disk)
         filler = os.path.join(disk, "filler")

@@ -8,7 +8,7 @@ import time
 
 from crowd import Crowd, Front
 from faults_database import check_crowd
-from harness import read_budget
+from harness import OWN, read_budget
 from postgres import free_port
 from serving import NETWORK, Server, pack_id
 
@@ -136,7 +136,7 @@ def test_rollout(tester, database, old_releases, new_releases):
                 late = [front.post(new_releases[0][0]) for _ in range(20)]
                 tester.check(all(answer.body == new_releases[0][1] for answer in late), "done: the same bytes are answered")
                 tester.succeeds("index anew", "index", "--features", "public.npy", "--labels", "labels.npy", "--payloads",
-                                "payloads", "--pack", "p.pmpk", "--store", database.uri(), "--force")
+                                "payloads", *OWN, "--pack", "p.pmpk", "--store", database.uri(), "--force")
                 for i in range(2):
                     servers[i] = restart(servers[i], tester, database, ("p", "old"))
                     time.sleep(RECOVERY)

@@ -42,13 +42,14 @@ def permitted():
 
 
 def run_all(tester, releases):
+    from harness import OWN
     from postgres import Postgres
     if not permitted():
         print("skipped: network cut: no right to make network namespaces")
         return
     with Cable() as cable, Postgres(address=DATABASE, prefix=["ip", "netns", "exec", cable.far]) as database:
         tester.succeeds("index", "index", "--features", "public.npy", "--labels", "labels.npy", "--payloads", "payloads",
-                        "--pack", "p.pmpk", "--store", database.uri())
+                        *OWN, "--pack", "p.pmpk", "--store", database.uri())
         pairs = json.dumps([[release.hex(), answer.hex()] for release, answer in releases])
         done = subprocess.run(["ip", "netns", "exec", cable.near, sys.executable, __file__, tester.program, tester.folder,
                                database.uri(DATABASE), cable.far], input=pairs, text=True, capture_output=True, timeout=120)

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from harness import golden, read_release, read_schemas, reference, schema_faults
+from harness import WHOLE, golden, read_release, read_schemas, reference, schema_faults
 
 
 def make_collection(tester):
@@ -31,7 +31,8 @@ def test_help(tester):
 
 
 def test_pack(tester, schemas):
-    base = ["pack", "--features", "public.npy", "--labels", "labels.npy", "--seed", "3"]
+    given = ["pack", "--features", "public.npy", "--labels", "labels.npy"]
+    base = [*given, *WHOLE, "--seed", "3"]
     built = tester.json("pack", *base, "--out", "p.pmpk")
     tester.check(not schema_faults(schemas["pack"], built), "pack: %s" % schema_faults(schemas["pack"], built))
     data = tester.read("p.pmpk")
@@ -46,31 +47,31 @@ def test_pack(tester, schemas):
     tester.check(tester.read("again.pmpk") != data, "pack: the seed matters")
     text = tester.succeeds("text", *base, "--out", "again.pmpk", "--force").stdout.decode()
     tester.check(built["pack"] in text and "sensitivity" in text and "client memory" in text, "pack: text %r" % text)
+    gaussian = ["--gaussian", "--rows-are-public"]
     variants = {
-        "one": ["--slots", "one", "--share", "0.3", "--dims", "3"],
-        "for epsilon": ["--slots", "one", "--share", "0.1", "--epsilon", "2"],
-        "group": ["--slots", "group", "--slot-count", "2", "--codes", "class", "--bandwidth", "1.5", "--alpha", "0.5"],
-        "only": ["--response-only", "--sketch", "16", "--cells", "4", "--prototypes-per-cell", "3",
-                 "--neighbours", "5", "--bandwidth", "auto"],
+        "one": ["--cells", "4", "--dims", "3", *gaussian],
+        "for epsilon": ["--share", "0.1", "--epsilon", "2"],
+        "group": ["--slots", "group", "--slot-count", "2", "--codes", "class", "--bandwidth", "1.5", "--alpha", "0.5",
+                  *gaussian],
+        "only": ["--slots", "class", "--response-only", "--sketch", "16", "--cells", "4", "--prototypes-per-cell", "3"],
     }
     for name, options in variants.items():
-        made = tester.json(name, *base, *options, "--out", name + ".pmpk")
+        made = tester.json(name, *given, *options, "--out", name + ".pmpk")
         shown = tester.json("inspect " + name, "inspect", name + ".pmpk")
         for schema, document in (("pack", made), ("inspect", shown)):
             faults = schema_faults(schemas[schema], document)
             tester.check(not faults, "%s of %s: %s" % (schema, name, faults))
     tester.check(made["gaussian_memory"] is None and made["sensitivity"] is None and made["bandwidth"] is None,
                  "response-only has no Gaussian")
-    for name in ("p", "group"):
-        made = tester.json(name, *base, *variants.get(name, []), "--out", name + ".pmpk", "--force")
+    for name, command in (("p", base), ("group", [*given, *variants["group"]])):
+        made = tester.json(name, *command, "--out", name + ".pmpk", "--force")
         tester.check(made["bandwidth"] == tester.json("inspect", "inspect", name + ".pmpk")["bandwidth"],
                      "pack and inspect tell the same bandwidth")
-    tester.check(tester.json("one", "inspect", "one.pmpk")["cells"] == 4, "--share 0.3 gives 4 cells")
     tester.check(tester.json("rule", "inspect", "for epsilon.pmpk")["cells"] == 5, "0.55·(0.1·e²)^0.37/0.1 is 4.9")
     only = tester.json("only", "inspect", "only.pmpk")
     tester.check((only["cells"], only["prototypes"], only["sketch"]) == (4, 12, 16), "3 prototypes for each of 4 cells")
     tester.check(tester.json("group", "inspect", "group.pmpk")["slots"] == 2, "--slot-count 2 gives 2 slots")
-    big = tester.json("few rows", *base, "--cells", "64", "--out", "few.pmpk")
+    big = tester.json("few rows", *given, "--slots", "class", "--cells", "64", "--out", "few.pmpk")
     tester.check(big["repeated"] > 0 and big["prototypes"] == 64, "fewer rows than m: prototypes repeat")
 
 

@@ -22,6 +22,9 @@ for ignored in (signal.SIGHUP, signal.SIGINT):
         signal.signal(ignored, signal.SIG_DFL)
 
 USAGE, INPUT, OUTPUT, BUDGET, PRIVACY, FAULT = 2, 3, 4, 5, 6, 7
+# A pack with a slot per class and everything in it, and lists of items by their own cell: what most tests look into.
+WHOLE = ["--slots", "class", "--cells", "8", "--gaussian", "--rows-are-public"]
+OWN = ["--cells-per-item", "1"]
 # A message that helps holds one of these.
 REMEDY = re.compile(r"\b(add|check|choose|close|compare|convert|fetch|free|give|leave|lists all|make|must|name|needs|"
                     r"put|reduce|remove|renumber|reshape|save|send|shows|start|tells|use|want|wants)\b", re.I)

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from harness import INPUT, OUTPUT
+from harness import INPUT, OUTPUT, WHOLE
 
 ROWS = 40000
 INDEX = ["index", "--pack", "p.pmpk", "--features", "gallery.npy", "--labels", "classes.npy", "--cells-per-item", "2"]
@@ -22,7 +22,8 @@ def make_large(tester):
     tester.save("classes.npy", labels.astype("i4"))
     tester.save("public.npy", features[:300])
     tester.save("public_labels.npy", labels[:300].astype("i4"))
-    tester.succeeds("pack", "pack", "--features", "public.npy", "--labels", "public_labels.npy", "--out", "p.pmpk")
+    tester.succeeds("pack", "pack", "--features", "public.npy", "--labels", "public_labels.npy", *WHOLE,
+                    "--out", "p.pmpk")
     started = time.time()
     tester.succeeds("the whole store", *INDEX, "--store", "sqlite:whole")
     return time.time() - started

@@ -9,6 +9,7 @@ import time
 import cbor2
 import numpy as np
 
+from harness import OWN
 from serving import Server, pack_id, raw_post, read_all, reference_gallery
 
 
@@ -33,7 +34,7 @@ def test_store_replaced(tester):
     with Server(tester, "--threads", "8", "--cache-bytes", "0", stores=["sqlite:replaced.store"]) as server:
         expected = [server.post(release).body for release in releases]
         tester.succeeds("another gallery", "index", "--pack", "p.pmpk", "--features", "reversed_public.npy", "--labels",
-                        "reversed_labels.npy", "--store", "sqlite:replaced.store", "--force")
+                        "reversed_labels.npy", *OWN, "--store", "sqlite:replaced.store", "--force")
         with concurrent.futures.ThreadPoolExecutor(16) as crowd:
             answers = list(crowd.map(lambda i: server.post(releases[i % 2]), range(160)))
         tester.check(all((answer.status, answer.body) == (200, expected[i % 2]) for i, answer in enumerate(answers)),
@@ -126,8 +127,8 @@ def test_many_slots(tester):
     tester.save("wide.npy", source.standard_normal((2048, 8)).astype("f4"))
     tester.save("wide_labels.npy", (np.arange(2048) % 1024).astype("i4"))
     rows = ["--features", "wide.npy", "--labels", "wide_labels.npy"]
-    tester.succeeds("pack", "pack", *rows, "--cells", 2, "--response-only", "--prototypes-per-cell", 1, "--out", "wide.pmpk")
-    tester.succeeds("index", "index", *rows, "--pack", "wide.pmpk", "--store", "sqlite:wide.store")
+    tester.succeeds("pack", "pack", *rows, "--slots", "class", "--cells", 2, "--prototypes-per-cell", 1, "--out", "wide.pmpk")
+    tester.succeeds("index", "index", *rows, "--pack", "wide.pmpk", *OWN, "--store", "sqlite:wide.store")
     tester.succeeds("release", "privatize", *rows, "--pack", "wide.pmpk", "--epsilon", 4, "--out", "wide.cbor")
     tester.succeeds("find", "find", "--release", "wide.cbor", "--pack", "wide.pmpk", "--store", "sqlite:wide.store", "--out",
                     "wide.answer")

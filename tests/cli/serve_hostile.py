@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 
+from harness import OWN
 from serving import CBOR, Server, ask, raw_post, read_all
 
 
@@ -355,7 +356,7 @@ def test_store_damage(tester):
     for i in range(200):
         tester.write("heavy/%d" % i, bytes([i]) * 30000)
     tester.succeeds("index", "index", "--pack", "p.pmpk", "--features", "public.npy", "--labels", "labels.npy",
-                    "--payloads", "heavy", "--store", "sqlite:heavy.store")
+                    "--payloads", "heavy", *OWN, "--store", "sqlite:heavy.store")
     shutil.rmtree(tester.path("heavy"))
     os.symlink("p.pmpk", tester.path("heavy.pmpk"))
     release = tester.read("p-response.cbor")

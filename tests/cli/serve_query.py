@@ -180,8 +180,7 @@ def test_usage(tester, server):
                  *query(server.url, "--resend", "old-response.cbor", epsilon=()))
     tester.fails("keep over an input", USAGE, ["--keep"], *query(server.url, "--keep", "./query.npy", "--force"))
     tester.fails("keep exists", OUTPUT, ["p.store"], *query(server.url, "--keep", "p.store"))
-    tester.succeeds("no sketches", "pack", "--features", "public.npy", "--slots", "one", "--response-only", "--out",
-                    "one.pmpk")
+    tester.succeeds("no sketches", "pack", "--features", "public.npy", "--out", "one.pmpk")
     done = tester.run(*[each if each != "p.pmpk" else "one.pmpk" for each in query(server.url)])
     tester.check(done.returncode == NETWORK and pack_id(tester) in done.stderr.decode() and
                  "/v1/pack/" + pack_id(tester) in done.stderr.decode(), "409 tells what to fetch: %r" % done.stderr)
@@ -360,7 +359,7 @@ def run_all(tester):
     test_find(tester, schemas)
     test_find_refuses(tester)
     tester.succeeds("a pack without anchors", "pack", "--features", "public.npy", "--labels", "labels.npy",
-                    "--response-only", "--out", "only.pmpk")
+                    "--slots", "class", "--response-only", "--out", "only.pmpk")
     with Server(tester) as server:
         test_query(tester, schemas, server)
         for test in (test_payloads, test_long_answers, test_budget, test_usage, test_retries, test_slow_server, test_tls,

@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 import flow
-from harness import ROOT
+from harness import OWN, ROOT, WHOLE
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "server"))
 import reference_server  # noqa: E402
@@ -31,9 +31,9 @@ def make_galleries(tester):
         tester.write("payloads/%d.bin" % i, b"payload of %d" % i * (i % 7))
     for name, seed in (("p", 3), ("old", 4)):
         tester.succeeds("pack", "pack", "--features", "public.npy", "--labels", "labels.npy", "--seed", seed,
-                        "--out", name + ".pmpk")
+                        *WHOLE, "--out", name + ".pmpk")
         tester.succeeds("index", "index", "--pack", name + ".pmpk", "--features", "public.npy", "--labels",
-                        "labels.npy", "--payloads", "payloads", "--store", "sqlite:%s.store" % name)
+                        "labels.npy", "--payloads", "payloads", *OWN, "--store", "sqlite:%s.store" % name)
         for mechanism in ("response", "gaussian"):
             tester.succeeds("release", "privatize", "--pack", name + ".pmpk", *QUERY, "--epsilon", "8",
                             "--mechanism", mechanism, "--out", "%s-%s.cbor" % (name, mechanism))

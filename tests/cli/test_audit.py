@@ -24,11 +24,12 @@ def make_packs(tester):
     tester.save("public.npy", features)
     tester.save("labels.npy", labels.astype("i4"))
     base = ["pack", "--features", "public.npy", "--labels", "labels.npy"]
+    gaussian = ["--gaussian", "--rows-are-public", "--rows-per-prototype", 1]
     packs = {
-        "one": ["--slots", "one", "--neighbours", 1, "--cells", 4],
-        "class": ["--neighbours", 2, "--cells", 10],
-        "alpha": ["--neighbours", 3, "--cells", 5, "--alpha", 1, "--bandwidth", 1, "--dims", 3],
-        "only": ["--response-only", "--cells", 6],
+        "one": [*gaussian, "--slots", "one", "--neighbours", 1, "--cells", 4],
+        "class": [*gaussian, "--slots", "class", "--neighbours", 2, "--cells", 10],
+        "alpha": [*gaussian, "--slots", "class", "--neighbours", 3, "--cells", 5, "--alpha", 1, "--bandwidth", 1, "--dims", 3],
+        "only": ["--slots", "class", "--cells", 6],
     }
     for name, options in packs.items():
         tester.succeeds("pack " + name, *base, *options, "--out", name + ".pmpk")

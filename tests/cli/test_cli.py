@@ -8,6 +8,7 @@ sys.dont_write_bytecode = True  # the tree of sources stays as it is
 
 import bad_input  # noqa: E402
 import budgets  # noqa: E402
+import defaults  # noqa: E402
 import flow  # noqa: E402
 import models  # noqa: E402
 import outputs  # noqa: E402
@@ -20,7 +21,7 @@ def main():
         return 2
     with tempfile.TemporaryDirectory() as folder:
         tester = Tester(sys.argv[1], folder)
-        for part in (flow, models, bad_input, outputs, budgets):
+        for part in (flow, models, bad_input, outputs, budgets, defaults):
             part.run_all(tester)
     print("%d passed, %d failed" % (tester.passed, tester.failed))
     return 1 if tester.failed or not tester.passed else 0

@@ -15,7 +15,7 @@ import cbor2  # noqa: E402
 import numpy as np  # noqa: E402
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from harness import INPUT, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
+from harness import INPUT, OWN, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
 from index_content import read_store  # noqa: E402
 from reference_server import first_ranked, inverse_norm, quantise_rows, scores_of  # noqa: E402
 
@@ -23,7 +23,7 @@ TOP = 8
 PARTS = ("public", "gallery", "queries")
 FILES = [word for part in PARTS for word in ("--" + part, part + ".npy")]
 LABELS = [word for part in PARTS for word in ("--%s-labels" % part, part + "_labels.npy")]
-ONE = [*FILES, *LABELS, "--slots", "one"]
+ONE = [*FILES, *LABELS]
 
 
 # The same in Python: from the stores that index makes ---------------------------------------------------------------
@@ -51,12 +51,12 @@ class Truth:
 
     def index(self, tester, cells, share):
         """Own cells and sketches of the queries, lists and sketches of the gallery, for one slot."""
-        tester.succeeds("pack", "pack", "--features", "public.npy", "--slots", "one", "--cells", cells,
-                        "--response-only", "--out", "p.pmpk", "--force")
+        tester.succeeds("pack", "pack", "--features", "public.npy", "--cells", cells,
+                        "--out", "p.pmpk", "--force")
         tester.succeeds("index", "index", "--pack", "p.pmpk", "--features", "gallery.npy", "--share", share,
                         "--store", "sqlite:gallery.store", "--force")
         tester.succeeds("index", "index", "--pack", "p.pmpk", "--features", "queries.npy",
-                        "--store", "sqlite:queries.store", "--force")
+                        *OWN, "--store", "sqlite:queries.store", "--force")
         _, items, listed, _ = read_store(tester.path("gallery.store"))
         _, queries, own, _ = read_store(tester.path("queries.store"))
         self.lists = [[item for _, cell, item in listed if cell == which] for which in range(cells)]
@@ -115,7 +115,8 @@ def check_schema(tester, what, report):
 
 def test_sample_gallery(tester):
     """Without files, without options about them."""
-    report = tester.json("sample", "evaluate", "--epsilon", "2,8", "--share", "0.01,0.05,0.1", "--releases", "1")
+    report = tester.json("sample", "evaluate", "--slots", "class", "--epsilon", "2,8", "--share", "0.01,0.05,0.1",
+                         "--releases", "1")
     check_schema(tester, "sample", report)
     tester.check(report["skipped"] == [0.01] and (report["gallery"], report["slots"]) == (2400, 20), "sample: data")
     tester.check([(row["epsilon"], row["share"]) for row in report["rows"]] ==
@@ -191,6 +192,14 @@ def test_kinds(tester, truth):
                      report["lists"] == "own", "%s: %s" % (what, row))
     report = tester.json("cells", "evaluate", *ONE, *few, "--cells", "3", "--sketch", "64", "--seed", "7")
     tester.check(report["rows"][0]["cells"] == 3 and (report["sketch"], report["seed"]) == (64, 7), "cells, sketch, seed")
+    few_means = tester.json("means", "evaluate", *ONE, *few, "--cells", "50", "--rows-per-prototype", "100")["rows"][0]
+    rows = tester.json("rows", "evaluate", *ONE, *few, "--cells", "50", "--rows-per-prototype", "1")["rows"][0]
+    tester.check(few_means["carried_recall"] < rows["carried_recall"] - 0.2, "means of 100 rows leave 3 cells: %g, %g" %
+                 (few_means["carried_recall"], rows["carried_recall"]))
+    tester.save("lonely.npy", np.where(np.arange(len(truth.labels["public"])) == 5, 999, truth.labels["public"]))
+    lonely = [word if word != "public_labels.npy" else "lonely.npy" for word in (*FILES, *LABELS)]
+    report = tester.json("a class of one row", "evaluate", *lonely, *few, "--slots", "class")
+    tester.check(report["slots"] == 11, "evaluate takes a class of one row")
     unlabelled = tester.json("no labels", "evaluate", *FILES, *few)
     check_schema(tester, "no labels", unlabelled)
     tester.check(unlabelled["slot_kind"] == "one" and
@@ -205,10 +214,10 @@ def test_kinds(tester, truth):
 
 def test_classes(tester, truth):
     """Slots by class: a true class finds its class always, a guess as often as it is right."""
-    few = [*FILES, *LABELS, "--epsilon", "16", "--share", "0.25", "--releases", "1"]
-    known = tester.json("true", "evaluate", *few)
-    guessed = tester.json("predicted", "evaluate", *few, "--class-from", "predicted")
-    everything = tester.json("all", "evaluate", *few, "--scope", "all")
+    few, by_class = [*FILES, *LABELS, "--epsilon", "16", "--share", "0.25", "--releases", "1"], ["--slots", "class"]
+    known = tester.json("true", "evaluate", *few, *by_class)
+    guessed = tester.json("predicted", "evaluate", *few, *by_class, "--class-from", "predicted")
+    everything = tester.json("all", "evaluate", *few, *by_class, "--scope", "all")
     grouped = tester.json("group", "evaluate", *few, "--slots", "group", "--slot-count", "3")
     for what, report in (("true", known), ("predicted", guessed), ("all", everything), ("group", grouped)):
         check_schema(tester, what, report)
@@ -229,6 +238,10 @@ def test_text(tester):
     tester.check(b"0.001" in done.stderr and b"skipped" in done.stderr, "a note: %r" % done.stderr)
     lines = done.stdout.decode().split("\n")
     tester.check(lines[2].split()[0] == "epsilon" and lines[3].split()[:2] == ["4", "0.1"], "table: %s" % lines)
+    for sketch in (8, 160):
+        done = tester.succeeds("hint", "evaluate", *FILES, "--epsilon", "8", "--share", "0.1", "--sketch", sketch)
+        tester.check((b"sketches of 8 bytes cannot rank" in done.stderr) == (sketch == 8) and
+                     (sketch == 8 or not done.stderr), "sketches of %d bytes: %r" % (sketch, done.stderr))
 
 
 def test_nothing_is_left(tester):
@@ -254,7 +267,7 @@ def test_bad_options(tester, truth):
 
     for name, values in (("epsilon", ("0", "17", "1,,2", "1,x", "nan", ",", ",".join(["1"] * 17))),
                          ("share", ("0", "0.6", "-1", "0.1;0.2")), ("cells", ("1", "65537", "many")),
-                         ("cells-per-item", ("0", "3")), ("releases", ("0", "1001")), ("sketch", ("7", "100000")),
+                         ("cells-per-item", ("0", "3")), ("rows-per-prototype", ("0", "1025")), ("releases", ("0", "1001")), ("sketch", ("7", "100000")),
                          ("threads", ("0", "257")), ("slot-count", ("0", "3")), ("mechanism", ("both",)), ("slots", ("two",)),
                          ("class-from", ("guess",)), ("scope", ("some",)), ("delta", ("0.1",))):
         for value in values:
@@ -262,7 +275,7 @@ def test_bad_options(tester, truth):
     fails("delta", USAGE, ["--delta"], "--mechanism", "gaussian", "--delta", "1")
     fails("cells of the Gaussian", USAGE, ["--cells"], "--mechanism", "gaussian", "--cells", "4")
     fails("cells twice", USAGE, ["--cells-per-item"], "--cells", "4", "--cells-per-item", "1")
-    fails("predicted for one slot", USAGE, ["--class-from"], "--slots", "one", "--class-from", "predicted")
+    fails("predicted for one slot", USAGE, ["--class-from"], "--class-from", "predicted")
     fails("one of three", USAGE, ["--gallery"], "--public", "public.npy")
     fails("labels alone", USAGE, ["--queries-labels"], *FILES[:4], "--queries-labels", "queries_labels.npy")
     fails("labels of some", USAGE, ["--gallery-labels"], *FILES, "--queries-labels", "queries_labels.npy")
@@ -274,7 +287,7 @@ def test_bad_options(tester, truth):
     tester.save("short.npy", truth.labels["queries"][:-1])
     fails("short", INPUT, ["short.npy"], *FILES, *LABELS[:5], "short.npy")
     tester.save("strange.npy", truth.labels["queries"] + 500)
-    fails("unknown class", INPUT, ["row 0", "queries"], *FILES, *LABELS[:5], "strange.npy")
+    fails("unknown class", INPUT, ["row 0", "queries"], *FILES, *LABELS[:5], "strange.npy", "--slots", "class")
 
 
 def main():

@@ -13,11 +13,11 @@ sys.dont_write_bytecode = True  # the tree of sources stays as it is
 import faults_database  # noqa: E402
 import faults_fleet  # noqa: E402
 import faults_network  # noqa: E402
-from harness import Tester  # noqa: E402
+from harness import OWN, Tester  # noqa: E402
 from postgres import Postgres  # noqa: E402
 from serving import make_galleries, reference_gallery  # noqa: E402
 
-INDEX = ["index", "--features", "public.npy", "--labels", "labels.npy", "--payloads", "payloads"]
+INDEX = ["index", "--features", "public.npy", "--labels", "labels.npy", "--payloads", "payloads", *OWN]
 
 
 def releases_of(tester, names=("p",), mechanisms=("response", "gaussian")):

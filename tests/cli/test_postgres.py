@@ -16,11 +16,11 @@ import cbor2  # noqa: E402
 
 import index_content  # noqa: E402
 import index_faults  # noqa: E402
-from harness import INPUT, OUTPUT, Tester  # noqa: E402
+from harness import INPUT, OUTPUT, OWN, Tester  # noqa: E402
 from postgres import Postgres, find_binaries  # noqa: E402
 from serving import Server, make_galleries, pack_id, reference_gallery  # noqa: E402
 
-INDEX = ["index", "--features", "public.npy", "--labels", "labels.npy", "--payloads", "payloads"]
+INDEX = ["index", "--features", "public.npy", "--labels", "labels.npy", "--payloads", "payloads", *OWN]
 
 
 def count_done(database):

@@ -21,7 +21,7 @@ class Pack:
 
     kind, d; classes [(label, slot)], prototypes [G*M rows], cells [G*M numbers below m], anchors [n rows],
     starts [G+1], neighbours (K), bandwidth (lambda), alpha, anchor_codes [n rows], slot_codes [G rows],
-    cell_codes [G*m rows], sketch [L rows], with_lists, model (a string; makes the pack one of version 0.2).
+    cell_codes [G*m rows], sketch [L rows], with_lists, model (a string), minor (the version; 2 with a model, else 1).
     """
 
     def __init__(self, fields):
@@ -35,6 +35,7 @@ class Pack:
         self.anchor_codes, self.slot_codes = take("anchor_codes", []), take("slot_codes", [])
         self.cell_codes, self.cells, self.sketch = take("cell_codes", []), take("cells", []), take("sketch", [])
         self.model = take("model", "")
+        self.minor = take("minor", 2 if self.model else 1)
         self.n, self.M, self.L = len(self.anchors), len(self.prototypes) // self.G, len(self.sketch)
         self.m = fields["m"] if self.prototypes else 0
         self.k = len(self.slot_codes[0]) if self.slot_codes else 0
@@ -110,7 +111,7 @@ class Pack:
         for section in sections:
             if section:
                 body += bytes(-len(body) % 16) + section
-        struct.pack_into("<4sHH", body, 0, b"PMPK", 0, 2 if self.model else 1)
+        struct.pack_into("<4sHH", body, 0, b"PMPK", 0, self.minor)
         struct.pack_into("<QIIHHHHIIIHHII", body, 40, len(body), self.d, self.n, self.K, self.k, self.G,
                          self.kind, self.m, len(self.classes), self.bandwidth, self.alpha, self.L, present,
                          self.M)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs a build, moves the installed tree, and uses it from there through find_package and through pkg-config,
-# static and shared. Also checks that the shared library exports what the headers declare and nothing else.
+# static and shared. Also checks that the headers are clean C++, and that the shared library exports what they declare
+# and nothing else.
 #   install_test.sh BUILD
 set -euo pipefail
 build=$(realpath "$1")
@@ -26,6 +27,11 @@ cc "$here/consumer.c" -o "$work/shared" $(pkg-config --cflags --libs privatemail
 LD_LIBRARY_PATH=$library "$work/shared"
 cc -static "$here/consumer.c" -o "$work/static" $(pkg-config --static --cflags --libs privatemail)
 "$work/static"
+
+echo "== C++"
+printf '%s\n' '#include <privatemail_platform.h>' '#include <privatemail_public.h>' \
+    'unsigned char memory[PML_MEMORY_SIZE(512, 10, 100, 8, 2, PML_GAUSSIAN)];' |
+    c++ -std=c++11 -Wall -Wextra -Wpedantic -Wold-style-cast -Werror -fsyntax-only -I"$prefix/include" -x c++ -
 
 echo "== exported symbols"
 cat "$prefix"/include/*.h |

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page on a small sample gallery: builds it in a folder, serves it, stops it, decodes what was sent to it."""
+import ctypes
 import json
 import os
 import shutil
@@ -7,6 +8,10 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DIMENSIONS = 2
+START_ROW = 12  # of the queries: the second one of the first class
+EPSILON = 6
+PACK_ROOM = 64  # more words of 8 bytes than a pml_pack has
 
 
 class Service:
@@ -30,16 +35,18 @@ class Service:
             json.dump(names, file)
         for pack, cells in (("first", "4"), ("other", "5")):
             self.run("pack", "--features", "shapes/public.npy", "--labels", "shapes/public_labels.npy",
-                     "--slots", "class", "--cells", cells, "--dims", "2", "--codes", "class",
+                     "--slots", "class", "--cells", cells, "--dims", str(DIMENSIONS), "--codes", "class",
+                     "--gaussian", "--rows-are-public",
                      "--out", pack + ".pmpk")
             self.run("index", "--pack", pack + ".pmpk", "--features", "shapes/gallery.npy",
                      "--labels", "shapes/gallery_labels.npy", "--payloads", "shapes/images/gallery",
-                     "--store", f"sqlite:{pack}.store")
+                     "--cells-per-item", "1", "--store", f"sqlite:{pack}.store")
         self.id = json.loads(self.run("inspect", "first.pmpk", "--json"))["pack"]
         shutil.copytree(os.path.join(ROOT, "server", "page"), self.page)
         shutil.copytree(self.wasm, os.path.join(self.page, "wasm"), ignore=shutil.ignore_patterns("objects"))
         subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "demo_page.py"), self.path("shapes"), self.page,
-                        "--pack", self.id, "--names", self.path("names.json"), "--kind", "drawn pictures of shapes"],
+                        "--pack", self.id, "--names", self.path("names.json"), "--kind", "drawn pictures of shapes",
+                        "--start", str(START_ROW), "--epsilon", str(EPSILON)],
                        check=True, timeout=60)
 
     def start(self, pack="first"):
@@ -66,6 +73,22 @@ class Service:
             file.write(release)
         seen = json.loads(self.run("decode", "sent.cbor", "--pack", "first.pmpk", "--json"))
         return seen[0] if isinstance(seen, list) else seen
+
+    def anchors(self):
+        """Slot and code of each of the pack's anchors, as the C library gives them."""
+        library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.dirname(self.program)), "libprivatemail.so"))
+        with open(self.path("first.pmpk"), "rb") as file:
+            data = file.read()
+        place = ctypes.create_string_buffer(data, len(data))
+        pack, slot, code = (ctypes.c_uint64 * PACK_ROOM)(), ctypes.c_uint32(), (ctypes.c_int16 * DIMENSIONS)()
+        if library.pml_pack_open(pack, place, ctypes.c_size_t(len(data)), None, None) != 0:
+            raise RuntimeError("the library does not open the pack")
+        found = []
+        while library.pml_pack_anchor_slot(pack, ctypes.c_size_t(len(found)), ctypes.byref(slot)) == 0:
+            if library.pml_pack_anchor_code(pack, ctypes.c_size_t(len(found)), code) != 0:
+                raise RuntimeError(f"anchor {len(found)} has no code")
+            found.append((slot.value, *code))
+        return found
 
     def resend(self, release, row):
         """What the command finds with the same bytes."""

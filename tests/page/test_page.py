@@ -8,6 +8,7 @@ PROGRAM: privatemail; WASM: the folder that scripts/build-wasm.sh made; SCREENSH
 """
 import base64
 import json
+import math
 import os
 import re
 import sys
@@ -20,9 +21,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(os.path.dirname(HERE)), "scripts")]
 
 from browser import Browser  # noqa: E402
-from page_service import Service  # noqa: E402
+from page_service import EPSILON, START_ROW, Service  # noqa: E402
 
 SLOTS = 12
+START = 1  # the place of START_ROW among the pictures, which are in the order of their classes
 CONTRAST = (("ink", "ground"), ("ink", "card"), ("soft", "ground"), ("soft", "card"), ("device", "card"),
             ("server", "card"), ("device", "device-wash"), ("server", "server-wash"), ("pale", "server-wash"),
             ("alert", "alert-wash"), ("card", "device"), ("card", "server"), ("card", "alert"))
@@ -32,6 +34,12 @@ LUMINANCE = """(name) => {
         .map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }"""
+DRAWN = """({
+    cloud: [...document.querySelectorAll('.map .cloud')].map((path) =>
+        [...path.getAttribute('d').matchAll(/M(\\S+) (\\S+?)h0/g)].map(([, x, y]) => [Number(x), Number(y)])),
+    released: [...document.querySelectorAll('.map .released')].map((circle) =>
+        ['cx', 'cy'].map((name) => Number(circle.getAttribute(name)))),
+})"""
 NAMELESS = """[...document.querySelectorAll('img:not([alt]), input, button, [role=meter]')].filter((element) =>
     element.tagName === 'IMG' || !(element.labels?.[0]?.textContent.trim() || element.textContent.trim() ||
         element.labels?.[0]?.querySelector('img[alt]')?.alt || element.getAttribute('aria-labelledby'))).length"""
@@ -115,6 +123,24 @@ class Tester:
         self.check(self.text("figure-found") == f"{len(best & set(self.results()))} of 8",
                    f"{what}: the count of true neighbours is right")
 
+    def check_map(self):
+        """What is drawn are the pack's anchors and the released rows, all moved and scaled alike, up turned down."""
+        drawn = self.page.evaluate(DRAWN)
+        released = [slot["row"] for slot in self.service.decode(self.sent()[-1])["slots"]]
+        anchors = self.service.anchors()
+        public = [[(x, y) for slot, x, y in anchors if slot == wanted] for wanted in range(SLOTS)]
+        self.check([len(points) for points in drawn["cloud"]] == [len(points) for points in public] and
+                   len(anchors) > 100, f"the map has the {len(anchors)} anchors of the pack, each in its class")
+        true = numpy.array([point for points in (*public, released) for point in points], float) * (1, -1)
+        seen = numpy.array([point for points in (*drawn["cloud"], drawn["released"]) for point in points], float)
+        if true.shape != seen.shape:
+            self.check(False, "the map has as many points as the pack and the release")
+            return
+        centred = true - true.mean(0)
+        scale = (centred * seen).sum() / (centred * centred).sum()
+        error = numpy.abs(scale * centred + seen.mean(0) - seen).max()
+        self.check(scale > 0 and error <= 0.1, f"its points are where the C library has them (off by {error:.2f} of 360)")
+
     def nearest(self, row):
         queries, gallery = (numpy.load(self.service.path(f"shapes/{name}.npy")).astype(float)
                             for name in ("queries", "gallery"))
@@ -126,8 +152,11 @@ def check_first_search(t):
     t.open()
     t.settle()
     t.check(len(t.sent()) == 1, "opening the page makes one query")
-    t.check_search(0, "response", "response")
-    t.check(t.spent() == (4, 0), "it cost ε = 4")
+    t.check_search(START, "response", "response")
+    t.check(t.page.evaluate("document.querySelector('#strip input:checked').value") == str(START) and
+            t.device["queries"][START]["row"] == START_ROW, "it is about the picture that the demo starts with")
+    t.check(t.spent() == (EPSILON, 0) and t.text("epsilon-text") == str(EPSILON), "it cost the ε that the demo starts with")
+    t.check(f"more than {math.exp(EPSILON):.0f} times" in t.text("epsilon-odds"), "the page says what that ε means")
     t.check(t.page.evaluate("document.querySelectorAll('.named li').length") == SLOTS,
             "a group is shown for every class")
     t.check(t.page.evaluate("document.querySelectorAll('.slots .own').length") == 1,
@@ -139,20 +168,19 @@ def check_choices(t):
     loaded = len(t.page.requests())
     t.choose(picture=5)
     t.check_search(5, "response", "another picture")
-    t.check(t.spent() == (8, 0), "another picture is paid for")
-    t.choose(picture=0)
+    t.check(t.spent() == (12, 0), "another picture is paid for")
+    t.choose(picture=START)
     t.check(t.sent()[-1] == first and t.shown_bytes() == first, "the same picture again sends the same bytes")
-    t.check(t.spent() == (8, 0) and "free" in t.text("paid"), "which is free, and the page says so")
+    t.check(t.spent() == (12, 0) and "free" in t.text("paid"), "which is free, and the page says so")
     count = len(t.sent())
-    t.choose(epsilons=(4.5, 5, 5.5, 6))
+    t.choose(epsilons=(5.5, 5, 4.5, 4))
     t.check(len(t.sent()) == count + 1, "moving the slider over four values makes one query")
-    t.check(t.sent()[-1] not in t.sent()[:-1] and t.spent() == (14, 0), "another ε makes a new release, which costs it")
-    t.check_search(0, "response", "another ε")
+    t.check(t.sent()[-1] not in t.sent()[:-1] and t.spent() == (16, 0), "another ε makes a new release, which costs it")
+    t.check_search(START, "response", "another ε")
     t.choose(mechanism="gaussian")
-    t.check_search(0, "gaussian", "Gaussian")
-    t.check(t.spent()[0] == 14 and t.spent()[1] > 0, "a Gaussian release is paid from the Gaussian cap")
-    t.check(t.page.evaluate("document.querySelectorAll('.map .released').length") == SLOTS,
-            "the map has a point a class")
+    t.check_search(START, "gaussian", "Gaussian")
+    t.check(t.spent()[0] == 16 and t.spent()[1] > 0, "a Gaussian release is paid from the Gaussian cap")
+    t.check_map()
     later = [url for _, url, _ in t.page.requests()[loaded:] if not url.startswith(("blob:", "data:"))]
     t.check(set(later) == {f"http://{t.service.address}/v1/query"}, "after loading, nothing is asked but queries")
 
@@ -192,18 +220,18 @@ def check_looks(t):
 
 
 def check_keyboard(t):
-    t.page.evaluate("document.querySelectorAll('#strip input')[0].focus()")
+    t.page.evaluate(f"document.querySelectorAll('#strip input')[{START}].focus()")
     for kind in ("rawKeyDown", "keyUp"):
         t.page.call("Input.dispatchKeyEvent", {"type": kind, "key": "ArrowRight", "code": "ArrowRight",
                                                "windowsVirtualKeyCode": 39})
     t.settle()
-    t.check(t.page.evaluate("document.querySelector('#strip input:checked').value") == "1",
+    t.check(t.page.evaluate("document.querySelector('#strip input:checked').value") == str(START + 1),
             "the arrow keys choose a picture")
 
 
 def check_reload(t):
     before, shown = t.spent(), t.shown_bytes()
-    t.choose(picture=0, epsilons=(4,))
+    t.choose(picture=START, epsilons=(EPSILON,))
     first = t.shown_bytes()
     t.page.events.clear()
     t.page.evaluate("document.body.dataset.state = 'leaving'")
@@ -214,7 +242,7 @@ def check_reload(t):
 
 
 def check_budget(t):
-    t.choose(picture=2, epsilons=(8,))
+    t.choose(picture=5, epsilons=(8,))
     t.choose(picture=3)
     count, spent = len(t.sent()), t.spent()
     t.choose(picture=4, state="trouble")

@@ -8,7 +8,8 @@
 # What the columns mean here
 #   .text   code and constants of the library that golden_firmware links (packs, budgets, releases, rows, answers; not
 #           curves, receipts, texts), from the linker's map; without libgcc's arithmetic, which is printed beside it
-#   RAM     .data + .bss + stack used, of the whole example firmware (64 features, 10 slots, 4 cells)
+#   RAM     of the whole example firmware (64 features, 10 slots, 4 cells): used is .data + .bss + the stack that it used,
+#           linked is what the linker takes, with the whole stack reserve
 #   stack   the deepest call of the library, by paint, the test's small callbacks included
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -29,7 +30,7 @@ rows=$PWD/build/platforms/baremetal.rows
 vectors=tests/golden/vectors.txt
 
 source tests/platforms/frame.sh
-needs arm-none-eabi-gcc cmake ninja python3 qemu-system-arm
+needs arm-none-eabi-gcc cmake make ninja python3 qemu-system-arm
 
 below() { [ "$1" -lt "$2" ]; }
 between() { [ "$2" -le "$1" ] && [ "$1" -le "$3" ]; }
@@ -156,7 +157,9 @@ board() {
     check "$name: that is at most the call graph's bound $bound, and at least half of it" \
         between "$stack" $((bound / 2)) "$bound"
     golden=$(equal "$name" releases)
-    echo "| $platform | yes | qemu-system | $golden | $(kib "$text") | $((ram + used)) bytes | $stack bytes |" >>"$rows"
+    echo "| $platform | yes | qemu-system | $golden | $(kib "$text")" \
+        "| $((ram + used)) bytes used, $(reserved_ram "$out/$name/metered_example.elf") linked | $stack bytes |" \
+        >>"$rows"
 }
 
 # ---- what must fail ----------------------------------------------------------------------------------------------
@@ -229,6 +232,31 @@ microbit_only() {
         refused_with 's/firmware_stack_size = 3K/firmware_stack_size = 1K/' 'firmware_stack_size: PrivateMail'
 }
 
+# ---- what the README prints ---------------------------------------------------------------------------------------
+
+readme=platform/baremetal/README.md
+
+# The lines under "Try the example", as printed.
+example_as_printed() {
+    local status=0
+    rm -rf build/microbit build/collection.pmpk
+    sed -n '/^## Try the example/,/^## /s/^    //p' $readme >"$out/example.sh"
+    bash -e "$out/example.sh" </dev/null >"$out/example.log" 2>&1 || status=$?
+    cat "$out/example.log"
+    [ "$status" = 0 ] && grep -qxE "message a400010150${pack_id}02010443[0-9a-f]{6}" "$out/example.log"
+}
+
+# Every object of the lists, the kernels too, and nothing that is not the compiler's or memory_functions.c's.
+makefile_as_printed() {
+    rm -rf build/objects build/libprivatemail.a
+    sed -n '/^```make$/,/^```$/p' $readme | sed '1d;$d' >"$out/Makefile" &&
+        make -f "$out/Makefile" CC="arm-none-eabi-gcc -Wall -Wextra -Werror" &&
+        arm-none-eabi-nm build/libprivatemail.a | grep -E ' T pml_(client_release|platform_kernels)$' &&
+        arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -nostdlib -Wl,--gc-sections -Wl,-e,pml_client_release \
+            -Wl,-u,pml_client_arm -Wl,-u,pml_client_load -Wl,-u,pml_platform_kernels -Iplatform/baremetal \
+            platform/baremetal/memory_functions.c build/libprivatemail.a -lgcc -o "$out/printed.elf"
+}
+
 # ---- all of it ---------------------------------------------------------------------------------------------------
 
 mkdir -p "$out"
@@ -243,6 +271,9 @@ if [ -e "$out/microbit/store_firmware.elf" ]; then microbit_only; fi
 board mps2-an386 cortex-m4 ON $text_limit_full 'Cortex-M4F (mps2-an386)'
 board mps2-an500 cortex-m7 ON $text_limit_full 'Cortex-M7 (mps2-an500)'
 board mps3-an547 cortex-m55 ON $text_limit_full 'Cortex-M55 (mps3-an547)'
+
+check "README: the example works as printed" example_as_printed
+check "README: the makefile works as printed" makefile_as_printed
 
 cat "$rows"
 sum_up

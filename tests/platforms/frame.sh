@@ -60,6 +60,12 @@ needs() {
 # kib BYTES: as the matrix shows them.
 kib() { awk -v n="$1" 'BEGIN { printf "%.1f KiB", n / 1024 }'; }
 
+# The functions that the public headers declare, which a shared library must export and nothing else.
+declared() {
+    cat core/include/privatemail.h core/include/privatemail_public.h platform/privatemail_platform.h |
+        grep -E '^PML_API' | grep -oE 'pml_[a-z0-9_]+\(' | tr -d '(' | sort
+}
+
 sum_up() {
     echo "$passed passed, $failed failed$([ "$skipped" = 0 ] || echo ", $skipped skipped")"
     [ "$failed" = 0 ]

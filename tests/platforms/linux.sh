@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Linux: builds the library and its unit tests for aarch64 and armv7 by the toolchain files of platform/cmake, and runs
 # the whole suite under user-mode QEMU. x86-64 is the reference: library, golden bytes, memory (scripts/test.sh runs the
-# rest there).
+# rest there). The oldest CMake that the library needs builds it there, and it finds a JDK.
 #
 # Under emulation the statistical tests have a tenth of their rounds (PML_TEST_QUICK), too few for one test of
 # test_battery, which leaves itself out. PML_TEST_LONG=1: ten times as many rounds instead.
@@ -10,9 +10,9 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 source tests/platforms/frame.sh
+source tests/platforms/suite.sh
 
 out=build/platforms/linux
-jobs=2
 
 needs gcc aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc qemu-aarch64-static qemu-arm-static cmake ninja
 
@@ -24,41 +24,6 @@ build() { # PRESET FOLDER
 
 is_for() { # MACHINE PROGRAM
     readelf -h "$2" | grep -E "Machine: +$1\$"
-}
-
-# One line a test program, from a log of ctest -V: "NAME OUTCOME TESTS FAILURES IGNORED"; programs that are not Unity's
-# count as one test.
-outcomes() {
-    awk '
-        /^[0-9]+: [0-9]+ Tests [0-9]+ Failures [0-9]+ Ignored/ {
-            n = $1 + 0; tests[n] = $2; bad[n] = $4; ignored[n] = $6
-        }
-        /^ *[0-9]+\/[0-9]+ Test +#[0-9]+:/ {
-            n = $0; sub(/.*Test +#/, "", n); n += 0
-            name = $0; sub(/.*Test +#[0-9]+: /, "", name); sub(/ .*/, "", name)
-            if (!(n in tests)) { tests[n] = 1; bad[n] = !/ Passed /; ignored[n] = 0 }
-            print name, / Passed / ? "Passed" : "Failed", tests[n], bad[n], ignored[n]
-        }' "$1" | sort
-}
-
-# run_tests NAME FOLDER OPTION...: counts every test of every program that ctest runs.
-run_tests() {
-    local name=$1 folder=$2 program outcome tests bad ignored
-    shift 2
-    [ -n "${PML_TEST_LONG:-}" ] || export PML_TEST_QUICK=1
-    ctest --test-dir "$folder" -V -j "$jobs" --timeout 600 "$@" >"$folder/ctest.log" 2>&1 || true
-    outcomes "$folder/ctest.log" >"$folder/outcomes"
-    while read -r program outcome tests bad ignored; do
-        if [ "$outcome" = Passed ]; then
-            echo "ok      $name: $program, $((tests - ignored)) tests, $ignored left out" | sed 's/, 0 left out$//'
-        else
-            echo "FAILED  $name: $program: see $folder/ctest.log"
-            grep -F "/$program.c:" "$folder/ctest.log" | grep ':FAIL' | sed 's/^/        /' || true
-            [ "$bad" -gt 0 ] || bad=1
-        fi
-        passed=$((passed + tests - bad - ignored))
-        failed=$((failed + bad))
-    done <"$folder/outcomes"
 }
 
 # The whole suite of the core; of the server's what stands on nothing but the C library.
@@ -81,23 +46,6 @@ left_out() { # NAME FOLDER
 # Code and constants of the library's objects, in KiB.
 text_of() { # SIZE-TOOL LIBRARY
     "$1" -A "$2" | awk '/^\.(text|rodata)/ { n += $2 } END { printf "%.1f KiB", n / 1024 }'
-}
-
-# The releases in the vectors' text are those of the header that test_golden compares one by one.
-golden_is_compiled() {
-    local header
-    header=$(sed -n '/golden_releases\[\]/,/^};/p' tests/golden/vectors.h | grep -cE '^ +\{ "')
-    echo "$header in vectors.h, $releases in vectors.txt"
-    [ "$header" = "$releases" ]
-}
-
-golden_of() { # FOLDER
-    if grep -q '^test_golden Passed' "$1/outcomes"; then echo "$releases of $releases"; else echo "0 of $releases"; fi
-}
-
-# Memory of the client that the matrix speaks of, as test_memory printed it.
-memory_of() { # FOLDER
-    awk '$2 == "response" && $3 == 512 && $5 == 100 && $6 == 8 { print $NF " bytes" }' "$1/ctest.log"
 }
 
 # platform NAME PRESET MACHINE PREFIX RUNS
@@ -129,11 +77,20 @@ kernels_on() { # CPU EXPECTED
 
 refuses() { ! "$@"; }
 
+# The shared library with the Java classes' entry points, for a desktop's Java.
+jni_is_found() {
+    rm -rf "$out/jni"
+    cmake -B "$out/jni" -DPRIVATEMAIL_JNI=ON -DPRIVATEMAIL_TESTS=OFF -DPRIVATEMAIL_TOOLS=OFF &&
+        cmake --build "$out/jni" -j "$jobs" && nm -D --defined-only "$out/jni/libprivatemail.so" | grep JNI_OnLoad
+}
+
 mkdir -p "$out"
 : >"$out.rows"
-releases=$(grep -c '^release' tests/golden/vectors.txt)
 check "$releases golden releases are compiled into test_golden" golden_is_compiled
 platform "Linux x86-64 (gcc)" release "Advanced Micro Devices X86-64" "" yes
+check "Linux x86-64: the oldest CMake builds the library alone and inside another project" \
+    tests/install/library_test.sh build/cmake-3.21/cmake/data/bin/cmake
+check "Linux x86-64: PRIVATEMAIL_JNI finds jni.h" jni_is_found
 platform "Linux aarch64" aarch64 AArch64 aarch64-linux-gnu- qemu-user
 check "Linux aarch64: a Cortex-A53 gets NEON kernels" kernels_on cortex-a53 neon || true
 check "Linux aarch64: a Cortex-A76 gets kernels of dot products" kernels_on cortex-a76 neon_dotprod || true

@@ -26,12 +26,19 @@ static inline int32_t label_of(size_t row, size_t classes)
     return 7 * (int32_t)(row * 7919 % classes) - 20;
 }
 
+/* Everything that a pack can hold, from rows that everybody may read. */
 static inline struct input make_input(size_t rows, size_t columns, size_t classes)
 {
     struct input input = {
         {malloc(rows * columns * sizeof(float)), rows, columns},
         {malloc(rows * sizeof(int32_t)), rows},
-        {.slots = PML_SLOTS_CLASS, .seed = 3, .threads = 2},
+        {.slots = PML_SLOTS_CLASS,
+         .cells = 8,
+         .rows_per_prototype = 1,
+         .rows_are_public = 1,
+         .gaussian = 1,
+         .seed = 3,
+         .threads = 2},
     };
     TEST_ASSERT_TRUE(input.features.values && input.labels.values);
     draw_rows(1, rows, columns, classes, input.features.values);

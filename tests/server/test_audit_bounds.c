@@ -70,7 +70,7 @@ static void test_coverage(void)
     for (double p = 0.005; p < 1.0; p += 0.005) {
         double below = 0.0, above = 0.0;
         for (unsigned x = 0; x <= TRIALS; x++) {
-            double chance = exp(lgamma(TRIALS + 1.0) - lgamma(x + 1.0) - lgamma(TRIALS - x + 1.0) + x * log(p) +
+            double chance = exp(lgamma((double)TRIALS + 1.0) - lgamma(x + 1.0) - lgamma(TRIALS - x + 1.0) + x * log(p) +
                                 (TRIALS - x) * log1p(-p));
             below += audit_binomial_upper(x, TRIALS, risk) < p ? chance : 0.0;
             above += audit_binomial_lower(x, TRIALS, risk) > p ? chance : 0.0;

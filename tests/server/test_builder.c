@@ -24,6 +24,7 @@ static void test_the_bytes_do_not_depend_on_threads(void)
             input.options.slots = kinds[kind];
             input.options.slot_count = kinds[kind] == PML_SLOTS_GROUP ? 5 : 0;
             input.options.codes = codes == PML_CODES_RANDOM ? PML_CODES_RANDOM : PML_CODES_CLASS;
+            input.options.rows_per_prototype = codes == PML_CODES_RANDOM ? 1 : 3;
             input.options.threads = 1;
             struct built first = build(&input);
             static const unsigned threads[] = {1, 2, 7};
@@ -47,25 +48,33 @@ static void test_the_bytes_do_not_depend_on_threads(void)
 
 static void test_defaults(void)
 {
-    struct input input = make_input(60, 16, 6);
+    struct input input = make_input(1200, 16, 6);
+    input.options = (struct pml_build_options){.slots = PML_SLOTS_ONE};
     struct built built = build(&input);
     TEST_ASSERT_EQUAL_UINT32(16, built.info.features);
-    TEST_ASSERT_EQUAL_UINT32(60, built.info.anchors);
-    TEST_ASSERT_EQUAL_UINT32(10, built.info.neighbours);
+    TEST_ASSERT_EQUAL_UINT32(0, built.info.anchors);
     TEST_ASSERT_EQUAL_UINT32(2, built.info.dimensions);
-    TEST_ASSERT_EQUAL_UINT32(6, built.info.slots);
-    TEST_ASSERT_EQUAL_UINT32(8, built.info.cells);
-    TEST_ASSERT_EQUAL_UINT32(8, built.info.prototypes); /* ten rows a slot are too few for more */
+    TEST_ASSERT_EQUAL_UINT32(1, built.info.slots);
+    TEST_ASSERT_EQUAL_UINT32(28, built.info.cells);
     TEST_ASSERT_EQUAL_UINT32(16, built.info.sketch);
+    TEST_ASSERT_TRUE(!built.info.lists && built.info.cell_codes);
+    TEST_ASSERT_EQUAL_UINT64(0, built.report.anchors);
+    TEST_ASSERT_EQUAL_UINT64(0, built.report.classes);
+    TEST_ASSERT_EQUAL_UINT64(1, built.report.slots);
+    TEST_ASSERT_EQUAL_UINT64(28, built.report.cells);
+    TEST_ASSERT_EQUAL_UINT64(16, built.report.sketch);
+    TEST_ASSERT_EQUAL_UINT64(2, built.report.rows_per_prototype);
+    TEST_ASSERT_TRUE(built.report.share == 0.02 && built.report.epsilon == 4.0 && built.report.bandwidth == 0.0);
+    free(built.bytes);
+    input.options = (struct pml_build_options){.slots = PML_SLOTS_CLASS, .gaussian = 1};
+    built = build(&input);
+    TEST_ASSERT_EQUAL_UINT32(1200, built.info.anchors);
+    TEST_ASSERT_EQUAL_UINT32(10, built.info.neighbours);
+    TEST_ASSERT_EQUAL_UINT32(6, built.info.slots);
     TEST_ASSERT_EQUAL_UINT32(0, built.info.alpha);
     TEST_ASSERT_TRUE(built.info.lists && built.info.cell_codes);
-    TEST_ASSERT_EQUAL_UINT64(60, built.report.anchors);
+    TEST_ASSERT_EQUAL_UINT64(1200, built.report.anchors);
     TEST_ASSERT_EQUAL_UINT64(6, built.report.classes);
-    TEST_ASSERT_EQUAL_UINT64(6, built.report.slots);
-    TEST_ASSERT_EQUAL_UINT64(8, built.report.cells);
-    TEST_ASSERT_EQUAL_UINT64(8, built.report.prototypes);
-    TEST_ASSERT_EQUAL_UINT64(16, built.report.sketch);
-    TEST_ASSERT_EQUAL_UINT64(0, built.report.repeated);
     free(built.bytes);
     free_input(&input);
 }
@@ -79,8 +88,10 @@ static void test_options_reach_the_pack(void)
                                                .alpha = 0.5,
                                                .dimensions = 3,
                                                .sketch = 256,
-                                               .share = 0.3,
+                                               .cells = 4,
                                                .prototypes_per_cell = 3,
+                                               .rows_per_prototype = 3,
+                                               .gaussian = 1,
                                                .codes = PML_CODES_CLASS};
     struct built built = build(&input);
     TEST_ASSERT_EQUAL_UINT32(4, built.info.neighbours);
@@ -90,17 +101,29 @@ static void test_options_reach_the_pack(void)
     TEST_ASSERT_EQUAL_UINT32(256, built.info.sketch);
     TEST_ASSERT_EQUAL_UINT32(4, built.info.cells);
     TEST_ASSERT_EQUAL_UINT32(12, built.info.prototypes);
-    TEST_ASSERT_TRUE(built.report.bandwidth == 2.0);
+    TEST_ASSERT_EQUAL_UINT64(3, built.report.rows_per_prototype);
+    TEST_ASSERT_TRUE(built.report.bandwidth == 2.0 && built.report.share == 0.0 && built.report.epsilon == 0.0);
     free(built.bytes);
+    free_input(&input);
+}
+
+/* The rule of docs/CLI.md, by hand: the smallest of 1.5·e^ε, 0.55·(f·e^ε)^0.37/f and 8/f. */
+static void test_cells_are_chosen_for_a_share_and_an_epsilon(void)
+{
     static const struct {
-        double share;
+        double share, epsilon;
         unsigned cells;
-    } shares[] = {{0.5, 2}, {0.34, 3}, {1.0 / 3, 3}, {0.2, 5}, {0.1, 10}, {1.0 / 49, 49}, {0.01, 100}};
-    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-        input.options.share = shares[i].share;
-        built = build(&input);
-        TEST_ASSERT_EQUAL_UINT32(shares[i].cells, built.info.cells);
-        TEST_ASSERT_EQUAL_UINT32(3 * shares[i].cells, built.info.prototypes);
+    } cases[] = {{0, 0, 28},   {0.02, 4, 28}, {0, 2, 11},    {0, 8, 125},
+                 {0.1, 0, 10}, {0.01, 0, 44}, {0.5, 0.1, 2}, {0.5, 16, 16}};
+    struct input input = make_input(60, 16, 6);
+    input.options.cells = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        input.options.share = cases[i].share;
+        input.options.epsilon = cases[i].epsilon;
+        struct built built = build(&input);
+        TEST_ASSERT_EQUAL_UINT32(cases[i].cells, built.info.cells);
+        TEST_ASSERT_TRUE(built.report.share == (cases[i].share > 0 ? cases[i].share : 0.02) &&
+                         built.report.epsilon == (cases[i].epsilon > 0 ? cases[i].epsilon : 4.0));
         free(built.bytes);
     }
     free_input(&input);
@@ -283,11 +306,11 @@ static void test_both_mechanisms_make_releases(void)
     free_input(&input);
 }
 
-static void test_a_response_only_pack_has_no_anchors(void)
+static void test_a_pack_without_the_gaussian_has_no_anchors(void)
 {
     struct input input = make_input(80, 10, 8);
     struct built full = build(&input);
-    input.options.response_only = 1;
+    input.options.gaussian = 0;
     struct built built = build(&input);
     TEST_ASSERT_EQUAL_UINT32(0, built.info.anchors | built.info.neighbours | built.info.lambda);
     TEST_ASSERT_TRUE(built.info.cell_codes && !built.info.lists);
@@ -307,6 +330,7 @@ int main(void)
     RUN_TEST(test_the_bytes_do_not_depend_on_threads);
     RUN_TEST(test_defaults);
     RUN_TEST(test_options_reach_the_pack);
+    RUN_TEST(test_cells_are_chosen_for_a_share_and_an_epsilon);
     RUN_TEST(test_few_rows_take_fewer_neighbours);
     RUN_TEST(test_anchors_are_the_rows_by_slot);
     RUN_TEST(test_the_bandwidth_is_the_median_distance_to_the_last_neighbour);
@@ -314,6 +338,6 @@ int main(void)
     RUN_TEST(test_groups_of_equal_classes_are_not_empty);
     RUN_TEST(test_one_slot_ignores_labels);
     RUN_TEST(test_both_mechanisms_make_releases);
-    RUN_TEST(test_a_response_only_pack_has_no_anchors);
+    RUN_TEST(test_a_pack_without_the_gaussian_has_no_anchors);
     return UNITY_END();
 }

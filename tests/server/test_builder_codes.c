@@ -36,6 +36,38 @@ static void test_small_slots_repeat_prototypes(void)
     free_input(&input);
 }
 
+/* Prototypes that are copies of rows. */
+static size_t count_copies(const struct input *input, const struct built *built)
+{
+    const size_t columns = input->features.columns;
+    size_t copies = 0;
+    int8_t row[64];
+    for (size_t i = 0; i < input->features.rows; i++) {
+        TEST_ASSERT_EQUAL(PML_OK, pml_quantise(input->features.values + i * columns, columns, row));
+        for (uint32_t s = 0; s < built->info.slots; s++)
+            for (uint32_t p = 0; p < built->info.prototypes; p++)
+                copies += memcmp(row, pml_pack_prototype(&built->pack, s, p), columns) == 0;
+    }
+    return copies;
+}
+
+static void test_prototypes_show_no_row(void)
+{
+    static const int kinds[] = {PML_SLOTS_ONE, PML_SLOTS_CLASS, PML_SLOTS_GROUP};
+    struct input input = make_input(200, 24, 40);
+    for (size_t kind = 0; kind < 3; kind++) {
+        input.options = (struct pml_build_options){.slots = kinds[kind], .cells = 60};
+        struct built built = build(&input);
+        TEST_ASSERT_EQUAL_UINT64(0, count_copies(&input, &built));
+        free(built.bytes);
+        input.options.rows_per_prototype = 1;
+        built = build(&input);
+        TEST_ASSERT_TRUE(count_copies(&input, &built) > 0);
+        free(built.bytes);
+    }
+    free_input(&input);
+}
+
 /* The rounded mean of the codes of the anchors that belong to the cell. */
 static void check_cell_codes(unsigned prototypes_per_cell)
 {
@@ -114,6 +146,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_small_slots_repeat_prototypes);
+    RUN_TEST(test_prototypes_show_no_row);
     RUN_TEST(test_cell_codes_are_means);
     RUN_TEST(test_class_codes_lie_around_places_apart);
     return UNITY_END();

@@ -38,7 +38,7 @@ static void test_options_out_of_range_are_refused(void)
     } cases[] = {
         {{.slots = 3}, "--slots one, class or group"},
         {{.slots = PML_SLOTS_CLASS, .neighbours = 65}, "at most 64"},
-        {{.slots = PML_SLOTS_CLASS, .neighbours = 30}, "need more than 30 rows"},
+        {{.slots = PML_SLOTS_CLASS, .gaussian = 1, .neighbours = 30}, "need more than 30 rows"},
         {{.slots = PML_SLOTS_CLASS, .bandwidth = -1}, "--bandwidth"},
         {{.slots = PML_SLOTS_CLASS, .bandwidth = NAN}, "--bandwidth"},
         {{.slots = PML_SLOTS_CLASS, .bandwidth = INFINITY}, "--bandwidth"},
@@ -48,7 +48,7 @@ static void test_options_out_of_range_are_refused(void)
         {{.slots = PML_SLOTS_CLASS, .alpha = 0.001}, "1/256"},
         {{.slots = PML_SLOTS_ONE, .alpha = 1}, "no label graph"},
         {{.slots = PML_SLOTS_GROUP, .slot_count = 1, .alpha = 1}, "no label graph"},
-        {{.slots = PML_SLOTS_CLASS, .response_only = 1, .alpha = 1}, "no label graph"},
+        {{.slots = PML_SLOTS_CLASS, .alpha = 1}, "no label graph"},
         {{.slots = PML_SLOTS_CLASS, .dimensions = 17}, "at most 16"},
         {{.slots = PML_SLOTS_CLASS, .cells = 1}, "at least 2 --cells"},
         {{.slots = PML_SLOTS_CLASS, .cells = 65537}, "at most 65536"},
@@ -56,11 +56,11 @@ static void test_options_out_of_range_are_refused(void)
         {{.slots = PML_SLOTS_CLASS, .cells = 1025, .prototypes_per_cell = 4}, "smaller --prototypes-per-cell, or 1"},
         {{.slots = PML_SLOTS_CLASS, .cells = 8, .share = 0.1}, "leave one out"},
         {{.slots = PML_SLOTS_CLASS, .share = 0.51}, "at most 0.5"},
-        {{.slots = PML_SLOTS_CLASS, .epsilon = 4.0}, "--share too"},
-        {{.slots = PML_SLOTS_CLASS, .share = 0.1, .epsilon = NAN}, "--epsilon up to 16"},
+        {{.slots = PML_SLOTS_CLASS, .cells = 8, .epsilon = 4.0}, "leave one out"},
+        {{.slots = PML_SLOTS_CLASS, .epsilon = NAN}, "change --epsilon"},
+        {{.slots = PML_SLOTS_CLASS, .share = 0.1, .epsilon = 17}, "change --epsilon"},
         {{.slots = PML_SLOTS_CLASS, .share = -0.1}, "at most 0.5"},
         {{.slots = PML_SLOTS_CLASS, .share = NAN}, "at most 0.5"},
-        {{.slots = PML_SLOTS_CLASS, .share = 1e-6}, "larger --share"},
         {{.slots = PML_SLOTS_CLASS, .sketch = 7}, "8 to 256"},
         {{.slots = PML_SLOTS_CLASS, .sketch = 257}, "8 to 256"},
         {{.slots = PML_SLOTS_CLASS, .slot_count = 3}, "--slots group"},
@@ -168,6 +168,32 @@ static void test_equal_rows_need_a_bandwidth(void)
     free_input(&input);
 }
 
+/* A slot of one row would show it to everybody. */
+static void test_slots_of_one_row_are_refused(void)
+{
+    struct input input = make_input(30, 4, 5);
+    input.options = (struct pml_build_options){.slots = PML_SLOTS_CLASS, .cells = 2};
+    input.labels.values[17] = 1000;
+    refuse(&input, "Class 1000 has fewer than 2 different rows");
+    assert_said("everybody who has the pack could read them");
+    assert_said("--rows-are-public");
+    input.labels.values[18] = 1000; /* two, but equal */
+    memcpy(input.features.values + 18 * 4, input.features.values + 17 * 4, 4 * sizeof(float));
+    refuse(&input, "Class 1000 has fewer than 2 different rows");
+    input.options.rows_are_public = 1;
+    struct built built = build(&input);
+    TEST_ASSERT_EQUAL_UINT32(6, built.info.slots);
+    free(built.bytes);
+    input.options.rows_are_public = 0;
+    input.options.rows_per_prototype = 1;
+    built = build(&input);
+    free(built.bytes);
+    input.options.slots = PML_SLOTS_ONE;
+    input.options.rows_per_prototype = 31;
+    refuse(&input, "The features have fewer than 31 different rows");
+    free_input(&input);
+}
+
 /* Rows that differ in one step of one of many features: nearer than a pack's bandwidth can be small. */
 static void test_the_reported_bandwidth_is_the_pack_s(void)
 {
@@ -180,7 +206,7 @@ static void test_the_reported_bandwidth_is_the_pack_s(void)
     TEST_ASSERT_EQUAL_UINT32(UINT32_MAX, built.info.lambda);
     TEST_ASSERT_TRUE(built.report.bandwidth == sqrt(65536.0 / UINT32_MAX) && built.report.bandwidth_raised);
     free(built.bytes);
-    input.options.response_only = 1;
+    input.options.gaussian = 0;
     built = build(&input);
     TEST_ASSERT_TRUE(built.report.bandwidth == 0.0 && !built.report.bandwidth_raised);
     free(built.bytes);
@@ -247,6 +273,7 @@ int main(void)
     RUN_TEST(test_bad_rows_are_named);
     RUN_TEST(test_too_many_classes_are_refused);
     RUN_TEST(test_equal_rows_need_a_bandwidth);
+    RUN_TEST(test_slots_of_one_row_are_refused);
     RUN_TEST(test_the_reported_bandwidth_is_the_pack_s);
 #if PML_WITH_GAUSSIAN
     RUN_TEST(test_a_pack_that_devices_refuse_is_not_handed_out);

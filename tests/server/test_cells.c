@@ -118,8 +118,9 @@ static void test_clusters_are_joined_as_the_definition_says(void)
 
 static struct pml_cells build_cells(const struct pml_rows *rows, const struct pml_cell_plan *plan)
 {
-    struct pml_cells cells = {malloc(plan->prototypes * rows->columns), malloc(plan->prototypes * sizeof(uint32_t)),
-                              malloc(rows->count * sizeof(uint32_t)), 0};
+    struct pml_cells cells = {.prototypes = malloc(plan->prototypes * rows->columns),
+                              .of_prototypes = malloc(plan->prototypes * sizeof(uint32_t)),
+                              .of_rows = malloc(rows->count * sizeof(uint32_t))};
     TEST_ASSERT_TRUE(cells.prototypes && cells.of_prototypes && cells.of_rows);
     TEST_ASSERT_EQUAL(0, pml_cells_build(rows, plan, &cells));
     return cells;
@@ -236,7 +237,7 @@ static void test_large_cells_gain_nothing(void)
     }
     TEST_ASSERT_TRUE(pml_cells_score(one, lists, ROWS, sizes) == 0.0);
     memset(sizes, 0, sizeof sizes);
-    TEST_ASSERT_TRUE(pml_cells_score(halves, lists, ROWS, sizes) == 20 - ROWS * 0.5);
+    TEST_ASSERT_TRUE(pml_cells_score(halves, lists, ROWS, sizes) == 20 - (double)ROWS * 0.5);
     memset(sizes, 0, sizeof sizes);
     TEST_ASSERT_DOUBLE_WITHIN(1e-12, 36 - (36 * 36 + 4 * 4) / 40.0, pml_cells_score(lopsided, lists, ROWS, sizes));
 }

@@ -88,6 +88,8 @@ static void test_built_packs(void)
     for (size_t i = 0; i < sizeof build_cases / sizeof build_cases[0]; i++) {
         struct input input = make_input(build_cases[i].rows, 12, build_cases[i].classes);
         input.options = build_cases[i].options;
+        input.options.cells = 8;
+        input.options.rows_are_public = input.options.gaussian = 1;
         struct built built = build(&input);
         for (unsigned iterations = 0; iterations <= 6; iterations += 3)
             compare_with_naive(&built.pack, iterations, 1e-11, build_cases[i].name);

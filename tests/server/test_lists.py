@@ -11,7 +11,7 @@ import numpy as np  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
-from harness import Tester  # noqa: E402
+from harness import OWN, Tester  # noqa: E402
 from reference_server import Gallery, answer  # noqa: E402
 
 QUERIES = 20
@@ -19,15 +19,15 @@ PRIVACY = {"response": ["--epsilon", "4"], "gaussian": ["--epsilon", "8", "--val
 
 # name: options of the pack; cells an item, iterations, nearest
 CASES = {
-    "class slots": ([], 1, 5, 32),
+    "class slots": (["--slots", "class"], 1, 5, 32),
     "class slots, class codes, label graph": (
-        ["--codes", "class", "--alpha", "0.5", "--bandwidth", "1.2", "--cells", "5"], 2, 5, 7),
+        ["--slots", "class", "--codes", "class", "--alpha", "0.5", "--bandwidth", "1.2", "--cells", "5"], 2, 5, 7),
     "one slot": (["--slots", "one", "--dims", "3", "--cells", "40"], 1, 2, 50),
     "one slot, class codes": (["--slots", "one", "--codes", "class", "--cells", "3"], 2, 12, 1),
     "groups, label graph": (
         ["--slots", "group", "--slot-count", "4", "--codes", "class", "--alpha", "0.3", "--bandwidth", "1",
          "--neighbours", "4"], 1, 1, 100000),
-    "no iterations": (["--alpha", "2", "--bandwidth", "2", "--sketch", "8"], 1, 0, 32),
+    "no iterations": (["--slots", "class", "--alpha", "2", "--bandwidth", "2", "--sketch", "8"], 1, 0, 32),
 }
 
 
@@ -67,7 +67,7 @@ def check_answer(tester, name, gallery, release, nearest):
 def check_case(tester, name, inputs):
     options, cells, iterations, nearest = CASES[name]
     tester.succeeds(name, "pack", "--features", "shapes/public.npy", "--labels", "shapes/public_labels.npy",
-                    "--out", "pack.pmpk", "--force", *options)
+                    "--gaussian", "--rows-are-public", "--out", "pack.pmpk", "--force", *options)
     tester.succeeds(name, "index", "--pack", "pack.pmpk", "--features", "gallery.npy", "--labels",
                     "gallery_labels.npy", "--ids", "ids.txt", "--payloads", "payloads", "--cells-per-item", cells,
                     "--iterations", iterations, "--store", "sqlite:gallery.db", "--force")
@@ -86,7 +86,7 @@ def check_defaults(tester, inputs):
     """Without ids, payloads and numbers of anything: what the specification says then."""
     features, labels, _, _ = inputs
     tester.succeeds("defaults", "index", "--pack", "pack.pmpk", "--features", "gallery.npy", "--labels",
-                    "gallery_labels.npy", "--store", "sqlite:gallery.db", "--force")
+                    "gallery_labels.npy", *OWN, "--store", "sqlite:gallery.db", "--force")
     for mechanism, privacy in PRIVACY.items():
         tester.succeeds("defaults", "privatize", "--pack", "pack.pmpk", "--features", "shapes/queries.npy", "--labels",
                         "shapes/queries_labels.npy", "--mechanism", mechanism, *privacy, "--out", "query.cbor",

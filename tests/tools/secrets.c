@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Run under valgrind: marks everything secret as undefined and goes through the calls that see it. Memcheck then reports
- * every branch and every address that depends on a secret (tests/check_secrets.sh). `secrets MODE`, with each set of
+ * every branch and every address that depends on a secret (tests/check_secrets.sh). `secrets MODE...`, with each set of
  * kernels that the CPU runs, as valgrind shows it; mode `leak` plants one such branch, to show that it would be found. */
 #include "answer.h"
 #include "golden/vectors.h"
@@ -187,11 +187,14 @@ static bool run(const char *mode, const struct pml_kernels *kernels)
 int main(int argc, char **argv)
 {
     const struct kernel_sets sets = kernel_sets_of_cpu();
-    for (size_t i = 0; i < sets.count; i++)
-        if (!run(argc > 1 ? argv[1] : "", sets.of[i])) {
-            fprintf(stderr, "usage: secrets kernels|response|answer|gaussian|leak\n");
-            return 2;
-        }
+    bool known = argc > 1;
+    for (int mode = 1; mode < argc && known; mode++)
+        for (size_t i = 0; i < sets.count && known; i++)
+            known = run(argv[mode], sets.of[i]);
+    if (!known) {
+        fprintf(stderr, "usage: secrets kernels|response|answer|gaussian|leak ...\n");
+        return 2;
+    }
     printf("%s\n", sets.of[sets.count - 1]->name);
     return 0;
 }

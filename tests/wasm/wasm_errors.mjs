@@ -46,6 +46,15 @@ await test('packs are refused for what is wrong with them', async () => {
         await fails('ARGUMENT', () => library.openPack(bytes));
 });
 
+await test('a demand for a model is a name and nothing else', async () => {
+    const { bytes, model } = golden.packs.find((one) => one.model);
+    for (const bad of [`${model}\0`, `${model}\0more`, 'x'.repeat(1e6), null, 7, [model], { toString: () => model }])
+        await fails('ARGUMENT', () => library.openPack(bytes, { model: bad }));
+    for (const other of ['', ` ${model}`, model.slice(1), model.toUpperCase(), 'x'.repeat(65), '\ud800'])
+        await fails('PACK_MODEL', () => library.openPack(bytes, { model: other }));
+    assert.equal((await library.openPack(bytes, { model })).info.model, model);
+});
+
 await test('a pack whose codes are all equal gives no Gaussian client', async () => {
     const bytes = golden.packs[0].bytes.slice(); // one slot: sections 1 to 5 precede the codes of the anchors
     const { features, anchors, dimensions, prototypes } = (await library.openPack(bytes)).info;
@@ -352,6 +361,6 @@ await test('memory that does not grow is an error', async () => {
 });
 
 await test('every status was seen but BUFFER: buffers are made here as large as they must be', () => {
-    const missing = Array.from({ length: 23 }, (_, i) => -1 - i).filter((status) => !seen.has(status));
+    const missing = Array.from({ length: 24 }, (_, i) => -1 - i).filter((status) => !seen.has(status));
     assert.deepEqual(missing, [-3]);
 });

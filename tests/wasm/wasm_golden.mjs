@@ -7,14 +7,64 @@ const packs = [];
 export let releasesEqual = 0;
 
 await test('golden packs open under their pinned id', async () => {
-    for (const { bytes, id } of golden.packs) {
+    for (const { bytes, id, model } of golden.packs) {
         const pack = await library.openPack(bytes, { id });
         assert.equal(pack.info.id, id);
+        assert.equal(pack.info.model, model);
         assert.equal(pack.info.size, bytes.length);
         assert.equal(pack.classes().length, pack.info.classes);
         packs.push(pack);
     }
     assert.ok(packs.length >= 8);
+});
+
+await test('golden packs open for the model that they name, and for no other', async () => {
+    for (const { bytes, id, model } of golden.packs) {
+        const demanded = model || 'any name';
+        if (model)
+            assert.equal((await library.openPack(bytes, { id, model })).info.model, model);
+        else
+            await fails('PACK_MODEL', () => library.openPack(bytes, { id, model: demanded }));
+        const { message } = await fails('PACK_MODEL', () => library.openPack(bytes, { model: `${demanded}s` }));
+        assert.ok(message.endsWith(`it names '${model || '(none)'}', not '${demanded}s'`), message);
+    }
+    assert.ok(golden.packs.some(({ model }) => model) && golden.packs.some(({ model }) => !model));
+});
+
+/** SPEC 1, from the definition: where the starts and the codes of the anchors are. */
+function anchorsOf(bytes) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset);
+    const [d, n, k, G, C, present, M] = [view.getUint32(48, true), view.getUint32(52, true), view.getUint16(58, true),
+        view.getUint16(60, true), view.getUint32(68, true), view.getUint32(80, true), view.getUint32(84, true)];
+    let [at, starts, codes] = [96];
+    for (const [section, size] of [8 * C, G * M * d, 4 * G * M, n * d, 4 * n, 4 * (G + 1), 2 * n * k].entries()) {
+        if (present >> section & 1) {
+            [starts, codes] = [section === 5 ? at : starts, section === 6 ? at : codes];
+            at = Math.ceil((at + size) / 16) * 16;
+        }
+    }
+    return Array.from({ length: n }, (_, anchor) => {
+        let slot = 0;
+        while (view.getUint32(starts + 4 * (slot + 1), true) <= anchor)
+            slot++;
+        return { slot, code: Int16Array.from({ length: k }, (_, i) => view.getInt16(codes + 2 * (k * anchor + i), true)) };
+    });
+}
+
+await test('anchors of the golden packs', async () => {
+    let compared = 0;
+    for (const [index, { bytes }] of golden.packs.entries()) {
+        const pack = packs[index];
+        const anchors = pack.info.anchors > 0 ? anchorsOf(bytes) : [];
+        assert.equal(pack.info.anchors, anchors.length);
+        for (const [number, anchor] of anchors.entries())
+            assert.deepEqual(pack.anchor(number), anchor);
+        await fails(anchors.length > 0 ? 'ARGUMENT' : 'SECTION', () => pack.anchor(anchors.length));
+        for (const bad of [-1, 0.5, NaN, '0', undefined, 2 ** 32])
+            await fails('ARGUMENT', () => pack.anchor(bad));
+        compared += anchors.length;
+    }
+    assert.ok(compared > 50);
 });
 
 await test('the second pack is described as it was made', () => {

@@ -100,7 +100,9 @@ const lines = text.split('\n').map((line) => line.split('\t'));
 const named = (kind) => lines.filter(([first]) => first === kind).map(([, ...fields]) => fields);
 
 export const golden = {
-    packs: named('pack').map(([name, bytes, id]) => ({ name, bytes: fromHex(bytes), id })),
+    packs: named('pack').map(([name, bytes, id, model]) => ({
+        name, bytes: fromHex(bytes), id, model: model === '-' ? '' : model,
+    })),
     releases: named('release').map(
         ([name, pack, mechanism, epsilon, delta, valueBytes, entropy, features, label, bytes, rows]) => ({
             name,

@@ -7,20 +7,20 @@ public struct Match: Sendable, Hashable {
     /// The server's number of the item.
     public let item: UInt64
     /// The item's class.
-    public let label: Int32
+    public let label: Int
     /// The slot it came in.
     public let slot: Int
-    /// Cosine of the sketches, in 2^-30.
-    public let score: Int32
+    /// Cosine of the sketches, -1 to 1: larger is nearer.
+    public let score: Double
     /// Where its payload stands in the answer's bytes.
     public let payloadOffset: Int
     public let payloadSize: Int
 
     init(_ match: pml_match) {
         item = match.item
-        label = match.label
+        label = Int(match.label)
         slot = Int(match.slot)
-        score = match.score
+        score = Double(match.score) * 0x1p-30
         payloadOffset = Int(match.payload_offset)
         payloadSize = Int(match.payload_size)
     }
@@ -48,6 +48,10 @@ public struct Answer: Sendable, Hashable {
     public let gallery: UInt64
     /// Length of the answer in bytes.
     public let bytes: UInt64
+
+    static func check(limit: Int) throws(PrivateMailError) {
+        guard (1...Int(PML_MATCHES_MAX)).contains(limit) else { throw PrivateMailError(.argument) }
+    }
 }
 
 /// An answer that streams in: feed it in pieces of any length, then finish.
@@ -87,9 +91,10 @@ extension Client {
     ///   - scope: Which candidates count.
     ///   - limit: How many matches to keep, 1 to 256.
     public func beginAnswer(
-        features: some Collection<Float>, label: Int32, scope: Answer.Scope = .ownSlot, limit: Int = 20
+        features: some Collection<Float>, label: Int, scope: Answer.Scope = .ownSlot, limit: Int = 20
     ) throws(PrivateMailError) -> Ranking {
-        guard (1...Int(PML_MATCHES_MAX)).contains(limit) else { throw PrivateMailError(.argument) }
+        let label = try classNumber(label)
+        try Answer.check(limit: limit)
         let fresh = Matches(capacity: limit)
         try gate.run { () throws(PrivateMailError) in
             try check(
@@ -103,7 +108,7 @@ extension Client {
 
     /// Ranks a whole answer.
     public func answer(
-        _ bytes: some ContiguousBytes, features: some Collection<Float>, label: Int32,
+        _ bytes: some ContiguousBytes, features: some Collection<Float>, label: Int,
         scope: Answer.Scope = .ownSlot, limit: Int = 20
     ) throws(PrivateMailError) -> Answer {
         let ranking = try beginAnswer(features: features, label: label, scope: scope, limit: limit)
@@ -111,15 +116,34 @@ extension Client {
         return try ranking.finish()
     }
 
-    /// Ranks an answer while it arrives. Throws what the sequence throws, or a ``PrivateMailError``.
+    /// Ranks an answer while it arrives in pieces. Throws what the sequence throws, or a ``PrivateMailError``.
     public func answer<Chunks: AsyncSequence>(
-        from chunks: Chunks, features: some Collection<Float>, label: Int32, scope: Answer.Scope = .ownSlot,
+        from chunks: Chunks, features: some Collection<Float>, label: Int, scope: Answer.Scope = .ownSlot,
         limit: Int = 20, isolation: isolated (any Actor)? = #isolation
     ) async throws -> Answer where Chunks.Element: ContiguousBytes {
         let ranking = try beginAnswer(features: features, label: label, scope: scope, limit: limit)
         for try await chunk in chunks {
             try ranking.feed(chunk)
         }
+        return try ranking.finish()
+    }
+
+    /// Ranks an answer while it arrives byte by byte, as from `URLSession.bytes(for:)`. Throws what the sequence throws,
+    /// or a ``PrivateMailError``.
+    public func answer<Bytes: AsyncSequence>(
+        from bytes: Bytes, features: some Collection<Float>, label: Int, scope: Answer.Scope = .ownSlot,
+        limit: Int = 20, isolation: isolated (any Actor)? = #isolation
+    ) async throws -> Answer where Bytes.Element == UInt8 {
+        let ranking = try beginAnswer(features: features, label: label, scope: scope, limit: limit)
+        var piece: [UInt8] = []
+        piece.reserveCapacity(1 << 14)
+        for try await byte in bytes {
+            piece.append(byte)
+            guard piece.count == 1 << 14 else { continue }
+            try ranking.feed(piece)
+            piece.removeAll(keepingCapacity: true)
+        }
+        try ranking.feed(piece)
         return try ranking.finish()
     }
 

@@ -52,7 +52,9 @@ public final class Budget: @unchecked Sendable {  // the bytes are only touched 
     }
 
     /// The store no longer holds what this budget, or its store, last saw.
-    public struct Conflict: Error {}
+    public struct Conflict: LocalizedError {
+        public var errorDescription: String? { "somebody else spent from it meanwhile" }
+    }
 
     /// Comparing and saving are one step, for all stores of the process: two budgets may share one, and a store has no
     /// identity that a lock of its own could go by. Entered before the gate of a client, never inside it.

@@ -131,9 +131,11 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
     /// - Parameters:
     ///   - features: ``Pack/features`` finite numbers, not all zero, of any scale, in contiguous storage (an array, a
     ///     slice, a buffer). Read in place and not kept; yours to wipe, see ``wipe(_:)``.
-    ///   - label: The class, as the pack's maker numbered it; ignored by packs with one slot.
-    public func release(features: some Collection<Float>, label: Int32) throws(PrivateMailError) -> Release {
-        try gate.run { () throws(PrivateMailError) -> Release in
+    ///   - label: The class, as the pack's maker numbered it; ignored by packs with one slot. A number beyond 32 bits
+    ///     is the app's mistake, and refused with ``Status/argument`` by every pack and with every option.
+    public func release(features: some Collection<Float>, label: Int) throws(PrivateMailError) -> Release {
+        let label = try classNumber(label)
+        return try gate.run { () throws(PrivateMailError) -> Release in
             try check(withFloats(features) { pml_client_load(handle, $0, $1, label) })
             var bytes = Data(count: receipt.bytes)
             var written = 0
@@ -153,6 +155,12 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
             pml_client_wipe(handle)
         }
     }
+}
+
+/// A class as packs number them.
+func classNumber(_ label: Int) throws(PrivateMailError) -> Int32 {
+    guard let number = Int32(exactly: label) else { throw PrivateMailError(.argument) }
+    return number
 }
 
 /// Lends contiguous features to a call; those that are not are refused rather than copied.

@@ -34,6 +34,11 @@ public struct Options: Sendable, Hashable {
             mechanism: .gaussian, epsilon: epsilon, delta: delta, valueBytes: valueBytes, substitute: substitute)
     }
 
+    /// The same with ``substitute`` set.
+    var substituting: Options {
+        Options(mechanism: mechanism, epsilon: epsilon, delta: delta, valueBytes: valueBytes, substitute: true)
+    }
+
     var config: pml_config {
         var config = pml_config()
         config.mechanism = mechanism.rawValue

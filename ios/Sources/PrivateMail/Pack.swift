@@ -7,6 +7,20 @@ import Foundation
 /// The bytes are validated completely when the pack is opened and stay where they are. A pack is immutable: any number
 /// of clients, on any threads, may share one.
 public final class Pack: @unchecked Sendable {  // immutable from the end of init on
+    /// The app demands a model that is not the pack's: features of one find nothing in a collection of the other.
+    public struct ModelMismatch: LocalizedError, Hashable, CustomStringConvertible {
+        /// What the app demands.
+        public let demanded: String
+        /// What the pack names; nil when it names none.
+        public let found: String?
+
+        public var description: String {
+            "the app demands the model '\(demanded)', the pack names \(found.map { "'\($0)'" } ?? "none")"
+        }
+
+        public var errorDescription: String? { description }
+    }
+
     private let free: () -> Void
     let view: UnsafePointer<pml_pack>
     private let info: pml_pack_info
@@ -20,22 +34,28 @@ public final class Pack: @unchecked Sendable {  // immutable from the end of ini
     ///   - url: The file, for example a resource of the app.
     ///   - pinnedID: The 16 bytes of ``id`` that the app expects, or nil for any. A pack made for one user marks that
     ///     user: pin ids.
-    public convenience init(contentsOf url: URL, pinnedID: [UInt8]? = nil) throws(PrivateMailError) {
+    ///   - model: The name of the model that makes the app's features, or nil to accept any. Features of another model
+    ///     find nothing; with a name given, a pack that names another model, or none, is refused with
+    ///     ``Status/packModel`` and ``ModelMismatch``.
+    public convenience init(
+        contentsOf url: URL, pinnedID: [UInt8]? = nil, model: String? = nil
+    ) throws(PrivateMailError) {
         let mapped: UnsafeMutableRawBufferPointer
         do {
             mapped = try mapFile(url.path)
         } catch {
             throw PrivateMailError(.argument, underlying: error)
         }
-        try self.init(UnsafeRawBufferPointer(mapped), pinnedID: pinnedID) {
+        try self.init(UnsafeRawBufferPointer(mapped), pinnedID: pinnedID, model: model) {
             munmap(mapped.baseAddress!, mapped.count)
         }
     }
 
     /// Opens a pack in memory. The data is kept alive; Apple's systems do not copy it.
-    public convenience init(_ data: Data, pinnedID: [UInt8]? = nil) throws(PrivateMailError) {
+    public convenience init(_ data: Data, pinnedID: [UInt8]? = nil, model: String? = nil) throws(PrivateMailError) {
         let object = data as NSData  // its bytes stay at one address, those of a Data need not
-        try self.init(UnsafeRawBufferPointer(start: object.bytes, count: object.length), pinnedID: pinnedID) {
+        let bytes = UnsafeRawBufferPointer(start: object.bytes, count: object.length)
+        try self.init(bytes, pinnedID: pinnedID, model: model) {
             withExtendedLifetime(object) {}
         }
     }
@@ -43,25 +63,33 @@ public final class Pack: @unchecked Sendable {  // immutable from the end of ini
     /// Opens a pack in memory that is not copied. `deallocator` is called when nothing uses the bytes any more, and
     /// also when they are refused.
     public convenience init(
-        bytesNoCopy bytes: UnsafeRawBufferPointer, pinnedID: [UInt8]? = nil,
+        bytesNoCopy bytes: UnsafeRawBufferPointer, pinnedID: [UInt8]? = nil, model: String? = nil,
         deallocator: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
     ) throws(PrivateMailError) {
-        try self.init(bytes, pinnedID: pinnedID) { deallocator(bytes) }
+        try self.init(bytes, pinnedID: pinnedID, model: model) { deallocator(bytes) }
     }
 
     private init(
-        _ bytes: UnsafeRawBufferPointer, pinnedID: [UInt8]?, free: @escaping () -> Void
+        _ bytes: UnsafeRawBufferPointer, pinnedID: [UInt8]?, model: String?, free: @escaping () -> Void
     ) throws(PrivateMailError) {
         let view = UnsafeMutablePointer<pml_pack>.allocate(capacity: 1)
         view.initialize(to: pml_pack())
         self.free = free
         self.view = UnsafePointer(view)
+        func open(_ model: String?) -> Int32 {
+            guard pinnedID == nil || pinnedID?.count == Int(PML_ID_SIZE) else { return PML_ERROR_ARGUMENT.rawValue }
+            return pml_pack_open(view, bytes.baseAddress, bytes.count, pinnedID, model)
+        }
+        // A zero byte would end the name early; no pack has such a name, and none has the empty one.
+        let status = open(model.map { $0.utf8.contains(0) ? "" : $0 })
+        var mismatch: ModelMismatch?
+        if let model, status == PML_ERROR_PACK_MODEL.rawValue, open(nil) == PML_OK.rawValue {
+            mismatch = ModelMismatch(demanded: model, found: Pack.model(of: view))
+        }
         var info = pml_pack_info()
-        let fits = pinnedID == nil || pinnedID?.count == Int(PML_ID_SIZE)
-        var status = fits ? pml_pack_open(view, bytes.baseAddress, bytes.count, pinnedID, nil) : PML_ERROR_ARGUMENT.rawValue
-        if status == PML_OK.rawValue { status = pml_pack_describe(view, &info) }
+        let described = status == PML_OK.rawValue ? pml_pack_describe(view, &info) : status
         self.info = info
-        try check(status)
+        try check(described, underlying: mismatch)
     }
 
     deinit {
@@ -71,6 +99,14 @@ public final class Pack: @unchecked Sendable {  // immutable from the end of ini
 
     /// 16 bytes that name this pack: the start of its hash.
     public var id: [UInt8] { withUnsafeBytes(of: info.id) { Array($0) } }
+
+    /// Names the model that makes the features, and its preprocessing; nil when the pack names none.
+    public var model: String? { Pack.model(of: view) }
+
+    private static func model(of view: UnsafePointer<pml_pack>) -> String? {
+        let name = String(cString: pml_pack_model(view))
+        return name.isEmpty ? nil : name
+    }
 
     /// Numbers in a feature vector.
     public var features: Int { Int(info.features) }

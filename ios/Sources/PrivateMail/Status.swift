@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CPrivateMail
+import Foundation
 
 /// Why a call was refused: the library's own numbers, one case each.
 public enum Status: Int32, Sendable, CaseIterable, CustomStringConvertible {
@@ -50,17 +51,20 @@ public enum Status: Int32, Sendable, CaseIterable, CustomStringConvertible {
     case release = -22
     /// The bytes are not an answer: truncated, lying lengths, or beyond a limit.
     case answer = -23
+    /// The pack names another model than the one demanded, or none.
+    case packModel = -24
 
-    /// One English sentence, the library's own.
+    /// What happened in a few English words, the library's own.
     public var description: String { String(cString: pml_status_text(rawValue)) }
 }
 
-/// What every call of this library throws.
+/// What every call of this library throws; ``Search`` throws ``SearchError`` too.
 ///
-/// An error says nothing about the private query beyond what its ``status`` says.
-public struct PrivateMailError: Error, CustomStringConvertible {
+/// An error says nothing about the private query beyond what its ``status`` says. Its `localizedDescription` is a
+/// sentence that can be shown to a person.
+public struct PrivateMailError: LocalizedError, CustomStringConvertible {
     public let status: Status
-    /// What the budget store or the file system threw, where one of them is the cause.
+    /// What the budget store or the file system threw, where one of them is the cause; or ``Pack/ModelMismatch``.
     public let underlying: (any Error)?
 
     init(_ status: Status, underlying: (any Error)? = nil) {
@@ -72,6 +76,33 @@ public struct PrivateMailError: Error, CustomStringConvertible {
         guard let underlying else { return status.description }
         return "\(status): \(underlying)"
     }
+
+    public var errorDescription: String? {
+        guard let underlying else { return sentence(status.description) }
+        let what = status == .argument ? "the pack cannot be read" : status.description  // there is no other such case
+        return sentence("\(what): \(underlying.localizedDescription)")
+    }
+
+    /// What to do; nil where the app itself must be mended.
+    public var recoverySuggestion: String? {
+        switch status {
+        case .packVersion: "Update the app, or fetch the pack that it pins."
+        case .packSize, .packHash: "Fetch the pack again."
+        case .packID: "Fetch the pack whose id the app pins."
+        case .packModel: "Fetch the pack that was made for the app's model."
+        case .entropy: "Try again: nothing was paid."
+        case .persist where underlying is Budget.Conflict: "Make a new Budget on the same store and try again."
+        case .persist: "See that the device has storage left, and try again."
+        case .spent: "Search again for what was searched for before: sending the same message costs nothing."
+        case .answer: "Send the same message again: that costs nothing."
+        default: nil
+        }
+    }
+}
+
+/// Words as a sentence: with a capital letter and a full stop.
+func sentence(_ words: String) -> String {
+    words.prefix(1).uppercased() + words.dropFirst() + (words.hasSuffix(".") ? "" : ".")
 }
 
 /// Throws unless the status is success.

@@ -57,20 +57,11 @@
 
         private func start(_ arguments: [String]) throws -> (process: Process, output: Pipe) {
             let process = Process(), output = Pipe()
-            process.executableURL = products.appendingPathComponent("privatemail-example")
+            process.executableURL = product("privatemail-example")
             process.arguments = arguments
             process.standardOutput = output
             try process.run()
             return (process, output)
-        }
-
-        /// Where SwiftPM puts what it builds: next to the tests.
-        private var products: URL {
-            #if os(macOS)
-                Bundle(for: Self.self).bundleURL.deletingLastPathComponent()
-            #else
-                Bundle.main.bundleURL
-            #endif
         }
     }
 #endif

@@ -25,6 +25,37 @@ final class ErrorTests: XCTestCase {
         XCTAssertFalse(Status.allCases.contains { $0.description == "unknown status" })
     }
 
+    /// What an alert box shows.
+    func testLocalizedDescriptionsAreSentences() throws {
+        let named = vectors.packs[Golden.named], name = try XCTUnwrap(named.model)
+        func told(_ error: (any Error)?) -> String { error?.localizedDescription ?? "no error" }
+        let short = expect(.packSize) { _ = try Pack(named.bytes.dropLast()) }
+        XCTAssertEqual(told(short), "The pack is truncated or too long.")
+        let mismatch = expect(.packModel) { _ = try Pack(named.bytes, model: "another model") }
+        XCTAssertEqual(
+            told(mismatch),
+            "The pack is of another model: the app demands the model 'another model', the pack names '\(name)'.")
+        XCTAssertNotNil(mismatch?.recoverySuggestion)
+
+        let pack = try vectors.pack(Golden.one), store = MemoryStore()
+        let budget = try Budget(owner: owner, limits: .init(response: 1), store: store)
+        let client = try Client(pack: pack, options: .response(epsilon: 1))
+        let stale = try Budget(owner: owner, limits: .init(response: 1), store: store)
+        try client.arm(budget)
+        let other = try Client(pack: pack, options: .response(epsilon: 1))
+        let spent = expect(.spent) { try other.arm(budget) }
+        XCTAssertEqual(told(spent), "The budget is spent.")
+        XCTAssertNotNil(spent?.recoverySuggestion)
+        let conflict = expect(.persist) { try other.arm(stale) }
+        XCTAssertTrue(told(conflict).hasPrefix("The budget could not be stored: "), told(conflict))
+        XCTAssertTrue(conflict?.recoverySuggestion?.contains("Budget") ?? false)
+
+        let missing = expect(.argument) { _ = try Pack(contentsOf: root.appendingPathComponent("no such pack")) }
+        XCTAssertTrue(told(missing).hasPrefix("The pack cannot be read: "), told(missing))
+        XCTAssertTrue(told(missing).contains("No such file"), told(missing))
+        XCTAssertNil(missing?.recoverySuggestion)
+    }
+
     func testPacks() throws {
         let bytes = vectors.packs[Golden.classes].bytes
         func changed(at offset: Int, to value: UInt8) -> Data {
@@ -46,6 +77,33 @@ final class ErrorTests: XCTestCase {
         let missing = expect(.argument) { _ = try Pack(contentsOf: root.appendingPathComponent("no such pack")) }
         XCTAssertNotNil(missing?.underlying)
         XCTAssertTrue(missing?.description.contains(": ") ?? false)
+    }
+
+    func testAnAppGetsTheModelItDemandsOrAnErrorThatNamesBoth() throws {
+        let named = vectors.packs[Golden.named], name = try XCTUnwrap(named.model)
+        let file = try temporaryFolder().appendingPathComponent("named.pmpk")
+        try named.bytes.write(to: file)
+        XCTAssertEqual(try Pack(named.bytes, model: name).model, name)
+        XCTAssertEqual(try Pack(contentsOf: file, model: name).model, name)
+        let decomposed = name.decomposedStringWithCanonicalMapping  // equal to Swift, of other bytes
+        for other in ["another model", "", name + " ", String(name.dropLast()), name + "\0", "\0", decomposed] {
+            for error in [
+                expect(.packModel) { _ = try Pack(named.bytes, model: other) },
+                expect(.packModel) { _ = try Pack(contentsOf: file, pinnedID: Array(named.id), model: other) },
+            ] {
+                let mismatch = error?.underlying as? Pack.ModelMismatch
+                XCTAssertEqual(mismatch.map { [$0.demanded, $0.found] }, [other, name])
+                XCTAssertTrue(error?.description.contains("'\(other)'") ?? false)
+                XCTAssertTrue(error?.description.contains("'\(name)'") ?? false)
+            }
+        }
+        let nameless = vectors.packs[Golden.one]
+        XCTAssertNil(try Pack(nameless.bytes).model)
+        let error = expect(.packModel) { _ = try Pack(nameless.bytes, model: name) }
+        let mismatch = error?.underlying as? Pack.ModelMismatch
+        XCTAssertEqual(mismatch.map { [$0.demanded, $0.found] }, [name, nil])
+        // Another pack is another pack first, whatever its model.
+        expect(.packID) { _ = try Pack(named.bytes, pinnedID: Array(nameless.id), model: "another model") }
     }
 
     func testOptions() throws {
@@ -73,11 +131,12 @@ final class ErrorTests: XCTestCase {
         var withNaN = good, withInfinity = good
         withNaN[2] = .nan
         withInfinity[0] = -.infinity
-        let bad: [([Float], Int32, Status)] = [
+        let bad: [([Float], Int, Status)] = [
             (withNaN, Golden.label, .features), (withInfinity, Golden.label, .features),
             (good.map { _ in 0 }, Golden.label, .features), (good + [1], Golden.label, .dimension),
             (good.dropLast(), Golden.label, .dimension), ([], Golden.label, .dimension),
-            (good, Golden.label - 1, .label),
+            (good, Golden.label - 1, .label), (good, Int(Int32.max) + 1, .argument), (good, .min, .argument),
+            (good, Golden.label + 1 << 32, .argument),
         ]
         let budget = try plentyBudget()
         for options: Options in [.response(epsilon: 1), .gaussian(epsilon: 1, delta: 1e-5)] {

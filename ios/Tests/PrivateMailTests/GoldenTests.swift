@@ -10,8 +10,9 @@ final class GoldenTests: XCTestCase {
     func testPacksOpenAndCarryTheirID() throws {
         XCTAssertGreaterThan(vectors.packs.count, 0)
         for golden in vectors.packs {
-            let pack = try Pack(golden.bytes, pinnedID: Array(golden.id))
-            XCTAssertEqual(pack.id, Array(golden.id))
+            let pack = try Pack(golden.bytes, pinnedID: Array(golden.id), model: golden.model)
+            XCTAssertEqual(pack.id, Array(golden.id), golden.name)
+            XCTAssertEqual(pack.model, golden.model, golden.name)
         }
     }
 
@@ -71,6 +72,12 @@ final class GoldenTests: XCTestCase {
                 from: pieces(of: golden.bytes), features: golden.features, label: golden.label, scope: golden.scope,
                 limit: golden.limit)
             XCTAssertEqual(streamed, answer)
+            let byByte = try await client.answer(  // as URLSession.bytes hands it out
+                from: AsyncStream { stream in
+                    golden.bytes.forEach { stream.yield($0) }
+                    stream.finish()
+                }, features: golden.features, label: golden.label, scope: golden.scope, limit: golden.limit)
+            XCTAssertEqual(byByte, answer)
         }
     }
 
@@ -93,7 +100,8 @@ final class GoldenTests: XCTestCase {
     }
 
     private func line(of m: Match) -> String {
-        "\(m.item):\(m.label):\(m.slot):\(m.score):\(m.payloadOffset):\(m.payloadSize)"
+        // The score is a cosine; every multiple of 2^-30 is a Double.
+        "\(m.item):\(m.label):\(m.slot):\(Int(m.score * 0x1p30)):\(m.payloadOffset):\(m.payloadSize)"
     }
 
     private func pieces(of bytes: Data) -> AsyncStream<Data> {

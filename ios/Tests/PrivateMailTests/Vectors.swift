@@ -31,12 +31,12 @@ func floats(hex: some StringProtocol) -> [Float] {
 /// tests/golden/vectors.txt; its head explains the fields.
 struct Vectors {
     struct GoldenRelease {
-        let name: String, pack: Int, options: Options, seed: Data, features: [Float], label: Int32
+        let name: String, pack: Int, options: Options, seed: Data, features: [Float], label: Int
         let bytes: Data, rows: [Float]
     }
 
     struct GoldenAnswer {
-        let name: String, pack: Int, bytes: Data, features: [Float], label: Int32, scope: Answer.Scope, limit: Int
+        let name: String, pack: Int, bytes: Data, features: [Float], label: Int, scope: Answer.Scope, limit: Int
         let matches: [String]
     }
 
@@ -44,7 +44,7 @@ struct Vectors {
         let bytes: Data, owner: [UInt8], counts: [Double]
     }
 
-    private(set) var packs: [(bytes: Data, id: Data)] = []
+    private(set) var packs: [(name: String, bytes: Data, id: Data, model: String?)] = []
     private(set) var releases: [GoldenRelease] = []
     private(set) var answers: [GoldenAnswer] = []
     private(set) var budgets: [GoldenBudget] = []
@@ -55,7 +55,12 @@ struct Vectors {
         for line in text(of: "tests/golden/vectors.txt").split(separator: "\n") where !line.hasPrefix("#") {
             let f = line.split(separator: "\t", omittingEmptySubsequences: false)
             switch f[0] {
-            case "pack": packs.append((PrivateMailTests.bytes(hex: f[2]), PrivateMailTests.bytes(hex: f[3])))
+            case "pack":
+                packs.append(
+                    (
+                        String(f[1]), PrivateMailTests.bytes(hex: f[2]), PrivateMailTests.bytes(hex: f[3]),
+                        f[4] == "-" ? nil : String(f[4])
+                    ))
             case "release": releases.append(Self.release(f))
             case "answer": answers.append(Self.answer(f))
             case "budget":
@@ -75,14 +80,14 @@ struct Vectors {
             options: f[3] == "1"
                 ? .response(epsilon: epsilon)
                 : .gaussian(epsilon: epsilon, delta: delta, valueBytes: Int(f[6])!),
-            seed: bytes(hex: f[7]), features: floats(hex: f[8]), label: Int32(f[9])!, bytes: bytes(hex: f[10]),
+            seed: bytes(hex: f[7]), features: floats(hex: f[8]), label: Int(f[9])!, bytes: bytes(hex: f[10]),
             rows: floats(hex: f[11]))
     }
 
     private static func answer(_ f: [Substring]) -> GoldenAnswer {
         GoldenAnswer(
             name: String(f[1]), pack: Int(f[2])!, bytes: bytes(hex: f[3]), features: floats(hex: f[4]),
-            label: Int32(f[5])!, scope: Answer.Scope(rawValue: Int32(f[6])!)!, limit: Int(f[7])!,
+            label: Int(f[5])!, scope: Answer.Scope(rawValue: Int32(f[6])!)!, limit: Int(f[7])!,
             matches: f[8] == "-" ? [] : f[8].split(separator: ",").map(String.init))
     }
 
@@ -91,8 +96,8 @@ struct Vectors {
 
 /// Golden packs by what they are good for.
 enum Golden {
-    static let one = 0, classes = 1, responseOnly = 3, gaussianOnly = 5
-    static let label: Int32 = -7  // a class of pack `classes`
+    static let one = 0, classes = 1, responseOnly = 3, gaussianOnly = 5, named = 11
+    static let label = -7  // a class of pack `classes`
 }
 
 let owner = Array("owner of budget.".utf8)
@@ -140,6 +145,15 @@ func script(_ seed: Data) -> Client.Entropy {
 }
 
 extension XCTestCase {
+    /// A program that SwiftPM built: next to the tests.
+    func product(_ name: String) -> URL {
+        #if os(macOS)
+            Bundle(for: Self.self).bundleURL.deletingLastPathComponent().appendingPathComponent(name)
+        #else
+            Bundle.main.bundleURL.appendingPathComponent(name)
+        #endif
+    }
+
     /// The call must be refused with this status; answers the error for a closer look.
     @discardableResult
     func expect(

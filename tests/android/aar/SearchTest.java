@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.privatemail.example;
+package org.privatemail.aar;
 
-import com.sun.net.httpserver.HttpExchange;
-import com.sun.net.httpserver.HttpServer;
+import java.io.ByteArrayInputStream;
 import java.io.File;
 import java.io.IOException;
-import java.io.InputStream;
 import java.lang.reflect.Method;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.URL;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -16,9 +12,19 @@ import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.privatemail.Budget;
 import org.privatemail.Client;
@@ -26,13 +32,18 @@ import org.privatemail.FileBudgetStore;
 import org.privatemail.Match;
 import org.privatemail.Options;
 import org.privatemail.Pack;
+import org.privatemail.PackSource;
+import org.privatemail.PaysAgainException;
 import org.privatemail.PrivateMailException;
 import org.privatemail.Ranking;
+import org.privatemail.Search;
+import org.privatemail.ServerException;
 import org.privatemail.Status;
 
 /**
- * The example's search against a server on this machine that answers with a golden answer, and against the real one:
- * {@code SearchTest VECTORS FOLDER [ADDRESS PACK FEATURES LABELS]}, the last two being the gallery's, as .npy.
+ * {@link Search} against a server on this machine that does what it is told, with a golden answer, and against two real
+ * ones: {@code SearchTest VECTORS FOLDER [SERVER PACK SERVER PACK MODEL FEATURES LABELS]}. The servers serve one pack
+ * each; FEATURES and LABELS are the gallery's, as .npy.
  */
 public final class SearchTest {
     private static final byte[] OWNER = new byte[16];
@@ -41,14 +52,18 @@ public final class SearchTest {
     private static int passed;
     private static int failed;
 
-    /** What the server is to answer next; the last is answered for ever. */
-    private static final List<Integer> statuses = new ArrayList<>();
-    private static String answerType = "application/cbor-seq";
-    private static final List<byte[]> messages = new ArrayList<>();
-    private static final List<String> heads = new ArrayList<>();
-
-    private static String[] golden;
-    private static byte[] answer;
+    private final SearchListener listener;
+    private final Path folder;
+    private final Budget budget;
+    private final String[] golden;
+    private final byte[] pack;
+    private final byte[] otherPack;
+    private final String id;
+    private final String otherId;
+    private final float[] features;
+    private final int label;
+    /** What everybody is told to use. */
+    private String pinned;
 
     private static void check(String name, boolean good) {
         System.out.println((good ? "ok      " : "FAILED  ") + name);
@@ -67,6 +82,14 @@ public final class SearchTest {
         return bytes;
     }
 
+    private static String hexadecimal(byte[] bytes) {
+        StringBuilder text = new StringBuilder();
+        for (byte one : bytes) {
+            text.append(String.format("%02x", one));
+        }
+        return text.toString();
+    }
+
     private static float[] floats(String hexadecimal) {
         float[] floats = new float[hexadecimal.length() / 8];
         for (int i = 0; i < floats.length; i++) {
@@ -80,39 +103,126 @@ public final class SearchTest {
                 .toArray(String[][]::new);
     }
 
-    private static void serve(HttpExchange exchange) throws IOException {
-        heads.add(exchange.getRequestMethod() + " " + exchange.getRequestURI() + " "
-                + exchange.getRequestHeaders().getFirst("Content-Type") + " "
-                + exchange.getRequestHeaders().getFirst("Accept"));
-        try (InputStream in = exchange.getRequestBody()) {
-            messages.add(in.readAllBytes());
+    private SearchTest(SearchListener listener, List<String> lines, Path folder) throws IOException {
+        this.listener = listener;
+        this.folder = folder;
+        // Of the query's own slot, with a ranking that the default limit holds.
+        golden = Stream.of(lines(lines, "answer")).filter(line -> line[6].equals("0") && !line[8].equals("-")
+                && Integer.parseInt(line[7]) <= Search.DEFAULT_LIMIT).findFirst()
+                .orElseThrow(IllegalStateException::new);
+        String[][] packs = lines(lines, "pack");
+        int own = Integer.parseInt(golden[2]);
+        pack = bytes(packs[own][2]);
+        id = packs[own][3];
+        features = floats(golden[4]);
+        label = Integer.parseInt(golden[5]);
+        otherPack = successor(pack);
+        otherId = hexadecimal(open(otherPack).id());
+        pinned = id;
+        listener.answer = bytes(golden[3]);
+        listener.packs.put(id, pack);
+        listener.packs.put(otherId, otherPack);
+        budget = Budget.open(new FileBudgetStore(folder.resolve("budget").toFile()), OWNER,
+                Budget.Caps.of(4000.0, 0.0, 0.0));
+    }
+
+    /** The same pack but for the last number of its projection, and for its hash (SPEC 1). */
+    private static byte[] successor(byte[] pack) {
+        byte[] changed = pack.clone();
+        changed[pack.length - 1] = (byte) (pack[pack.length - 1] == 0 ? 1 : 0);
+        try {
+            MessageDigest digest = MessageDigest.getInstance("SHA-256");
+            digest.update(changed, 40, changed.length - 40);
+            System.arraycopy(digest.digest(), 0, changed, 8, 32);
+        } catch (NoSuchAlgorithmException impossible) {
+            throw new IllegalStateException(impossible);
         }
-        int status = statuses.size() > 1 ? statuses.remove(0) : statuses.get(0);
-        exchange.getResponseHeaders().set("Content-Type", answerType);
-        exchange.getResponseHeaders().set("Location", "/elsewhere");
-        byte[] body = status == 200 ? answer : new byte[1];
-        exchange.sendResponseHeaders(status, body.length);
-        exchange.getResponseBody().write(body);
-        exchange.close();
+        return changed;
     }
 
-    private static void expect(Integer... answers) {
-        statuses.clear();
-        statuses.addAll(Arrays.asList(answers));
-        messages.clear();
-        heads.clear();
+    private static Pack open(byte[] bytes) {
+        ByteBuffer direct = ByteBuffer.allocateDirect(bytes.length);
+        direct.put(bytes);
+        direct.flip();
+        return Pack.open(direct, null);
     }
 
-    private static double spent(Budget budget) {
+    // ---- searches ----
+
+    private File newFolder() throws IOException {
+        return Files.createTempDirectory(folder, "search").toFile();
+    }
+
+    private Search search(File at, Budget paying) throws IOException {
+        return new Search(listener.address(), () -> Pack.idOf(pinned), null, Options.response(EPSILON), paying, at);
+    }
+
+    private double spent() {
         return budget.remaining().epsilonSpent();
     }
 
-    private static boolean allEqual(List<byte[]> messages) {
-        return messages.stream().allMatch(message -> Arrays.equals(message, messages.get(0)));
+    /** Whether nothing is paid meanwhile. */
+    private boolean free(Callable<Boolean> action) throws Exception {
+        double before = spent();
+        return action.call() & spent() == before;
+    }
+
+    /** Whether exactly one message is paid for meanwhile. */
+    private boolean pays(Callable<Boolean> action) throws Exception {
+        double before = spent();
+        return action.call() & spent() == before + EPSILON;
+    }
+
+    private boolean finds(Search search, String photo) throws Exception {
+        return isGolden(search.search(photo, features, label));
+    }
+
+    /** The code of the ServerException that a search ends with; 0 for another IOException, 1 for none. */
+    private int fails(Search search, String photo) throws Exception {
+        try {
+            search.search(photo, features, label);
+            return 1;
+        } catch (ServerException refusal) {
+            return refusal.code();
+        } catch (IOException failure) {
+            return 0;
+        }
+    }
+
+    private Status refuses(Callable<?> action) throws Exception {
+        try {
+            action.call();
+            return Status.OK;
+        } catch (PrivateMailException refusal) {
+            return refusal.status();
+        }
+    }
+
+    private boolean wantsToPayAgain(Search search, String photo, boolean payAgain) throws Exception {
+        try {
+            search.search(photo, features, label, Client.Scope.OWN_SLOT, 8, payAgain);
+            return false;
+        } catch (PaysAgainException asks) {
+            return asks.receipt().epsilon() == EPSILON;
+        }
+    }
+
+    /** How many queries came, when all of them had the same bytes; otherwise -1. */
+    private int equalMessages() {
+        boolean equal = listener.messages.stream().allMatch(one -> Arrays.equals(one, listener.messages.get(0)));
+        return equal ? listener.messages.size() : -1;
+    }
+
+    private boolean paused(int before, long milliseconds) {
+        return listener.times.get(before) - listener.times.get(before - 1) >= milliseconds;
+    }
+
+    private static List<String> names(File folder, String end) {
+        return Stream.of(folder.list()).filter(name -> name.endsWith(end)).sorted().collect(Collectors.toList());
     }
 
     /** item:label:slot:score:offset:size of every match, as the golden vectors have it. */
-    private static boolean isGolden(Ranking ranking) {
+    private boolean isGolden(Ranking ranking) {
         String[] wanted = golden[8].split(",");
         List<Match> found = ranking.matches();
         for (int i = 0; i < wanted.length; i++) {
@@ -123,108 +233,300 @@ public final class SearchTest {
                     || match.slot() != Integer.parseInt(fields[2])
                     || Math.round(match.score() * (1 << 30)) != Integer.parseInt(fields[3])
                     || !Arrays.equals(match.payload(),
-                            Arrays.copyOfRange(answer, offset, offset + Integer.parseInt(fields[5])))) {
+                            Arrays.copyOfRange(listener.answer, offset, offset + Integer.parseInt(fields[5])))) {
                 return false;
             }
         }
-        return ranking.bytes() == answer.length;
+        return ranking.bytes() == listener.answer.length;
     }
 
-    private static boolean fails(Search search, String photo) {
+    // ---- tests ----
+
+    private void testMessages() throws Exception {
+        File at = newFolder();
+        try (Search search = search(at, budget)) {
+            listener.order(200);
+            check("nothing is asked before it is needed", !search.hasPack() && !search.knows("one"));
+            check("preparing twice pays once", pays(() -> {
+                search.prepare();
+                search.prepare();
+                return true;
+            }));
+            check("the pinned pack was fetched, once", listener.fetched.equals(List.of(id)) && search.hasPack());
+            check("the ranking is the golden one, at no further price", free(() -> finds(search, "one")));
+            check("the request is a POST of CBOR, for a sequence of CBOR, and does not name the device",
+                    listener.heads.equals(List.of(
+                            "POST /below/v1/query application/cbor application/cbor-seq privatemail")));
+            check("one message of the announced length was sent", listener.messages.size() == 1
+                    && listener.messages.get(0).length == receiptBytes());
+            byte[] first = listener.messages.get(0);
+            listener.order(200);
+            check("the same photo again has the same list, by the same bytes, at no price",
+                    free(() -> finds(search, "one")) && Arrays.equals(listener.messages.get(0), first));
+            check("the message is known, and no other", search.knows("one") && !search.knows("on"));
+            check("a search without preparation pays", pays(() -> finds(search, "photos/\u00e9t\u00e9 \ud83d\udcf7")));
+            search.forget("one");
+            check("a photo that was forgotten pays anew", !search.knows("one") && pays(() -> finds(search, "one")));
+            check("features that are no query are sent like any other", pays(() -> {
+                listener.order(200);
+                return search.search("zeros", new float[features.length], label).matches().isEmpty()
+                        && listener.messages.size() == 1;
+            }));
+        }
+        try (Search search = search(at, budget)) {
+            listener.order(200);
+            check("another search over the same folder needs neither pack nor price",
+                    free(() -> finds(search, "one")) && listener.fetched.isEmpty());
+        }
+    }
+
+    private int receiptBytes() {
+        try (Client client = new Client(open(pack), Options.response(EPSILON))) {
+            return client.receipt().bytes();
+        }
+    }
+
+    private void testFailures() throws Exception {
+        try (Search search = search(newFolder(), budget)) {
+            listener.order(503, 503, 200);
+            check("a server that fails twice is asked three times, for one price", pays(() -> finds(search, "one")));
+            check("with the same bytes, after pauses that grow",
+                    equalMessages() == 3 && paused(1, 250) && paused(2, 500));
+            listener.order(500);
+            check("a server that fails for good is asked three times", fails(search, "one") == 500
+                    && equalMessages() == 3);
+            listener.order(SearchListener.DROP, SearchListener.HALF, 200);
+            check("so is a network that fails", free(() -> finds(search, "one")) && equalMessages() == 3);
+            listener.order(SearchListener.DROP);
+            check("and one that fails for good", fails(search, "one") == 0 && equalMessages() == 3);
+            listener.order(SearchListener.UNSOUND, SearchListener.PAGE, 200);
+            check("and a server whose answer is none", free(() -> finds(search, "one")) && equalMessages() == 3);
+            listener.order(SearchListener.UNSOUND);
+            check("or never is one", fails(search, "one") == 200 && equalMessages() == 3);
+            listener.order(503, 200);
+            listener.retryAfter = "2";
+            check("seconds that the server asks for are waited", finds(search, "one") && paused(1, 2000));
+            listener.order(503, 200);
+            listener.retryAfter = DateTimeFormatter.RFC_1123_DATE_TIME.format(
+                    ZonedDateTime.now(ZoneOffset.UTC).plusSeconds(3));
+            check("so is a date", finds(search, "one") && paused(1, 1500));
+            listener.order(503, 200);
+            listener.retryAfter = "31";
+            check("too many seconds are the app's to wait", fails(search, "one") == 503 && equalMessages() == 1);
+            listener.retryAfter = null;
+            for (int code : new int[] {302, 400, 401, 404, 405, 408, 413, 415, 429}) {
+                listener.order(code, 200);
+                check(code + " is not asked again, nor followed", fails(search, "one") == code
+                        && equalMessages() == 1 && listener.heads.get(0).contains("/v1/query"));
+            }
+            listener.order(200);
+            check("all of that was for one price", free(() -> finds(search, "one")));
+        }
+    }
+
+    private void testReplacedPack() throws Exception {
+        File at = newFolder();
+        try (Search search = search(at, budget)) {
+            listener.order(409);
+            listener.current = otherId;
+            check("a server without the pinned pack: 409, one price, one message", pays(() ->
+                    fails(search, "one") == 409) && equalMessages() == 1);
+            check("what it calls current is not fetched", listener.fetched.equals(List.of(id)));
+            listener.order(409);
+            listener.current = id;
+            pinned = otherId;
+            check("another pack is pinned: a second price is asked for, not paid",
+                    free(() -> wantsToPayAgain(search, "one", false)) && equalMessages() == 1);
+            check("the pinned pack was fetched, and no other", listener.fetched.equals(List.of(otherId)));
+            check("old message and old pack are kept", search.knows("one")
+                    && names(at, ".pmpk").equals(Stream.of(id + ".pmpk", otherId + ".pmpk").sorted()
+                            .collect(Collectors.toList())) && names(at, ".cbor").size() == 1);
+            listener.order(200);
+            check("a server that serves the old pack still answers for nothing", free(() -> finds(search, "one")));
+            listener.order(409);
+            check("who says so pays once more, and not twice", pays(() -> fails(search, "one", true) == 409)
+                    && listener.messages.size() == 2 && equalMessages() == -1);
+            listener.order(409);
+            check("and then nothing", free(() -> fails(search, "one") == 409));
+            listener.order(409);
+            check("a new photo pays for the pinned pack alone", pays(() -> fails(search, "two") == 409));
+        }
+        pinned = id;
+    }
+
+    private int fails(Search search, String photo, boolean payAgain) throws Exception {
         try {
-            search.find(photo, floats(golden[4]), Integer.parseInt(golden[5]));
+            search.search(photo, features, label, Client.Scope.ALL_SLOTS, 8, payAgain);
+            return 1;
+        } catch (ServerException refusal) {
+            return refusal.code();
+        }
+    }
+
+    /** A pin that changes between the two looks at it: the app's configuration arrived meanwhile. */
+    private void testPinChangesMeanwhile() throws Exception {
+        PackSource source = new PackSource() {
+            private int asked;
+
+            @Override
+            public byte[] id() {
+                return Pack.idOf(asked++ == 0 ? id : otherId);
+            }
+        };
+        try (Search search = new Search(listener.address(), source, null, Options.response(EPSILON), budget,
+                newFolder())) {
+            listener.order(409);
+            check("a pack replaced during a search: one price, and the next is asked for",
+                    pays(() -> wantsToPayAgain(search, "one", true)) && listener.messages.size() == 1
+                            && listener.fetched.equals(List.of(id, otherId)));
+        }
+    }
+
+    private void testPacks() throws Exception {
+        File at = newFolder();
+        listener.order(200);
+        try (Search search = search(at, budget)) {
+            listener.packs.put(id, otherPack);
+            check("another pack than the pinned one is refused", refuses(search::pack) == Status.PACK_ID);
+            listener.packs.put(id, Arrays.copyOf(pack, pack.length - 1));
+            check("so is a part of it", refuses(search::pack) == Status.PACK_SIZE);
+            check("and nothing is paid or kept", free(() -> refuses(() -> {
+                search.prepare();
+                return null;
+            }) == Status.PACK_SIZE) && at.list().length == 0);
+            listener.packs.remove(id);
+            listener.packs.put("elsewhere", pack);
+            listener.packCode = 302;
+            listener.order(200);
+            check("a pack that moved is not followed", fails(search, "one") == 302
+                    && listener.fetched.equals(List.of(id)));
+            listener.packCode = 404;
+            listener.order(200);
+            check("a server that does not have the pack is asked once", fails(search, "one") == 404
+                    && listener.fetched.equals(List.of(id)));
+            search.addPack(new ByteArrayInputStream(pack));
+            check("a pack that came with the app is not fetched", free(() -> search.hasPack()
+                    && Arrays.equals(search.pack().id(), bytes(id))));
+            check("a broken one is refused", refuses(() -> {
+                search.addPack(new ByteArrayInputStream(new byte[100]));
+                return null;
+            }) == Status.PACK_VERSION && names(at, "").equals(List.of(id + ".pmpk")));
+        }
+        listener.packs.put(id, pack);
+        byte[] damaged = pack.clone();
+        damaged[damaged.length - 1] ^= 1;
+        Files.write(at.toPath().resolve(id + ".pmpk"), damaged);
+        listener.order(200);
+        try (Search search = search(at, budget)) {
+            check("a damaged pack is fetched anew", Arrays.equals(search.pack().id(), bytes(id))
+                    && listener.fetched.equals(List.of(id))
+                    && Arrays.equals(Files.readAllBytes(at.toPath().resolve(id + ".pmpk")), pack));
+        }
+        try (Search search = new Search(listener.address(), () -> bytes(id), "another model", Options.response(EPSILON),
+                budget, newFolder())) {
+            check("a pack of another model is refused, fetched or added", refuses(search::pack) == Status.PACK_MODEL
+                    && refuses(() -> {
+                        search.addPack(new ByteArrayInputStream(pack));
+                        return null;
+                    }) == Status.PACK_MODEL && !search.hasPack());
+        }
+        try (Search search = search(at, budget)) {
+            pinned = otherId;
+            search.pack();
+            check("a pack that no message needs is removed", names(at, "").equals(List.of(otherId + ".pmpk")));
+            pinned = id;
+        }
+    }
+
+    private void testLimits() throws Exception {
+        listener.order(200);
+        Search search = search(newFolder(), budget);
+        for (String name : new String[] {"", "x".repeat(101), "\u00e9".repeat(51)}) {
+            check("a name of " + name.length() + " characters is refused", refusesArgument(() -> finds(search, name)));
+        }
+        check("so are 0 matches", refusesArgument(
+                () -> search.search("one", features, label, Client.Scope.OWN_SLOT, 0, false)));
+        check("and too few features, at no price", free(() -> refuses(
+                () -> search.search("one", new float[1], label)) == Status.DIMENSION));
+        check("closing gives back what was paid and not used", free(() -> {
+            search.prepare();
+            search.close();
+            search.close();
+            return true;
+        }));
+        try {
+            finds(search, "one");
+            check("a closed search is closed", false);
+        } catch (IllegalStateException expected) {
+            check("a closed search is closed", listener.messages.isEmpty());
+        }
+        File gone = newFolder();
+        try (Search lost = search(gone, budget)) {
+            lost.pack();
+            check("a folder that went away costs nothing", Files.deleteIfExists(gone.toPath().resolve(id + ".pmpk"))
+                    && gone.delete() && free(() -> fails(lost, "one") == 0) && listener.messages.isEmpty());
+            Files.createSymbolicLink(gone.toPath(), Paths.get("/proc/self/fdinfo")); // to be listed, not to be written to
+            check("nor does one that takes no message", free(() -> fails(lost, "one") == 0)
+                    && listener.messages.isEmpty());
+        }
+        for (String bad : new String[] {"ftp://127.0.0.1/", "http://127.0.0.1/?a", "http:///", "http://127.0.0.1/#a"}) {
+            check(bad + " is not a server", refusesArgument(() -> new Search(new URL(bad), () -> bytes(id), null,
+                    Options.response(EPSILON), budget, gone)));
+        }
+    }
+
+    private boolean refusesArgument(Callable<?> action) throws Exception {
+        try {
+            action.call();
             return false;
-        } catch (IOException expected) {
+        } catch (IllegalArgumentException expected) {
             return true;
         }
     }
 
-    private static void testSearch(Search search, Budget budget, int releaseBytes) throws IOException {
-        float[] features = floats(golden[4]);
-        int label = Integer.parseInt(golden[5]);
-
-        expect(200);
-        search.prepare();
-        search.prepare();
-        check("preparing twice pays once", spent(budget) == EPSILON);
-        check("the ranking is the golden one", isGolden(search.find("one", features, label)));
-        check("the request is a POST of CBOR, for a sequence of CBOR",
-                heads.equals(List.of("POST /v1/query application/cbor application/cbor-seq")));
-        check("one message of " + releaseBytes + " bytes was sent",
-                messages.size() == 1 && messages.get(0).length == releaseBytes);
-        check("the message is stored", search.knows("one") && !search.knows("two"));
-        byte[] first = messages.get(0);
-
-        expect(200);
-        check("the same photo again gives the same list", isGolden(search.find("one", features, label)));
-        check("by the same bytes, at no price", Arrays.equals(messages.get(0), first) && spent(budget) == EPSILON);
-
-        expect(503, 503, 200);
-        check("a server that fails twice is asked three times", isGolden(search.find("two", features, label)));
-        check("with the same bytes, for one price",
-                messages.size() == 3 && allEqual(messages) && spent(budget) == 2 * EPSILON);
-
-        expect(503);
-        check("a server that fails for good is an IOException", fails(search, "three") && messages.size() == 3);
-        byte[] lost = messages.get(0);
-        expect(200);
-        check("which costs nothing to repeat", isGolden(search.find("three", features, label))
-                && Arrays.equals(messages.get(0), lost) && spent(budget) == 3 * EPSILON);
-
-        expect(302);
-        check("a redirection is not followed",
-                fails(search, "three") && heads.stream().noneMatch(head -> head.contains("elsewhere")));
-        answerType = "text/html";
-        expect(200);
-        check("another media type is refused", fails(search, "three"));
-        answerType = "application/cbor-seq";
-    }
-
-    private static void testLimits(Search search, Budget budget) throws IOException {
-        float[] features = floats(golden[4]);
-        int label = Integer.parseInt(golden[5]);
-        expect(200);
-        double before = spent(budget);
-        search.find("four", new float[features.length], label);
-        check("features that are no query are sent like any other",
-                messages.size() == 1 && spent(budget) == before + EPSILON);
-        search.prepare();
-        try {
-            search.find("../five", features, label);
-            check("a photo's name is no path", false);
-        } catch (IllegalArgumentException expected) {
-            check("a photo's name is no path", true);
+    private void testSpent() throws Exception {
+        listener.order(200);
+        Budget small = Budget.open(new FileBudgetStore(folder.resolve("small").toFile()), OWNER,
+                Budget.Caps.of(EPSILON, 0.0, 0.0));
+        try (Search search = search(newFolder(), small)) {
+            check("the last message is paid", finds(search, "one"));
+            listener.order(200);
+            check("a spent budget refuses", refuses(() -> finds(search, "two")) == Status.SPENT
+                    && listener.messages.isEmpty());
+            check("but not what was paid before", finds(search, "one"));
         }
-        search.close();
-        check("closing gives back what was paid and not used", spent(budget) == before + EPSILON);
     }
 
-    private static void testSpent(Search search) throws IOException {
-        float[] features = floats(golden[4]);
-        expect(200);
-        search.find("six", features, Integer.parseInt(golden[5]));
-        try {
-            search.find("seven", features, Integer.parseInt(golden[5]));
-            check("a spent budget refuses", false);
-        } catch (PrivateMailException refused) {
-            check("a spent budget refuses", refused.status() == Status.SPENT && messages.size() == 1);
+    private void testThreads() throws Exception {
+        listener.order(200);
+        ExecutorService pool = Executors.newFixedThreadPool(6);
+        try (Search search = search(newFolder(), budget)) {
+            check("threads that search for one photo pay once and send the same bytes", pays(() -> {
+                List<Future<Boolean>> all = new ArrayList<>();
+                for (int i = 0; i < 24; i++) {
+                    all.add(pool.submit(() -> finds(search, "one")));
+                }
+                boolean good = true;
+                for (Future<Boolean> one : all) {
+                    good &= one.get();
+                }
+                return good && equalMessages() == 24;
+            }));
+            listener.order(503);
+            Thread waiting = Thread.currentThread();
+            pool.submit(() -> {
+                Thread.sleep(100);
+                waiting.interrupt();
+                return null;
+            });
+            check("an interrupted pause ends the search", fails(search, "one") == 0 && Thread.interrupted()
+                    && listener.messages.size() == 1);
+        } finally {
+            pool.shutdown();
         }
-        check("but not what was paid before", isGolden(search.find("six", features, Integer.parseInt(golden[5]))));
     }
 
-    private static void testUnstored(Search search, Budget budget) {
-        expect(200);
-        double before = spent(budget);
-        check("a message that cannot be stored is not sent", fails(search, "eight") && messages.isEmpty());
-        check("its price is lost", spent(budget) == before + EPSILON);
-    }
-
-    private static Pack open(byte[] bytes) {
-        ByteBuffer direct = ByteBuffer.allocateDirect(bytes.length);
-        direct.put(bytes);
-        direct.flip();
-        return Pack.open(direct, null);
-    }
+    // ---- the real server ----
 
     /** What a .npy file of version 1 holds, little-endian. */
     private static ByteBuffer array(String path) throws IOException {
@@ -234,81 +536,120 @@ public final class SearchTest {
     }
 
     /** With an ε that fails to release the true cell once in a million times, an item of the gallery finds itself. */
-    private static void testRealServer(String[] arguments, Path folder) throws IOException {
-        final double largest = 16.0;
-        final int item = 200;
-        Pack pack = open(Files.readAllBytes(Paths.get(arguments[3])));
-        FloatBuffer gallery = array(arguments[4]).asFloatBuffer();
-        float[] features = new float[pack.features()];
-        gallery.position(item * features.length);
-        gallery.get(features);
-        int label = array(arguments[5]).getInt(4 * item);
-        Budget budget = Budget.open(new FileBudgetStore(folder.resolve("budget").toFile()), OWNER,
-                Budget.Caps.of(largest, 0.0, 0.0));
-        try (Search search = new Search(pack, budget, folder.toFile(), new URL(arguments[2]), largest)) {
-            List<Match> found = search.find("itself", features, label).matches();
-            check("privatemail serve: an item of the gallery finds itself",
-                    !found.isEmpty() && found.get(0).item() == item && found.get(0).label() == label);
-            check("privatemail serve: the same message has the same answer",
-                    search.find("itself", features, label).matches().size() == found.size());
+    private static final class RealServers {
+        static final double LARGEST = 16.0;
+        static final int ITEM = 200;
+
+        final URL first;
+        final URL second;
+        final byte[] firstId;
+        final byte[] secondId;
+        final String model;
+        final float[] features;
+        final int label;
+        final Budget budget;
+        final File folder;
+
+        RealServers(String[] arguments, Path folder) throws IOException {
+            first = new URL(arguments[2]);
+            second = new URL(arguments[4]);
+            Pack pack = open(Files.readAllBytes(Paths.get(arguments[3])));
+            firstId = pack.id();
+            secondId = open(Files.readAllBytes(Paths.get(arguments[5]))).id();
+            model = arguments[6];
+            FloatBuffer gallery = array(arguments[7]).asFloatBuffer();
+            features = new float[pack.features()];
+            gallery.position(ITEM * features.length);
+            gallery.get(features);
+            label = array(arguments[8]).getInt(4 * ITEM);
+            budget = Budget.open(new FileBudgetStore(folder.resolve("budget").toFile()), OWNER,
+                    Budget.Caps.of(2 * LARGEST, 0.0, 0.0));
+            this.folder = folder.toFile();
+        }
+
+        Search search(URL server, byte[] pin, String demanded) {
+            return new Search(server, () -> pin, demanded, Options.response(LARGEST), budget, folder);
+        }
+
+        boolean findsItself(Search search, boolean payAgain) throws Exception {
+            List<Match> found = search.search("itself", features, label, Client.Scope.OWN_SLOT, 8, payAgain).matches();
+            return !found.isEmpty() && found.get(0).item() == ITEM && found.get(0).label() == label;
+        }
+
+        double messagesPaid() {
+            return budget.remaining().epsilonSpent() / LARGEST;
+        }
+    }
+
+    private void testRealServers(RealServers real) throws Exception {
+        try (Search search = real.search(real.first, real.firstId, "another model")) {
+            check("privatemail serve: a pack of another model is refused",
+                    refuses(() -> real.findsItself(search, false)) == Status.PACK_MODEL && real.messagesPaid() == 0);
+        }
+        try (Search search = real.search(real.first, real.firstId, real.model)) {
+            check("privatemail serve: the pack is fetched, and an item of the gallery finds itself",
+                    real.findsItself(search, false) && real.findsItself(search, false) && real.messagesPaid() == 1);
+        }
+        try (Search search = real.search(real.second, real.firstId, real.model)) {
+            int code = 0;
+            try {
+                real.findsItself(search, true);
+            } catch (ServerException refusal) {
+                code = refusal.code();
+            }
+            check("privatemail serve: a pinned pack that it does not serve is a 409", code == 409
+                    && real.messagesPaid() == 1);
+        }
+        try (Search search = real.search(real.second, real.secondId, real.model)) {
+            boolean asked = false;
+            try {
+                real.findsItself(search, false);
+            } catch (PaysAgainException asks) {
+                asked = true;
+            }
+            check("privatemail serve: a replaced pack asks for a second price", asked && real.messagesPaid() == 1);
+            check("privatemail serve: and finds for it", real.findsItself(search, true) && real.messagesPaid() == 2);
+        }
+        try (Search search = real.search(real.first, real.secondId, real.model)) {
+            check("privatemail serve: a server that is behind answers by the old message",
+                    real.findsItself(search, false) && real.messagesPaid() == 2);
         }
     }
 
     /** The example of android/README.md, which is not public. */
-    private static void testReadme(Path folder, byte[] packBytes, byte[] packId, int releaseBytes) throws Exception {
-        File file = Files.write(folder.resolve("pack"), packBytes).toFile();
-        Method make = Class.forName("org.example.FirstMessage").getDeclaredMethod("make", File.class, File.class,
-                byte[].class, byte[].class, float[].class, int.class);
-        make.setAccessible(true);
-        byte[] message = (byte[]) make.invoke(null, folder.toFile(), file, packId, OWNER, floats(golden[4]),
-                Integer.parseInt(golden[5]));
-        check("README's example makes a message", message.length == releaseBytes);
+    private void testReadme() throws Exception {
+        Path at = Files.createDirectory(folder.resolve("readme"));
+        listener.order(200);
+        Class<?> example = Class.forName("org.example.PhotoSearch");
+        Method open = example.getDeclaredMethod("open", URL.class, String.class, String.class, File.class, File.class,
+                byte[].class);
+        Method find = example.getDeclaredMethod("find", Search.class, String.class, float[].class, int.class);
+        open.setAccessible(true);
+        find.setAccessible(true);
+        try (Search search = (Search) open.invoke(null, listener.address(), id, null, at.toFile(), at.toFile(), OWNER)) {
+            check("README's example finds", isGolden((Ranking) find.invoke(null, search, "one", features, label))
+                    && listener.messages.size() == 1);
+        }
     }
 
     public static void main(String[] arguments) throws Exception {
-        List<String> lines = Files.readAllLines(Paths.get(arguments[0]));
-        // Of the query's own slot, with a ranking that the example's eight matches hold.
-        golden = Stream.of(lines(lines, "answer")).filter(line -> line[6].equals("0") && !line[8].equals("-")
-                && Integer.parseInt(line[7]) <= 8).findFirst().orElseThrow(IllegalStateException::new);
-        answer = bytes(golden[3]);
-        byte[] packBytes = bytes(lines(lines, "pack")[Integer.parseInt(golden[2])][2]);
-        Pack pack = open(packBytes);
-        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        server.createContext("/", SearchTest::serve);
-        server.start();
-        try {
-            URL address = new URL("http", "127.0.0.1", server.getAddress().getPort(), "/v1/query");
-            Path folder = Files.createTempDirectory(Paths.get(arguments[1]), "search");
-            File messageFolder = Files.createDirectory(folder.resolve("messages")).toFile();
-            FileBudgetStore store = new FileBudgetStore(folder.resolve("budget").toFile());
-            Budget budget = Budget.open(store, OWNER, Budget.Caps.of(6 * EPSILON, 0.0, 0.0));
-            int releaseBytes;
-            try (Client client = new Client(pack, Options.response(EPSILON))) {
-                releaseBytes = client.receipt().bytes();
-            }
-            try (Search search = new Search(pack, budget, messageFolder, address, EPSILON)) {
-                testSearch(search, budget, releaseBytes);
-            }
-            testLimits(new Search(pack, budget, messageFolder, address, EPSILON), budget);
-            File noFolder = folder.resolve("none").toFile();
-            try (Search search = new Search(pack, budget, noFolder, address, EPSILON)) {
-                testUnstored(search, budget);
-            }
-            Budget reopened = Budget.open(store, OWNER, Budget.Caps.of(1.0, 0.0, 0.0));
-            check("the budget's file has what was spent", spent(reopened) == spent(budget));
-            Budget small = Budget.open(new FileBudgetStore(folder.resolve("small").toFile()), OWNER,
-                    Budget.Caps.of(EPSILON, 0.0, 0.0));
-            try (Search search = new Search(pack, small, messageFolder, address, EPSILON)) {
-                testSpent(search);
-            }
-            testReadme(Files.createDirectory(folder.resolve("readme")), packBytes, pack.id(), releaseBytes);
+        Path folder = Files.createTempDirectory(Paths.get(arguments[1]), "search");
+        try (SearchListener listener = new SearchListener()) {
+            SearchTest test = new SearchTest(listener, Files.readAllLines(Paths.get(arguments[0])), folder);
+            test.testMessages();
+            test.testFailures();
+            test.testReplacedPack();
+            test.testPinChangesMeanwhile();
+            test.testPacks();
+            test.testLimits();
+            test.testSpent();
+            test.testThreads();
+            test.testReadme();
             if (arguments.length > 2) {
-                testRealServer(arguments, Files.createDirectory(folder.resolve("real")));
+                test.testRealServers(new RealServers(arguments, Files.createDirectory(folder.resolve("real"))));
             } else {
                 System.out.println("skipped privatemail serve: none is running; build build/release first");
             }
-        } finally {
-            server.stop(0);
         }
         System.out.println(passed + " passed, " + failed + " failed");
         System.exit(failed == 0 ? 0 : 1);

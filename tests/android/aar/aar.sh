@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # The AAR of scripts/build-aar.sh: two builds give the same bytes; what is in it; its libraries on CPUs of their kind,
-# the x86_64 one in a Java virtual machine, too, with the example and README's example on top; and the files of the
-# Gradle build, which is not run.
+# the x86_64 one in a Java virtual machine, too, with searches and README's examples on top; and the files of the Gradle
+# build, which is not run.
 #
 #   tests/android/aar/aar.sh      builds in build/platforms/android/aar; the last line is 'N passed, N failed'
+#
+#   PRIVATEMAIL_KOTLIN            folder of a Kotlin compiler's jars, such as run_kotlin_kernel/jars of the Python package
+#                                 kotlin-jupyter-kernel; without it no Kotlin is compiled
 #
 # In that folder, sizes has the code and constants of each library, ABI/golden.log what it made of the golden vectors.
 set -euo pipefail
@@ -29,7 +32,13 @@ build_elsewhere() {
     "$out/elsewhere/scripts/build-aar.sh" --out "$out/second build.aar"
 }
 
-same_bytes() { cmp "$out/privatemail.aar" "$out/second build.aar" && sha256sum "$out/privatemail.aar"; }
+same_bytes() {
+    local end
+    for end in .aar -sources.jar -javadoc.jar; do
+        cmp "$out/privatemail$end" "$out/second build$end" || return 1
+    done
+    sha256sum "$out"/privatemail{.aar,-sources.jar,-javadoc.jar}
+}
 
 # The CMake side of an Android build, by a stand-in for an NDK.
 build_by_stand_in() {
@@ -110,48 +119,86 @@ compile_example() {
         -cp "$out/bridge/classes.jar:$parts/stubs" -d "$out/example"
 }
 
+# README's code in a language, all of it.
+readme_code() { # LANGUAGE
+    awk -v first="^\`\`\`$1\$" '$0 ~ first { inside = 1; next } /^```$/ { inside = 0 } inside' android/README.md
+}
+
 compile_readme() {
     mkdir -p "$out/readme"
-    awk '/^```java$/ { inside = 1; next } /^```$/ { inside = 0 } inside' android/README.md \
-        >"$out/readme/FirstMessage.java"
+    readme_code java >"$out/readme/PhotoSearch.java"
     javac --release 8 -Xlint:all,-options -Werror -cp "$out/bridge/classes.jar" -d "$out/readme" \
-        "$out/readme/FirstMessage.java"
+        "$out/readme/PhotoSearch.java"
+}
+
+kotlin() { # FILE
+    local jars=("$PRIVATEMAIL_KOTLIN"/*.jar)
+    java -cp "$(IFS=:; echo "${jars[*]}")" org.jetbrains.kotlin.cli.jvm.K2JVMCompiler -no-stdlib -no-reflect \
+        -cp "$out/bridge/classes.jar:$(IFS=:; echo "${jars[*]}")" -d "$out/kotlin" "$1"
+}
+
+compile_kotlin() {
+    mkdir -p "$out/kotlin"
+    readme_code kotlin | sed -n '/^import/,$p' >"$out/kotlin/embedding.kt"
+    kotlin "$out/kotlin/embedding.kt"
+}
+
+# Each line is a mistake that must be an error, and the last is none.
+kotlin_knows_of_null() {
+    local line
+    printf 'import org.privatemail.*\nfun mistakes(pack: Pack, client: Client) {\n%s\n%s\n%s\n%s\n%s\n}\n' \
+        'Pack.open(null, null)' 'pack.rows(ByteArray(1)).size' 'pack.model().length' 'client.arm(null)' \
+        'client.release(FloatArray(1), 0).bytes().size' >"$out/kotlin/mistakes.kt"
+    ! kotlin "$out/kotlin/mistakes.kt" 2>"$out/kotlin/errors" || return 1
+    cat "$out/kotlin/errors"
+    for line in 3 4 5 6; do
+        grep -q "mistakes.kt:$line:.*error:.*null" "$out/kotlin/errors" || return 1
+    done
+    ! grep -q 'mistakes.kt:7:' "$out/kotlin/errors"
 }
 
 compile_test() {
     mkdir -p "$out/test"
-    javac --release 11 -Xlint:all,-options -Werror -cp "$out/bridge/classes.jar:$out/example:$out/readme" -d "$out/test" "$here/SearchTest.java"
+    javac --release 11 -Xlint:all,-options -Werror -cp "$out/bridge/classes.jar:$out/readme" -d "$out/test" "$here"/*.java
 }
 
-# The real server over the sample gallery, when the command is built; `real` is what SearchTest wants to know of it.
-real=()
-start_server() {
+# Real servers over the sample gallery, when the command is built: each serves one pack, the second its successor.
+# `real` is what SearchTest wants to know of them.
+real=() servers=() model='shapes, 📷 16x16'
+stop_servers() { [ ${#servers[@]} = 0 ] || kill "${servers[@]}" 2>/dev/null || true; }
+
+start_server() { # NAME SEED
     local command=$PWD/build/release/cli/privatemail folder=$out/real tries address
     mkdir -p "$folder"
-    "$command" sample --out "$folder/shapes" &&
-        "$command" pack --features "$folder/shapes/public.npy" --labels "$folder/shapes/public_labels.npy" \
-            --out "$folder/shapes.pmpk" &&
-        "$command" index --pack "$folder/shapes.pmpk" --features "$folder/shapes/gallery.npy" \
-            --labels "$folder/shapes/gallery_labels.npy" --store "sqlite:$folder/shapes.store" || return 1
-    "$command" serve --pack "$folder/shapes.pmpk" --store "sqlite:$folder/shapes.store" --listen 127.0.0.1:0 \
-        >"$folder/told.txt" 2>"$folder/serve.log" &
-    server=$!
-    trap 'kill "$server" 2>/dev/null || true' EXIT
+    [ -d "$folder/shapes" ] || "$command" sample --out "$folder/shapes" || return 1
+    "$command" pack --features "$folder/shapes/public.npy" --labels "$folder/shapes/public_labels.npy" --slots class \
+        --cells 8 --response-only --model "$model" --seed "$2" --out "$folder/$1.pmpk" &&
+        "$command" index --pack "$folder/$1.pmpk" --features "$folder/shapes/gallery.npy" --cells-per-item 1 \
+            --labels "$folder/shapes/gallery_labels.npy" --store "sqlite:$folder/$1.store" || return 1
+    "$command" serve --pack "$folder/$1.pmpk" --store "sqlite:$folder/$1.store" --listen 127.0.0.1:0 \
+        >"$folder/$1.told" 2>"$folder/$1.log" &
+    servers+=($!)
     for tries in {1..100}; do
-        [ ! -s "$folder/told.txt" ] || break
+        [ ! -s "$folder/$1.told" ] || break
         sleep 0.1
     done
-    address=$(grep -oE 'http://[0-9.:]+' "$folder/told.txt") || { cat "$folder/serve.log"; return 1; }
-    real=("$address/v1/query" "$folder/shapes.pmpk" "$folder/shapes/gallery.npy" "$folder/shapes/gallery_labels.npy")
+    address=$(grep -oE 'http://[0-9.:]+' "$folder/$1.told") || { cat "$folder/$1.log"; return 1; }
+    real+=("$address" "$folder/$1.pmpk")
+}
+
+start_servers() {
+    trap stop_servers EXIT
+    start_server shapes 1 && start_server successor 2 &&
+        real+=("$model" "$out/real/shapes/gallery.npy" "$out/real/shapes/gallery_labels.npy")
 }
 
 run_test() {
     LD_LIBRARY_PATH=$out/bridge java -Xcheck:jni -Djava.library.path="$out/bridge" \
-        -cp "$out/bridge/classes.jar:$out/example:$out/readme:$out/test" \
-        org.privatemail.example.SearchTest tests/golden/vectors.txt "$out/test" "${real[@]}"
+        -cp "$out/bridge/classes.jar:$out/readme:$out/test" \
+        org.privatemail.aar.SearchTest tests/golden/vectors.txt "$out/test" "${real[@]}"
 }
 
-jni_is_content() { ! grep -E 'WARNING|FATAL ERROR' "$out/example.log"; }
+jni_is_content() { ! grep -E 'WARNING|FATAL ERROR' "$out/search.log"; }
 
 # ---- Gradle ----------------------------------------------------------------------------------------------------
 
@@ -235,11 +282,17 @@ done
 check "the AAR's x86_64 library has a libc to load with" build_bridge
 check "the example compiles" compile_example
 check "README's Java compiles" compile_readme
-check "the example's test compiles" compile_test
-if [ -x build/release/cli/privatemail ]; then
-    check "privatemail serve serves the sample gallery" start_server
+if [ -n "${PRIVATEMAIL_KOTLIN:-}" ]; then
+    check "README's Kotlin compiles" compile_kotlin
+    check "Kotlin refuses null where it may not be, and wants a look where it may" kotlin_knows_of_null
+else
+    echo "skipped Kotlin: PRIVATEMAIL_KOTLIN is not set"
 fi
-counted example run_test # on the AAR's x86_64 library
+check "the test of searches compiles" compile_test
+if [ -x build/release/cli/privatemail ]; then
+    check "privatemail serve serves the sample gallery, with two packs" start_servers
+fi
+counted search run_test # on the AAR's x86_64 library
 check "-Xcheck:jni says nothing" jni_is_content
 
 for script in android/settings.gradle.kts android/privatemail/build.gradle.kts android/example/build.gradle.kts; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Looks into an AAR: what is in it, and whether Android will load its libraries.
+"""Looks into an AAR and the jars beside it: what is in them, and whether Android will load its libraries.
 
     check_aar.py AAR [--abi ABI]... [--sizes FILE] [--limit ABI=BYTES]...
 
@@ -167,6 +167,72 @@ def check_classes(aar):
     equal("classes are Java 8's", {jar.read(name)[7] for name in names}, {52})
 
 
+def public_methods(aar):
+    """(class and method, its description by javap) of all that apps can call and that was written by hand."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "classes.jar"
+        path.write_bytes(aar.read("classes.jar"))
+        names = [name[:-len(".class")].replace("/", ".") for name in zipfile.ZipFile(path).namelist()]
+        text = tool("javap", "-v", "-public", "-cp", str(path), *names)
+    for part in text.split("Classfile ")[1:]:
+        name = re.search(r"this_class: #\d+ +// (\S+)", part)[1]
+        if "ACC_PUBLIC" not in re.search(r"^  flags: (.*)", part, re.MULTILINE)[1]:
+            continue
+        for block in re.split(r"\n\n|\n\{\n", part):
+            head = re.search(r"^  public .*?(\S+)\(.*\n    descriptor: ", block, re.MULTILINE)
+            if not head or "SYNTHETIC" in block or (" java.lang.Enum" in part and head[1] in ("values", "valueOf")):
+                continue
+            yield f"{name}.{head[1].split('.')[-1]}", block
+
+
+def nullness(text):
+    return re.findall(r"androidx\.annotation\.(NonNull|Nullable)\b", text)
+
+
+def check_descriptions(aar):
+    """What Kotlin and an IDE know of the methods: which values may be null, and the names of the parameters."""
+    unsaid, unnamed, nullable, count = [], [], set(), 0
+    for name, block in public_methods(aar):
+        arguments, result = re.search(r"descriptor: \((.*)\)(\S+)", block).groups()
+        arguments = re.findall(r"\[*(?:L[^;]+;|[A-Z])", arguments)
+        said = re.search(r"RuntimeInvisibleAnnotations:\n((?:      .*\n?)*)", block)
+        said = nullness(said[1]) if said else []
+        each = re.split(r"parameter \d+:", block.partition("RuntimeInvisibleParameterAnnotations:")[2])[1:]
+        each += [""] * (len(arguments) - len(each))
+        wanted = [len(kind) > 1 for kind in arguments]
+        count += 1
+        if [len(nullness(text)) for text in each] != wanted or len(said) != (len(result) > 1):
+            unsaid.append(name)
+        names = re.search(r"MethodParameters:\n +Name +Flags\n((?:      .*\n?)*)", block)
+        names = names[1].split("\n")[:len(arguments)] if names else []
+        debugged = "    Code:" not in block or "LocalVariableTable:" in block or not arguments
+        if not debugged or len(names) != len(arguments) or not all(re.match(r" +[a-z]\w+", line) for line in names):
+            unnamed.append(name)
+        if said == ["Nullable"]:
+            nullable.add(name.removeprefix("org/privatemail/"))
+    check(f"{count} public methods say which values may be null", count > 60 and unsaid == [], unsaid)
+    equal("public methods have the names of their parameters", unnamed, [])
+    equal("these results may be null", nullable, {
+        "BudgetStore.load", "FileBudgetStore.load", "Pack.model", "Pack.rows", "PreferencesBudgetStore.load",
+        "Release.rows"})
+
+
+def check_jars(path):
+    """Sources and documentation, as Maven and an IDE want them beside the library."""
+    folder = ROOT / "android/privatemail/src/main/java"
+    with zipfile.ZipFile(path.with_name(path.stem + "-sources.jar")) as jar:
+        equal("the sources are in a jar", {name: jar.read(name) for name in jar.namelist()},
+              {str(source.relative_to(folder)): source.read_bytes() for source in folder.rglob("*.java")})
+    public = {source.stem for source in folder.rglob("*.java")
+              if re.search(r"^public (final |abstract )*(class|enum|interface) ", source.read_text(), re.MULTILINE)}
+    with zipfile.ZipFile(path.with_name(path.stem + "-javadoc.jar")) as jar:
+        pages = {pathlib.PurePath(name).stem for name in jar.namelist()
+                 if re.fullmatch(r"org/privatemail/[A-Z]\w+\.html", name)}
+        equal("every public class has its page in a jar", pages, public)
+        check("which begins with index.html", "index.html" in jar.namelist())
+        check_no_path_of_this_machine(jar)
+
+
 def check_rules(aar):
     """What libprivatemail.so looks up by name must be kept: the class, its methods, the classes in their signatures."""
     rules = aar.read("proguard.txt").decode()
@@ -179,14 +245,14 @@ def check_rules(aar):
         check(f"the rules keep {name}, which C calls", re.search(rf"\b{name}\(", rules), rules)
 
 
-def check_no_path_of_this_machine(aar):
-    found = [name for name in aar.namelist() if str(ROOT).encode() in aar.read(name)]
-    equal("no file names a folder of this machine", found, [])
+def check_no_path_of_this_machine(archive):
+    found = [name for name in archive.namelist() if str(ROOT).encode() in archive.read(name)]
+    equal(f"{pathlib.Path(archive.filename).name}: no file names a folder of this machine", found, [])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("aar")
+    parser.add_argument("aar", type=pathlib.Path)
     parser.add_argument("--abi", action="append", choices=MACHINES)
     parser.add_argument("--sizes", type=pathlib.Path)
     parser.add_argument("--limit", action="append", default=[], metavar="ABI=BYTES")
@@ -198,6 +264,8 @@ def main():
     with zipfile.ZipFile(options.aar) as aar, tempfile.TemporaryDirectory() as folder:
         check_contents(aar, abis)
         check_classes(aar)
+        check_descriptions(aar)
+        check_jars(options.aar)
         check_rules(aar)
         check_no_path_of_this_machine(aar)
         for abi in abis:

@@ -5,6 +5,7 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /** Answers that are not as they should be, and long ones. */
@@ -23,6 +24,8 @@ final class AnswerTest {
         Check.test("answers: exactly the limit, and one byte more", AnswerTest::limit);
         Check.test("answers: longer than a chunk, payloads across chunks", AnswerTest::longAnswer);
         Check.test("answers: a stream that fails leaves the client as it was", AnswerTest::failingStream);
+        Check.test("answers: a stream that says it read more than it was asked for", AnswerTest::lyingStream);
+        Check.test("answers: bytes outside of an array are not read", AnswerTest::outsideOfAnArray);
     }
 
     private static Ranking ask(Client client, byte[] bytes) throws IOException {
@@ -201,5 +204,50 @@ final class AnswerTest {
             Check.equal(8, ask(client, bytes).matches().size());
             client.release(FEATURES, Golden.LABEL); // armed still
         }
+    }
+
+    /** Says at its {@code lieAt}-th read that it filled {@code extra} bytes more than there is room for. */
+    private static InputStream lying(byte[] bytes, int lieAt, int extra) {
+        return new ByteArrayInputStream(bytes) {
+            private int reads;
+
+            @Override
+            public synchronized int read(byte[] out, int first, int count) {
+                int some = super.read(out, first, Math.min(count, 100));
+                return ++reads == lieAt ? count + extra : some;
+            }
+        };
+    }
+
+    private static void lyingStream() throws IOException {
+        byte[] bytes = Golden.answerBytes();
+        try (Client client = client()) {
+            for (int lieAt : new int[] {1, 2}) {
+                for (int extra : new int[] {1, 5000, Integer.MAX_VALUE - (1 << 16)}) {
+                    Check.throwing(IOException.class, () -> client.answer(lying(bytes, lieAt, extra), FEATURES,
+                            Golden.LABEL, Client.Scope.ALL_SLOTS, 8));
+                }
+            }
+            Check.equal(8, ask(client, bytes).matches().size());
+        }
+    }
+
+    /** Sound bytes, then what no array has: nothing of that may reach the answer, and no call may follow the first. */
+    private static void outsideOfAnArray() {
+        byte[] bytes = Golden.answerBytes();
+        ByteBuffer memory = ByteBuffer.allocateDirect(Native.clientSize(PACK, PACK.view(), 1));
+        ByteBuffer matches = ByteBuffer.allocateDirect(Native.matchesSize(8));
+        PrivateMailException.check(
+                Native.clientInit(PACK, PACK.view(), memory, memory.capacity(), 1, 1.0, 0.0, 0, false));
+        PrivateMailException.check(Native.answerBegin(null, memory, Golden.direct(FEATURES), 0, FEATURES.length,
+                Golden.LABEL, Client.Scope.ALL_SLOTS.ordinal(), matches, 8));
+        for (int[] range : new int[][] {{-1, 10}, {-9000, 10_000}, {bytes.length, 1}, {0, bytes.length + 1}}) {
+            Check.throwing(IndexOutOfBoundsException.class,
+                    () -> Native.answerFeed(null, memory, bytes, range[0], range[1]));
+        }
+        PrivateMailException.check(Native.answerFeed(null, memory, bytes, 0, bytes.length));
+        long[] summary = new long[4];
+        PrivateMailException.check(Native.answerFinish(null, memory, summary, new double[1]));
+        Check.equal((long) bytes.length, summary[3]);
     }
 }

@@ -138,6 +138,8 @@ final class GoldenTest {
         List<String[]> packs = Golden.lines("pack");
         for (int i = 0; i < packs.size(); i++) {
             Check.equal(Hex.bytes(packs.get(i)[2]), Golden.pack(i).id());
+            String model = packs.get(i)[3];
+            Check.equal(model, Golden.pack(i).model() == null ? "-" : Golden.pack(i).model());
         }
         Pack pack = Golden.pack(Golden.CLASS); // what the golden pack b was made of
         Check.equal(13, pack.features());

@@ -23,6 +23,7 @@ final class RefusalTest {
         Check.test("Status and pml_status have the same names and numbers", RefusalTest::statusesAreTheHeaders);
         Check.test("packs: damaged, truncated, of another version, foreign", RefusalTest::packs);
         Check.test("packs: position and limit count, and stay", RefusalTest::packsInLargerBuffers);
+        Check.test("packs: of another model, or of none", RefusalTest::models);
         Check.test("options: every field out of range", RefusalTest::options);
         Check.test("options: what the pack does not serve", RefusalTest::packDoesNotServe);
         Check.test("features: NaN, infinite, zero, too few, too many", RefusalTest::features);
@@ -110,6 +111,31 @@ final class RefusalTest {
         Check.equal(13 + bytes.length, larger.limit());
         larger.limit(12 + bytes.length);
         Check.refuses(Status.PACK_SIZE, () -> Pack.open(larger, null));
+    }
+
+    private static Pack openFor(int index, String model) {
+        return Pack.open(Golden.direct(Golden.packBytes(index)), null, model);
+    }
+
+    /** Names that differ from the pack's in one place, or that a conversion of text to bytes might make equal to it. */
+    private static void models() {
+        String own = Golden.lines("pack").get(Golden.NAMED)[3];
+        String camera = "\uD83D\uDCF7"; // one character, four bytes of UTF-8
+        Check.that(own.contains(camera), own);
+        Check.equal(own, openFor(Golden.NAMED, own).model());
+        Check.equal(own, openFor(Golden.NAMED, null).model());
+        for (String other : new String[] {"", "another model", own + "x", own + "\0", own.replace(camera, "?"),
+                own.replace(camera, "\uD83D"), own.replace('2', '3'), own.substring(0, own.length() - 1)}) {
+            PrivateMailException refusal = Check.refuses(Status.PACK_MODEL, () -> openFor(Golden.NAMED, other));
+            Check.that(refusal.getMessage().contains("'" + own + "'") && refusal.getMessage().contains("'" + other
+                    + "'"), refusal.getMessage());
+            Check.refuses(Status.PACK_MODEL, () -> openFor(Golden.CLASS, other));
+        }
+        Check.that(Check.refuses(Status.PACK_MODEL, () -> openFor(Golden.CLASS, own)).getMessage().contains(
+                "it names none, not '" + own + "'"), "a pack without a name");
+        byte[] foreign = Golden.pack(Golden.ONE).id();
+        Check.refuses(Status.PACK_ID,
+                () -> Pack.open(Golden.direct(Golden.packBytes(Golden.NAMED)), foreign, "another model"));
     }
 
     // ---- options ----

@@ -16,7 +16,8 @@ static jint answerBegin(JNIEnv *env, jclass native, jobject client, jobject memo
                             scope, pml_jni_aligned(env, matches), (size_t)capacity);
 }
 
-/* By pieces through the stack: an array's own bytes could be had only by stopping the garbage collector. */
+/* By pieces through the stack: an array's own bytes could be had only by stopping the garbage collector. A range that
+ * the array does not have leaves an exception pending: nothing is fed then, and the virtual machine is not called. */
 static jint answerFeed(JNIEnv *env, jclass native, jobject client, jobject memory, jbyteArray bytes, jint first,
                        jint count)
 {
@@ -26,6 +27,8 @@ static jint answerFeed(JNIEnv *env, jclass native, jobject client, jobject memor
     while (count > 0 && status == PML_OK) {
         jint size = count < (jint)sizeof piece ? count : (jint)sizeof piece;
         (*env)->GetByteArrayRegion(env, bytes, first, size, piece);
+        if ((*env)->ExceptionCheck(env))
+            break;
         status = pml_answer_feed(pml_jni_client_of(env, memory), piece, (size_t)size);
         first += size;
         count -= size;

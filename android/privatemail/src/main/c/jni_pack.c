@@ -2,6 +2,8 @@
  * Packs: opened once, read by everybody. */
 #include "jni_shim.h"
 
+#include <string.h>
+
 static jint packSize(JNIEnv *env, jclass native)
 {
     (void)env, (void)native;
@@ -14,6 +16,7 @@ static jint packOpen(JNIEnv *env, jclass native, jobject view, jobject bytes, ji
     jbyte id[PML_ID_SIZE];
     if (pinned_id)
         (*env)->GetByteArrayRegion(env, pinned_id, 0, sizeof id, id);
+    /* Java compares the model's name: it has both as text, and its texts may hold what a C string cannot. */
     return pml_pack_open(pml_jni_aligned(env, view), (*env)->GetDirectBufferAddress(env, bytes), (size_t)size,
                          pinned_id ? (const uint8_t *)id : NULL, NULL);
 }
@@ -30,6 +33,18 @@ static void packDescribe(JNIEnv *env, jclass native, jobject view, jbyteArray id
     (*env)->SetIntArrayRegion(env, out, 0, sizeof numbers / sizeof *numbers, numbers);
 }
 
+/* As bytes: what JNI calls UTF-8 has another form of the characters above U+FFFF. */
+static jbyteArray packModel(JNIEnv *env, jclass native, jobject view)
+{
+    (void)native;
+    const char *name = pml_pack_model(pml_jni_aligned(env, view));
+    jsize length = (jsize)strlen(name);
+    jbyteArray bytes = (*env)->NewByteArray(env, length);
+    if (bytes)
+        (*env)->SetByteArrayRegion(env, bytes, 0, length, (const jbyte *)name);
+    return bytes;
+}
+
 static jint rows(JNIEnv *env, jclass native, jobject pack, jobject view, jobject release, jint size, jobject floats,
                  jint capacity)
 {
@@ -42,6 +57,7 @@ static const JNINativeMethod methods[] = {
     {PML_JNI_METHOD(packSize, "()I")},
     {PML_JNI_METHOD(packOpen, "(Ljava/nio/ByteBuffer;Ljava/nio/ByteBuffer;I[B)I")},
     {PML_JNI_METHOD(packDescribe, "(Ljava/nio/ByteBuffer;[B[I)V")},
+    {PML_JNI_METHOD(packModel, "(Ljava/nio/ByteBuffer;)[B")},
     {PML_JNI_METHOD(rows,
                     "(Lorg/privatemail/Pack;Ljava/nio/ByteBuffer;Ljava/nio/ByteBuffer;ILjava/nio/FloatBuffer;I)I")},
 };

@@ -2,7 +2,9 @@
  *
  * Between org.privatemail.Native and the C library: what the files of this folder share. Nothing is computed here and
  * nothing is allocated; all memory is in direct buffers that Java objects own, and which Java has measured. Statuses go
- * to Java as they are; the only exceptions are those that a budget store threw.
+ * to Java as they are. Exceptions are those that a budget store threw, and those of the virtual machine: out of memory,
+ * or a range that an array does not have. While one is pending, the virtual machine is called for nothing but the
+ * release of a reference.
  */
 #ifndef JNI_SHIM_H
 #define JNI_SHIM_H

@@ -21,7 +21,12 @@ final class AnswerBytes {
         this.limit = limit;
     }
 
-    /** Reads some bytes more and answers how many; they are the last in {@link #last}. -1 at the end. */
+    /**
+     * Reads some more bytes and returns how many; they are the last ones in {@link #last}. Returns a negative number at
+     * the end.
+     *
+     * @throws IOException what the stream threw; also when it says that it read more than it was asked for
+     */
     int read(InputStream stream) throws IOException {
         if (size == limit) {
             if (stream.read() >= 0) {
@@ -33,7 +38,11 @@ final class AnswerBytes {
             chunks.add(new byte[Math.min(CHUNK, limit - size)]);
         }
         byte[] chunk = last();
-        int count = stream.read(chunk, size % CHUNK, chunk.length - size % CHUNK);
+        int room = chunk.length - size % CHUNK;
+        int count = stream.read(chunk, size % CHUNK, room);
+        if (count > room) {
+            throw new IOException("the stream says that it read " + count + " bytes where " + room + " were asked for");
+        }
         size += Math.max(count, 0);
         return count;
     }

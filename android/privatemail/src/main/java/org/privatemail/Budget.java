@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
@@ -41,7 +42,8 @@ public final class Budget {
      * @throws PrivateMailException BUDGET when the stored bytes are damaged or another owner's; PERSIST with the
      *     store's exception as its cause; EPSILON or DELTA when a cap is out of range
      */
-    public static Budget open(BudgetStore store, byte[] owner, Caps caps) {
+    @NonNull
+    public static Budget open(@NonNull BudgetStore store, @NonNull byte[] owner, @NonNull Caps caps) {
         Objects.requireNonNull(store, "store");
         Objects.requireNonNull(caps, "caps");
         if (owner.length != OWNER_SIZE) {
@@ -80,6 +82,7 @@ public final class Budget {
     }
 
     /** What was spent, and of how much. */
+    @NonNull
     public Remaining remaining() {
         double[] numbers = new double[Remaining.NUMBERS];
         lock();
@@ -152,6 +155,7 @@ public final class Budget {
          * @param gaussian ε of all Gaussian releases together, 2^-20 to 256, or 0 for none
          * @param delta δ of all Gaussian releases together, 2^-50 to below 1, or 0 for none
          */
+        @NonNull
         public static Caps of(double response, double gaussian, double delta) {
             return new Caps(response, gaussian, delta);
         }

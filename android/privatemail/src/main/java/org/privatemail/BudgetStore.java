@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
 import java.io.IOException;
 
 /**
@@ -22,8 +24,9 @@ import java.io.IOException;
  */
 public interface BudgetStore {
     /** The stored bytes, or null when nothing was ever stored. Damaged bytes are handed out as they are. */
+    @Nullable
     byte[] load() throws IOException;
 
     /** Stores the 64 bytes of a budget. The array is the callee's. */
-    void save(byte[] bytes) throws IOException;
+    void save(@NonNull byte[] bytes) throws IOException;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -66,7 +67,7 @@ public final class Client implements AutoCloseable {
      * @throws PrivateMailException EPSILON, DELTA, ARGUMENT or MECHANISM for the options; SECTION or SENSITIVITY when
      *     the pack does not serve them
      */
-    public Client(Pack pack, Options options) {
+    public Client(@NonNull Pack pack, @NonNull Options options) {
         this.pack = pack;
         this.options = options;
         int code = options.mechanism().code;
@@ -80,15 +81,18 @@ public final class Client implements AutoCloseable {
         copied = Pack.newFloats(pack.features());
     }
 
+    @NonNull
     public Pack pack() {
         return pack;
     }
 
+    @NonNull
     public Options options() {
         return options;
     }
 
     /** What every release of this client costs; known before anything is paid, and after close. */
+    @NonNull
     public Receipt receipt() {
         return receipt;
     }
@@ -100,7 +104,7 @@ public final class Client implements AutoCloseable {
      * @throws PrivateMailException SPENT, BUDGET, ENTROPY, PERSIST: not armed, nothing charged; STATE when it is armed
      *     already
      */
-    public void arm(Budget budget) {
+    public void arm(@NonNull Budget budget) {
         settle(budget, true);
     }
 
@@ -110,7 +114,7 @@ public final class Client implements AutoCloseable {
      * @throws PrivateMailException STATE when it is not armed; BUDGET when another budget paid; PERSIST when the refund
      *     could not be stored: then the price is lost, and the client is not armed either
      */
-    public void disarm(Budget budget) {
+    public void disarm(@NonNull Budget budget) {
         settle(budget, false);
     }
 
@@ -141,7 +145,8 @@ public final class Client implements AutoCloseable {
      *
      * @throws PrivateMailException STATE when it is not armed; DIMENSION, FEATURES, LABEL for the query
      */
-    public Release release(FloatBuffer features, int label) {
+    @NonNull
+    public Release release(@NonNull FloatBuffer features, int label) {
         FloatBuffer own = features.duplicate(); /* position and limit stay as they are checked, whoever moves them */
         pack.requireFeatures(own);
         enter();
@@ -153,7 +158,8 @@ public final class Client implements AutoCloseable {
     }
 
     /** The same, of an array. */
-    public Release release(float[] features, int label) {
+    @NonNull
+    public Release release(@NonNull float[] features, int label) {
         pack.requireCount(features.length);
         enter();
         try {
@@ -191,11 +197,13 @@ public final class Client implements AutoCloseable {
      * @throws PrivateMailException ANSWER, PACK_ID for the bytes; DIMENSION, FEATURES, LABEL for the query; SECTION
      *     when the pack has no sketches
      */
-    public Ranking answer(InputStream stream, FloatBuffer features, int label, Scope scope, int limit)
-            throws IOException {
+    @NonNull
+    public Ranking answer(@NonNull InputStream stream, @NonNull FloatBuffer features, int label,
+                          @NonNull Scope scope, int limit) throws IOException {
         FloatBuffer own = features.duplicate(); /* as in release */
         pack.requireFeatures(own);
-        requireAnswer(stream, scope, limit);
+        Objects.requireNonNull(stream, "stream");
+        requireAnswer(scope, limit);
         enterAnswer();
         try {
             beginAnswer(own, label, scope, limit);
@@ -206,10 +214,12 @@ public final class Client implements AutoCloseable {
     }
 
     /** The same, of an array. */
-    public Ranking answer(InputStream stream, float[] features, int label, Scope scope, int limit)
-            throws IOException {
+    @NonNull
+    public Ranking answer(@NonNull InputStream stream, @NonNull float[] features, int label, @NonNull Scope scope,
+                          int limit) throws IOException {
         pack.requireCount(features.length);
-        requireAnswer(stream, scope, limit);
+        Objects.requireNonNull(stream, "stream");
+        requireAnswer(scope, limit);
         enterAnswer();
         try {
             beginAnswer(copy(features), label, scope, limit);
@@ -289,8 +299,7 @@ public final class Client implements AutoCloseable {
 
     /* ---- answer ---- */
 
-    private static void requireAnswer(InputStream stream, Scope scope, int limit) {
-        Objects.requireNonNull(stream, "stream");
+    static void requireAnswer(Scope scope, int limit) {
         Objects.requireNonNull(scope, "scope");
         if (limit < 1 || limit > MATCHES_MAX) {
             throw new IllegalArgumentException("an answer gives 1 to " + MATCHES_MAX + " matches, not " + limit);

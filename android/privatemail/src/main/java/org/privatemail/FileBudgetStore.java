@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -20,7 +22,7 @@ public final class FileBudgetStore implements BudgetStore {
     private final File file;
     private byte[] seen;
 
-    public FileBudgetStore(File file) {
+    public FileBudgetStore(@NonNull File file) {
         if (file.getPath().indexOf('\0') >= 0 || file.getName().isEmpty()) {
             throw new IllegalArgumentException("not the path of a file: " + file);
         }
@@ -28,6 +30,7 @@ public final class FileBudgetStore implements BudgetStore {
     }
 
     @Override
+    @Nullable
     public synchronized byte[] load() throws IOException {
         byte[] bytes = new byte[LONGEST + 1]; /* one more, so that a longer file does not pass for a budget */
         int count = Native.fileLoad(folder(), name(), bytes);
@@ -44,7 +47,7 @@ public final class FileBudgetStore implements BudgetStore {
      * @throws IOException also when the file no longer holds that; then nothing is changed
      */
     @Override
-    public synchronized void save(byte[] bytes) throws IOException {
+    public synchronized void save(@NonNull byte[] bytes) throws IOException {
         int error = Native.fileReplace(folder(), name(), seen, bytes);
         if (error != 0) {
             throw failure("replace", error);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
+
 /** A candidate of an answer that is near to the true query. Private: which ones were found tells about the query. */
 public final class Match {
     private final long item;
@@ -38,6 +40,7 @@ public final class Match {
     }
 
     /** What the server sent with the item; a copy. */
+    @NonNull
     public byte[] payload() {
         return payload.clone();
     }

@@ -45,6 +45,9 @@ final class Native {
     /** Id and counts of a pack that is open. */
     static native void packDescribe(ByteBuffer view, byte[] id, int[] numbers);
 
+    /** The name of its model as UTF-8; empty when it names none. */
+    static native byte[] packModel(ByteBuffer view);
+
     static native int rows(Pack pack, ByteBuffer view, ByteBuffer release, int size, FloatBuffer rows, int capacity);
 
     static native int budgetCreate(ByteBuffer budget, byte[] owner, double response, double gaussian, double delta);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
 import java.util.Objects;
 
 /**
@@ -33,16 +35,19 @@ public final class Options {
     }
 
     /** Pure ε for every release, 2^-20 to 16. Take this unless you need the embedding. */
+    @NonNull
     public static Options response(double epsilon) {
         return new Options(Mechanism.RESPONSE, epsilon, 0.0, 0, false, DEFAULT_ANSWER_LIMIT);
     }
 
     /** (ε, δ) for every release: ε 2^-20 to 16, δ 2^-50 to below 1. */
+    @NonNull
     public static Options gaussian(double epsilon, double delta) {
         return new Options(Mechanism.GAUSSIAN, epsilon, delta, 1, false, DEFAULT_ANSWER_LIMIT);
     }
 
     /** Gaussian: bytes of a released coordinate, 1 (the default) or 2. Response has none: 0. */
+    @NonNull
     public Options valueBytes(int valueBytes) {
         return new Options(mechanism, epsilon, delta, valueBytes, substitute, answerLimit);
     }
@@ -51,11 +56,13 @@ public final class Options {
      * false (the default): bad features and unknown labels are errors, and then the <em>absence</em> of a message tells
      * that the input was bad. true: they are replaced by a public default and the release is sent all the same.
      */
+    @NonNull
     public Options substitute(boolean substitute) {
         return new Options(mechanism, epsilon, delta, valueBytes, substitute, answerLimit);
     }
 
     /** Longest answer that {@link Client#answer} accepts, in bytes; it keeps that much on the heap while it reads. */
+    @NonNull
     public Options answerLimit(int bytes) {
         if (bytes < 1) {
             throw new IllegalArgumentException("the limit of an answer is at least 1 byte, not " + bytes);
@@ -63,6 +70,7 @@ public final class Options {
         return new Options(mechanism, epsilon, delta, valueBytes, substitute, bytes);
     }
 
+    @NonNull
     public Mechanism mechanism() {
         return mechanism;
     }
@@ -90,7 +98,7 @@ public final class Options {
     }
 
     @Override
-    public boolean equals(Object other) {
+    public boolean equals(@Nullable Object other) {
         if (!(other instanceof Options)) {
             return false;
         }
@@ -106,6 +114,7 @@ public final class Options {
     }
 
     @Override
+    @NonNull
     public String toString() {
         return mechanism + " epsilon=" + epsilon + " delta=" + delta + " valueBytes=" + valueBytes + " substitute="
                 + substitute + " answerLimit=" + answerLimit;

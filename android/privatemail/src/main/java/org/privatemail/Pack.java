@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.nio.charset.StandardCharsets;
 
 /**
  * What device and server both know of a collection. Public, immutable, shared by any number of clients and threads.
@@ -22,11 +25,14 @@ public final class Pack {
     private final ByteBuffer view;
     private final byte[] id = new byte[ID_SIZE];
     private final int[] numbers = new int[NUMBERS];
+    private final String model;
 
     private Pack(ByteBuffer bytes, ByteBuffer view) {
         this.bytes = bytes;
         this.view = view;
         Native.packDescribe(view, id, numbers);
+        byte[] name = Native.packModel(view);
+        model = name.length == 0 ? null : new String(name, StandardCharsets.UTF_8);
     }
 
     /**
@@ -38,13 +44,14 @@ public final class Pack {
      * @throws IllegalArgumentException when the buffer is not direct or the id has not 16 bytes
      * @throws PrivateMailException PACK, PACK_VERSION, PACK_SIZE, PACK_HASH or PACK_ID
      */
-    public static Pack open(ByteBuffer bytes, byte[] pinnedId) {
+    @NonNull
+    public static Pack open(@NonNull ByteBuffer bytes, @Nullable byte[] pinnedId) {
         if (!bytes.isDirect()) {
             throw new IllegalArgumentException(
                     "a pack must lie in a direct buffer: map the file or use allocateDirect");
         }
-        if (pinnedId != null && pinnedId.length != ID_SIZE) {
-            throw new IllegalArgumentException("a pack's id has 16 bytes, not " + pinnedId.length);
+        if (pinnedId != null) {
+            requireId(pinnedId);
         }
         ByteBuffer own = bytes.slice();
         ByteBuffer view = ByteBuffer.allocateDirect(Native.packSize());
@@ -52,9 +59,54 @@ public final class Pack {
         return new Pack(own, view);
     }
 
+    /**
+     * The same, and refuses a pack that was not made from features of the app's own model: features of another model
+     * with as many numbers would find nothing, and nobody would notice why.
+     *
+     * @param model the name that {@code privatemail pack --model} was given, or null to accept any pack
+     * @throws PrivateMailException also PACK_MODEL, with a message that has both names
+     */
+    @NonNull
+    public static Pack open(@NonNull ByteBuffer bytes, @Nullable byte[] pinnedId, @Nullable String model) {
+        Pack pack = open(bytes, pinnedId);
+        if (model != null && !model.equals(pack.model)) {
+            String found = pack.model == null ? "none" : "'" + pack.model + "'";
+            throw new PrivateMailException(Status.PACK_MODEL, "it names " + found + ", not '" + model + "'", null);
+        }
+        return pack;
+    }
+
+    /**
+     * The id that {@code privatemail pack} printed, to be pinned.
+     *
+     * @param hexadecimal 32 lower-case digits
+     */
+    @NonNull
+    public static byte[] idOf(@NonNull String hexadecimal) {
+        byte[] id = Hexadecimal.decode(hexadecimal);
+        if (id == null) {
+            throw new IllegalArgumentException("not lower-case hexadecimal digits: " + hexadecimal);
+        }
+        requireId(id);
+        return id;
+    }
+
+    static void requireId(byte[] id) {
+        if (id.length != ID_SIZE) {
+            throw new IllegalArgumentException("a pack's id has 16 bytes, not " + id.length);
+        }
+    }
+
     /** 16 bytes, the first half of the pack's hash; a copy. */
+    @NonNull
     public byte[] id() {
         return id.clone();
+    }
+
+    /** The name of the model that makes the features, and of its preprocessing; null when the pack names none. */
+    @Nullable
+    public String model() {
+        return model;
     }
 
     /** Length of a feature vector. */
@@ -88,7 +140,8 @@ public final class Pack {
      *
      * @throws PrivateMailException RELEASE when the bytes are none, PACK_ID when they are another pack's
      */
-    public float[][] rows(byte[] release) {
+    @Nullable
+    public float[][] rows(@NonNull byte[] release) {
         int slots = slots();
         int dimensions = dimensions();
         ByteBuffer message = ByteBuffer.allocateDirect(release.length);

@@ -2,6 +2,8 @@
 package org.privatemail;
 
 import android.content.SharedPreferences;
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
 import java.io.IOException;
 import java.util.Objects;
 
@@ -13,23 +15,23 @@ import java.util.Objects;
  * FileBudgetStore} keeps several apart, and needs no such rules in {@code getNoBackupFilesDir()}.
  */
 public final class PreferencesBudgetStore implements BudgetStore {
-    private static final String DIGITS = "0123456789abcdef";
-
     private final SharedPreferences preferences;
     private final String key;
     private String seen;
 
     /** {@code key} names the entry within the preferences. */
-    public PreferencesBudgetStore(SharedPreferences preferences, String key) {
+    public PreferencesBudgetStore(@NonNull SharedPreferences preferences, @NonNull String key) {
         this.preferences = Objects.requireNonNull(preferences, "preferences");
         this.key = Objects.requireNonNull(key, "key");
     }
 
-    /** Text that is no hexadecimal is damage, not absence: it is answered as no bytes at all, which are no budget. */
+    /** Text that is no hexadecimal is damage, not absence: it is returned as no bytes at all, which are no budget. */
     @Override
+    @Nullable
     public synchronized byte[] load() throws IOException {
         seen = text();
-        return seen == null ? null : decode(seen);
+        byte[] bytes = seen == null ? null : Hexadecimal.decode(seen);
+        return seen != null && bytes == null ? new byte[0] : bytes;
     }
 
     /**
@@ -38,12 +40,12 @@ public final class PreferencesBudgetStore implements BudgetStore {
      * @throws IOException also when the preference no longer holds that; then nothing is changed
      */
     @Override
-    public synchronized void save(byte[] bytes) throws IOException {
+    public synchronized void save(@NonNull byte[] bytes) throws IOException {
         synchronized (preferences) {
             if (!Objects.equals(seen, text())) {
                 throw new IOException("the preference " + key + " has changed since it was read");
             }
-            String changed = encode(bytes);
+            String changed = Hexadecimal.encode(bytes);
             if (!preferences.edit().putString(key, changed).commit()) {
                 throw new IOException("the preference " + key + " could not be committed");
             }
@@ -57,29 +59,5 @@ public final class PreferencesBudgetStore implements BudgetStore {
         } catch (ClassCastException other) {
             throw new IOException("the preference " + key + " is no text", other);
         }
-    }
-
-    private static String encode(byte[] bytes) {
-        StringBuilder text = new StringBuilder(2 * bytes.length);
-        for (byte one : bytes) {
-            text.append(DIGITS.charAt(one >> 4 & 15)).append(DIGITS.charAt(one & 15));
-        }
-        return text.toString();
-    }
-
-    private static byte[] decode(String text) {
-        if (text.length() % 2 != 0) {
-            return new byte[0];
-        }
-        byte[] bytes = new byte[text.length() / 2];
-        for (int i = 0; i < bytes.length; i++) {
-            int high = DIGITS.indexOf(text.charAt(2 * i));
-            int low = DIGITS.indexOf(text.charAt(2 * i + 1));
-            if (high < 0 || low < 0) {
-                return new byte[0];
-            }
-            bytes[i] = (byte) (high << 4 | low);
-        }
-        return bytes;
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
+
 /**
  * Search a remote collection without revealing what you look for.
  *
@@ -29,8 +31,8 @@ package org.privatemail;
  *   <li><b>ε and δ are yours.</b> They come from the app, never from the pack.
  * </ul>
  *
- * Conventions: no argument and no result is null unless its documentation says so; a null argument is answered with a
- * {@link NullPointerException}. Buffers that cannot be used (not direct, wrong byte order) and numbers that no call
+ * Conventions: {@code @Nullable} and {@code @NonNull} say of every argument and result whether it may be null; a null
+ * that may not be leads to a {@link NullPointerException}. Buffers that cannot be used (not direct, wrong byte order) and numbers that no call
  * takes are {@link IllegalArgumentException}; a closed client is {@link IllegalStateException}; everything else that
  * goes wrong is a {@link PrivateMailException} with a {@link Status}. All classes may be used by any thread.
  */
@@ -38,6 +40,7 @@ public final class PrivateMail {
     private PrivateMail() {}
 
     /** The version of the native library, such as {@code "0.2.0"}. */
+    @NonNull
     public static String version() {
         return Native.version();
     }

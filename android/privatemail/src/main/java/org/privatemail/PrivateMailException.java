@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
+
 /**
  * A call that the library refused; {@link #status()} says why. Never holds anything of a query.
  *
@@ -29,6 +31,7 @@ public final class PrivateMailException extends RuntimeException {
     }
 
     /** Why; never {@link Status#OK}. */
+    @NonNull
     public Status status() {
         return status;
     }

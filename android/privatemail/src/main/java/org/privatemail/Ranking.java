@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
 import java.util.List;
 
 /** What {@link Client#answer} kept of an answer. */
@@ -20,6 +21,7 @@ public final class Ranking {
     }
 
     /** Best first; unmodifiable. Private: nothing that leaves the device may depend on it. */
+    @NonNull
     public List<Match> matches() {
         return matches;
     }

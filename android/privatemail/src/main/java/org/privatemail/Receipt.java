@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
+
 /** What one release costs and how it is made. All of it is public: a function of pack and options. */
 public final class Receipt {
     /** Numbers that the native library hands over, in the order of the fields. */
@@ -12,6 +14,7 @@ public final class Receipt {
         this.numbers = numbers;
     }
 
+    @NonNull
     public Mechanism mechanism() {
         return Mechanism.of((int) numbers[0]);
     }

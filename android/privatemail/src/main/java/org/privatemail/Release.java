@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
 import java.nio.ByteBuffer;
 
 /**
@@ -19,16 +21,19 @@ public final class Release {
     }
 
     /** What to send; a copy. */
+    @NonNull
     public byte[] bytes() {
         return bytes.clone();
     }
 
     /** What to send; read-only, without a copy. */
+    @NonNull
     public ByteBuffer buffer() {
         return ByteBuffer.wrap(bytes).asReadOnlyBuffer();
     }
 
     /** What it cost. */
+    @NonNull
     public Receipt receipt() {
         return receipt;
     }
@@ -37,6 +42,7 @@ public final class Release {
      * The embedding rows that the server sees, {@code float[slots][dimensions]}, or null when the pack has no codes for
      * this mechanism.
      */
+    @Nullable
     public float[][] rows() {
         return pack.rows(bytes);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail;
 
+import androidx.annotation.NonNull;
+
 /** What went wrong: one constant for every status of the C library, in its order. */
 public enum Status {
     /** Success; no exception carries it. */
@@ -53,7 +55,9 @@ public enum Status {
     /** The bytes are not a release of this pack. */
     RELEASE(-22),
     /** The bytes are not an answer: truncated, lying lengths, or beyond a limit. */
-    ANSWER(-23);
+    ANSWER(-23),
+    /** The pack names another model than the one demanded, or none; the exception's message has both names. */
+    PACK_MODEL(-24);
 
     private static final Status[] BY_NUMBER = values();
 
@@ -69,6 +73,7 @@ public enum Status {
     }
 
     /** One English sentence, the C library's. */
+    @NonNull
     public String text() {
         return Native.statusText(code);
     }

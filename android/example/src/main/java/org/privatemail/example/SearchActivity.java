@@ -6,12 +6,10 @@ import android.os.Bundle;
 import android.widget.ArrayAdapter;
 import android.widget.ListView;
 import android.widget.TextView;
-import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URL;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -22,14 +20,19 @@ import java.util.concurrent.Executors;
 import org.privatemail.Budget;
 import org.privatemail.FileBudgetStore;
 import org.privatemail.Match;
+import org.privatemail.Options;
 import org.privatemail.Pack;
+import org.privatemail.PaysAgainException;
 import org.privatemail.PrivateMailException;
 import org.privatemail.Ranking;
+import org.privatemail.Search;
 
 /** Searches for one made-up photo when it is opened, and shows what was found. */
 public final class SearchActivity extends Activity {
-    private static final String SERVER = "https://search.example/v1/query";
+    private static final String SERVER = "https://search.example";
     private static final String PACK = "collection.pmpk"; // in src/main/assets; made by the command `privatemail pack`
+    private static final String PACK_ID = "00000000000000000000000000000000"; // which that command printed
+    private static final String MODEL = "example"; // which it was given as --model
     private static final String PHOTO = "example";
     private static final double EPSILON = 4.0;
     private static final double EPSILON_EVER = 20.0;
@@ -68,30 +71,41 @@ public final class SearchActivity extends Activity {
 
     private void run() {
         try {
-            Pack pack = Pack.open(asset(PACK), null); // an app pins the id of the pack it was built for
-            search = open(pack);
+            search = open();
+            if (!search.hasPack()) {
+                try (InputStream asset = getAssets().open(PACK)) {
+                    search.addPack(asset);
+                }
+            }
             if (!search.knows(PHOTO)) {
                 search.prepare();
             }
-            float[] features = features(pack.features());
+            float[] features = features(search.pack().features());
             try {
-                show(search.find(PHOTO, features, 0));
+                show(search.search(PHOTO, features, 0));
             } finally {
                 Arrays.fill(features, 0);
             }
+        } catch (PaysAgainException asks) {
+            // A real app asks the person, and then searches with payAgain.
+            tell("The collection changed. To search again costs ε = " + asks.receipt().epsilon() + " again.");
         } catch (IOException | PrivateMailException failure) {
-            runOnUiThread(() -> status.setText(failure.getMessage()));
+            tell(failure.getMessage());
         }
     }
 
-    private Search open(Pack pack) throws IOException {
-        File messages = new File(getFilesDir(), "messages");
-        if (!messages.isDirectory() && !messages.mkdir()) {
-            throw new IOException("cannot make " + messages);
+    private void tell(String text) {
+        runOnUiThread(() -> status.setText(text));
+    }
+
+    private Search open() throws IOException {
+        File folder = new File(getFilesDir(), "search");
+        if (!folder.isDirectory() && !folder.mkdir()) {
+            throw new IOException("cannot make " + folder);
         }
         FileBudgetStore store = new FileBudgetStore(new File(getNoBackupFilesDir(), "budget"));
         Budget budget = Budget.open(store, OWNER, Budget.Caps.of(EPSILON_EVER, 0.0, 0.0));
-        return new Search(pack, budget, messages, new URL(SERVER), EPSILON);
+        return new Search(new URL(SERVER), () -> Pack.idOf(PACK_ID), MODEL, Options.response(EPSILON), budget, folder);
     }
 
     private void show(Ranking ranking) {
@@ -113,19 +127,5 @@ public final class SearchActivity extends Activity {
             features[i] = i % 7 - 2.5f;
         }
         return features;
-    }
-
-    private ByteBuffer asset(String name) throws IOException {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (InputStream in = getAssets().open(name)) {
-            byte[] piece = new byte[1 << 16];
-            for (int count = in.read(piece); count >= 0; count = in.read(piece)) {
-                bytes.write(piece, 0, count);
-            }
-        }
-        ByteBuffer direct = ByteBuffer.allocateDirect(bytes.size());
-        direct.put(bytes.toByteArray());
-        direct.flip();
-        return direct;
     }
 }

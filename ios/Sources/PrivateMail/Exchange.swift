@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Requests to one server. In: a request, always the same bytes. Out: the body of a 200. Never follows a redirection,
+/// never tries a 4xx again, never reads what a refusal says.
+struct Exchange: Sendable {
+    static let attempts = 3
+    /// Seconds before the second attempt; doubled before each further one.
+    static let firstPause: TimeInterval = 0.25
+    /// A server that asks for more seconds gets no second attempt now.
+    static let longestPause: TimeInterval = 30
+
+    let server: URL
+    let configuration: URLSessionConfiguration
+
+    /// Posts a release. `take` reads the answer, of at most `limit` bytes, and throws ``SearchError/unsound`` when it
+    /// is none.
+    func post<Result>(
+        _ release: Data, limit: Int, isolation: isolated (any Actor)? = #isolation, take: (Data) throws -> Result
+    ) async throws -> Result {
+        var request = URLRequest(url: server.appendingPathComponent("v1/query"))
+        request.httpMethod = "POST"
+        request.httpBody = release
+        request.setValue("application/cbor", forHTTPHeaderField: "Content-Type")
+        request.setValue("application/cbor-seq", forHTTPHeaderField: "Accept")
+        return try await perform(request, type: "application/cbor-seq", limit: limit, take: take)
+    }
+
+    /// Fetches a pack by its id. What comes is not checked here.
+    func pack(_ id: String, limit: Int) async throws -> Data {
+        let request = URLRequest(url: server.appendingPathComponent("v1/pack/\(id)"))
+        return try await perform(request, type: "application/octet-stream", limit: limit) { $0 }
+    }
+
+    private func perform<Result>(
+        _ request: URLRequest, type: String, limit: Int, isolation: isolated (any Actor)? = #isolation,
+        take: (Data) throws -> Result
+    ) async throws -> Result {
+        var attempt = 1
+        while true {
+            do {
+                let reply = try await Receiver(limit: limit).send(request, configuration)
+                try check(reply.response, type: type)
+                return try take(reply.body)
+            } catch let error as SearchError {
+                guard attempt < Exchange.attempts, let earliest = error.earliestRetry else { throw error }
+                let pause = max(earliest, Exchange.firstPause * pow(2, Double(attempt - 1)))
+                try await Task.sleep(nanoseconds: UInt64(pause * 1e9))
+                attempt += 1
+            }
+        }
+    }
+
+    private func check(_ response: HTTPURLResponse, type: String) throws {
+        let status = response.statusCode
+        if (500...599).contains(status) {
+            let pause = response.value(forHTTPHeaderField: "Retry-After").flatMap(seconds(until:))
+            throw SearchError.unavailable(status: status, retryAfter: pause)
+        }
+        guard status == 200 else { throw SearchError.refused(status: status) }
+        guard response.mimeType == type else { throw SearchError.unsound }
+    }
+
+    /// Retry-After is a number of seconds or a date.
+    private func seconds(until text: String) -> TimeInterval? {
+        if let seconds = UInt32(text) { return TimeInterval(seconds) }
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(identifier: "GMT")
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return format.date(from: text).map { max(0, $0.timeIntervalSinceNow) }
+    }
+}
+
+/// One request in a session of its own. The same code for all systems: those that have no `URLSession.data(for:)` too.
+private final class Receiver: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    typealias Reply = (body: Data, response: HTTPURLResponse)
+
+    // Everything mutable is only touched with the lock held.
+    private let lock = NSLock()
+    private let limit: Int
+    private var body = Data()
+    private var outcome: Result<Reply, any Error>?
+    private var waiting: CheckedContinuation<Reply, any Error>?
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    func send(_ request: URLRequest, _ configuration: URLSessionConfiguration) async throws -> Reply {
+        let session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
+        defer { session.invalidateAndCancel() }  // it holds its delegate until then
+        session.dataTask(with: request).resume()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { wait($0) }
+        } onCancel: {
+            finish(.failure(CancellationError()))
+        }
+    }
+
+    private func wait(_ continuation: CheckedContinuation<Reply, any Error>) {
+        lock.lock()
+        defer { lock.unlock() }
+        if let outcome { continuation.resume(with: outcome) } else { waiting = continuation }
+    }
+
+    /// The first outcome counts: no system promises that a task which was cancelled says so.
+    private func finish(_ result: Result<Reply, any Error>) {
+        lock.lock()
+        defer { lock.unlock() }
+        guard outcome == nil else { return }
+        outcome = result
+        waiting?.resume(with: result)
+        waiting = nil
+    }
+
+    /// A release goes to the server that was named, or nowhere.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let fits = lock.withLock {
+            guard data.count <= limit - body.count else { return false }
+            body.append(data)
+            return true
+        }
+        if !fits { finish(.failure(SearchError.tooLong(limit: limit))) }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        if let response = task.response as? HTTPURLResponse, error == nil {
+            finish(.success((lock.withLock { body }, response)))
+        } else {
+            finish(.failure(SearchError.network(error ?? URLError(.badServerResponse))))
+        }
+    }
+}

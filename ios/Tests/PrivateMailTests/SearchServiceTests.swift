@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// A search against the real service. PRIVATEMAIL_COMMAND is the path of the command `privatemail`; without it these tests
+// are skipped.
+#if os(Linux) || os(macOS)
+    import Foundation
+    import PrivateMail
+    import XCTest
+
+    final class SearchServiceTests: XCTestCase {
+        private let model = "shapes of 16 pixels"
+        private var place: URL!
+        private var service: Process?
+
+        override func setUpWithError() throws {
+            place = try temporaryFolder()
+            for name in ["search", "packs"] {
+                try FileManager.default.createDirectory(
+                    at: place.appendingPathComponent(name), withIntermediateDirectories: true)
+            }
+            try run("sample", "--out", path("shapes"), "--classes", "4", "--per-class", "60", "--size", "16")
+            for (pack, seed) in [("old", "1"), ("new", "2")] {
+                try run(
+                    "pack", "--features", path("shapes/public.npy"), "--labels", path("shapes/public_labels.npy"),
+                    "--slots", "class", "--cells", "4", "--response-only", "--model", model, "--seed", seed,
+                    "--out", path("\(pack).pmpk"))
+                try run(
+                    "index", "--pack", path("\(pack).pmpk"), "--features", path("shapes/gallery.npy"),
+                    "--labels", path("shapes/gallery_labels.npy"), "--payloads", path("shapes/images/gallery"),
+                    "--share", "0.5", "--store", "sqlite:\(path("\(pack).store"))")
+            }
+        }
+
+        override func tearDown() {
+            stop()
+        }
+
+        private func path(_ name: String) -> String { place.appendingPathComponent(name).path }
+
+        private func command() throws -> URL {
+            guard let command = ProcessInfo.processInfo.environment["PRIVATEMAIL_COMMAND"] else {
+                throw XCTSkip("PRIVATEMAIL_COMMAND does not name the command privatemail")
+            }
+            return URL(fileURLWithPath: command)
+        }
+
+        private func start(_ program: URL, _ arguments: [String]) throws -> (Process, FileHandle) {
+            let process = Process(), output = Pipe()
+            process.executableURL = program
+            process.arguments = arguments
+            process.standardOutput = output
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            return (process, output.fileHandleForReading)
+        }
+
+        @discardableResult
+        private func run(_ arguments: String..., program: URL? = nil) throws -> Data {
+            let (process, output) = try start(program ?? command(), arguments)
+            let data = output.readDataToEndOfFile()
+            process.waitUntilExit()
+            XCTAssertEqual(process.terminationStatus, 0, arguments.joined(separator: " "))
+            return data
+        }
+
+        private func object(_ json: Data) throws -> [String: Any] {
+            try XCTUnwrap(JSONSerialization.jsonObject(with: json) as? [String: Any])
+        }
+
+        /// Starts the service with these packs instead of the one that runs; returns where it listens.
+        private func serve(_ packs: String...) throws -> URL {
+            stop()
+            let (process, output) = try start(
+                command(),
+                ["serve", "--listen", "127.0.0.1:0", "--json", "--log", "off"]
+                    + packs.flatMap { ["--pack", path("\($0).pmpk"), "--store", "sqlite:\(path("\($0).store"))"] })
+            service = process
+            var line = Data()
+            while line.last != UInt8(ascii: "\n") {
+                let more = output.availableData
+                guard !more.isEmpty else { break }
+                line += more
+            }
+            return URL(string: "http://\(try XCTUnwrap(object(line)["listen"] as? String))")!
+        }
+
+        private func stop() {
+            service?.terminate()
+            service?.waitUntilExit()
+            service = nil
+        }
+
+        private func id(_ pack: String) throws -> [UInt8] {
+            let text = try XCTUnwrap(object(try run("inspect", path("\(pack).pmpk"), "--json"))["pack"] as? String)
+            return try XCTUnwrap(Pack.id(hexadecimal: text))
+        }
+
+        private func search(_ server: URL, pinned: [UInt8], _ budget: Budget) throws -> Search {
+            let packs = try PackSource(server: server, folder: place.appendingPathComponent("packs"), model: model) {
+                pinned
+            }
+            return Search(
+                packs: packs, options: .response(epsilon: 4), budget: budget,
+                folder: place.appendingPathComponent("search"))
+        }
+
+        /// Row by row: a header of ten bytes and its length, then numbers.
+        private func queries() throws -> [[Float]] {
+            let bytes = try Data(contentsOf: place.appendingPathComponent("shapes/queries.npy"))
+            let start = 10 + Int(bytes[8]) + Int(bytes[9]) << 8
+            let values = stride(from: start, to: bytes.count, by: 4).map { at in
+                Float(bitPattern: (0..<4).reduce(0) { $0 | UInt32(bytes[at + $1]) << (8 * $1) })
+            }
+            let count = 8  // two a class
+            return (0..<count).map { row in Array(values[row * values.count / count..<(row + 1) * values.count / count]) }
+        }
+
+        /// What the command finds with the message that the search stored: the same, by another client.
+        private func expectSame(
+            _ found: Search.Found, row: Int, photo: String, pack: String, _ server: URL, line: UInt = #line
+        ) throws {
+            let packID = try id(pack).map { String(format: "%02x", $0) }.joined()
+            let name = photo.utf8.map { String(format: "%02x", $0) }.joined() + "-" + packID + ".cbor"
+            let reply = try object(
+                try run(
+                    "query", "--server", server.absoluteString, "--pack", path("\(pack).pmpk"),
+                    "--features", path("shapes/queries.npy"), "--labels", path("shapes/queries_labels.npy"),
+                    "--row", "\(row)", "--resend", path("search/\(name)"), "--top", "20", "--json"))
+            let results = try XCTUnwrap(reply["results"] as? [[String: Any]])
+            func number(_ value: Any?) -> Double { (value as? NSNumber)?.doubleValue ?? -2 }
+            XCTAssertEqual(
+                found.answer.matches.map { [Int($0.item), $0.label, Int($0.score * 0x1p30)] },
+                results.map { result in
+                    let score = (number(result["score"]) * 0x1p30).rounded()  // Linux reads decimals not quite exactly
+                    return [Int(number(result["id"])), Int(number(result["class"])), Int(score)]
+                }, line: line)
+            XCTAssertGreaterThan(found.answer.matches.count, 0, line: line)
+            for match in found.answer.matches {
+                let file = path("shapes/images/gallery/") + String(format: "/%04llu.png", match.item)
+                XCTAssertEqual(found.payload(of: match), try Data(contentsOf: URL(fileURLWithPath: file)), line: line)
+            }
+        }
+
+        func testSearchesThroughTheLifeOfTwoPacks() async throws {
+            let budget = try plentyBudget(), rows = try queries(), old = try id("old"), new = try id("new")
+            func spent() throws -> Double { try budget.account().epsilonSpent }
+
+            var server = try serve("old")
+            for (row, features) in rows.enumerated() {
+                let search = try search(server, pinned: old, budget)
+                let found = try await search.search("photo \(row)", features: features, label: row % 4)
+                try expectSame(found, row: row, photo: "photo \(row)", pack: "old", server)
+            }
+            XCTAssertEqual(try spent(), 32)
+
+            server = try serve("new", "old")  // both: old messages stay free, a new photo has the new pack
+            var search = try search(server, pinned: new, budget)
+            let free = try await search.search("photo 3", features: rows[3], label: 3)
+            XCTAssertNil(free.paid)
+            try expectSame(free, row: 3, photo: "photo 3", pack: "old", server)
+            let fresh = try await search.search("photo 3, cropped", features: rows[3], label: 3)
+            XCTAssertEqual(fresh.paid?.epsilon, 4)
+            try expectSame(fresh, row: 3, photo: "photo 3, cropped", pack: "new", server)
+            XCTAssertEqual(try spent(), 36)
+
+            server = try serve("new")  // the old one is gone: nothing is paid a second time unless the app says so
+            search = try self.search(server, pinned: new, budget)
+            do {
+                _ = try await search.search("photo 3", features: rows[3], label: 3)
+                XCTFail("was not refused")
+            } catch SearchError.paysAgain(let receipt) {
+                XCTAssertEqual(receipt.epsilon, 4)
+            }
+            XCTAssertEqual(try spent(), 36)
+            let again = try await search.search("photo 3", features: rows[3], label: 3, payAgain: true)
+            XCTAssertEqual(again.paid?.epsilon, 4)
+            try expectSame(again, row: 3, photo: "photo 3", pack: "new", server)
+            XCTAssertEqual(try spent(), 40)
+
+            server = try serve("old")  // too early, or too late
+            search = try self.search(server, pinned: new, budget)
+            do {
+                _ = try await search.search("photo 4711", features: rows[0], label: 0)
+                XCTFail("was not refused")
+            } catch SearchError.packNotServed(let id) {
+                XCTAssertEqual(id, new)
+            }
+        }
+
+        func testAServiceThatIsNotThere() async throws {
+            let budget = try plentyBudget(), rows = try queries(), old = try id("old")
+            let server = try serve("old"), search = try search(server, pinned: old, budget)
+            try await search.prepare()
+            stop()
+            do {
+                _ = try await search.search("photo", features: rows[0], label: 0)
+                XCTFail("was not refused")
+            } catch SearchError.network {
+            }
+            XCTAssertEqual(try budget.account().epsilonSpent, 4)
+            let later = try self.search(try serve("old"), pinned: old, budget)
+            let found = try await later.search("photo", features: rows[0], label: 0)
+            XCTAssertNil(found.paid)
+            XCTAssertEqual(try budget.account().epsilonSpent, 4)
+        }
+
+        func testTheExample() throws {
+            let server = try serve("old"), id = try id("old").map { String(format: "%02x", $0) }.joined()
+            for first in ["paid ε = 4.0", "sent the stored message again"] {
+                let output = try run(
+                    server.absoluteString, id, model, path("search"), program: product("privatemail-search-example"))
+                let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")
+                XCTAssertTrue(lines.first?.hasPrefix(first) ?? false, "\(lines)")
+                XCTAssertGreaterThan(lines.filter { $0.hasPrefix("item ") }.count, 0)
+            }
+            let store = FileBudgetStore(url: place.appendingPathComponent("search/budget"))
+            let budget = try Budget(owner: Array("account 4711 ...".utf8), limits: .init(response: 20), store: store)
+            XCTAssertEqual(try budget.account().epsilonSpent, 4)
+        }
+
+        func testAForeignModelIsRefused() async throws {
+            let old = try id("old"), folder = place.appendingPathComponent("packs")
+            let packs = try PackSource(server: try serve("old"), folder: folder, model: "another model") { old }
+            do {
+                _ = try await packs.open()
+                XCTFail("was not refused")
+            } catch let error as PrivateMailError {
+                XCTAssertEqual(error.status, .packModel)
+                XCTAssertTrue(error.localizedDescription.contains(model))
+            }
+            XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path), [])
+        }
+    }
+#endif

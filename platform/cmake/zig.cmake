@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# Windows and macOS by zig, whose C compiler is a clang with the headers and import libraries of both. It is PyPI's
+# package ziglang, which scripts/setup.sh --platforms installs; a zig in PATH does as well.
+#
+#   -DPRIVATEMAIL_TARGET=x86_64-windows-gnu     or aarch64-windows-gnu, aarch64-macos, x86_64-macos
+#
+# The tests for 64-bit Windows on x86 run under wine. Programs for macOS run only there.
+set(PRIVATEMAIL_TARGET "" CACHE STRING "Zig's name of the system to build for")
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES PRIVATEMAIL_TARGET)
+if(PRIVATEMAIL_TARGET MATCHES "^([^-]+)-windows-gnu$")
+    set(CMAKE_SYSTEM_NAME Windows)
+elseif(PRIVATEMAIL_TARGET MATCHES "^([^-]+)-macos$")
+    set(CMAKE_SYSTEM_NAME Darwin)
+else()
+    message(FATAL_ERROR "PRIVATEMAIL_TARGET is '${PRIVATEMAIL_TARGET}', not one of those that zig.cmake names.")
+endif()
+set(CMAKE_SYSTEM_PROCESSOR ${CMAKE_MATCH_1})
+
+file(GLOB environments ${CMAKE_CURRENT_LIST_DIR}/../../build/venv/lib/python3*/site-packages/ziglang)
+find_program(PRIVATEMAIL_ZIG zig HINTS ${environments} REQUIRED)
+find_program(CMAKE_AR llvm-ar REQUIRED)
+find_program(CMAKE_RANLIB llvm-ranlib REQUIRED)
+set(CMAKE_C_COMPILER ${PRIVATEMAIL_ZIG} cc)
+set(CMAKE_C_COMPILER_TARGET ${PRIVATEMAIL_TARGET})
+
+# Nothing of this machine is of use there.
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+
+if(CMAKE_SYSTEM_NAME STREQUAL "Windows" AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    # Debian puts it outside of PATH.
+    find_program(PRIVATEMAIL_WINE NAMES wine64 wine HINTS /usr/lib/wine)
+    if(PRIVATEMAIL_WINE)
+        set(CMAKE_CROSSCOMPILING_EMULATOR ${PRIVATEMAIL_WINE})
+    endif()
+endif()

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: rows and their clusters. Out: clusters of enough different rows, and the means of these rows.
+ * Never keeps a centre of k-means as it is: that may be a row, or the mean of rows that have left since. */
+#include "thin_clusters.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+struct crowd {
+    const struct pml_rows *rows;
+    struct pml_rows centres;
+    uint32_t *first, *last; /* rows of each cluster, NONE when it has none */
+    uint32_t *next;         /* of each row: the next of its cluster */
+    uint32_t *members;      /* scratch: rows of one cluster */
+    int32_t *dots;          /* scratch: of one centre with all */
+    size_t least, left;
+};
+
+static void append(struct crowd *crowd, uint32_t cluster, uint32_t first, uint32_t last)
+{
+    if (crowd->first[cluster] == NONE)
+        crowd->first[cluster] = first;
+    else
+        crowd->next[crowd->last[cluster]] = first;
+    crowd->last[cluster] = last;
+}
+
+static void list_rows(struct crowd *crowd, const uint32_t *clusters)
+{
+    for (size_t c = 0; c < crowd->centres.count; c++)
+        crowd->first[c] = NONE;
+    for (uint32_t row = 0; row < crowd->rows->count; row++) {
+        crowd->next[row] = NONE;
+        append(crowd, clusters[row], row, row);
+    }
+    crowd->left = 0;
+    for (size_t c = 0; c < crowd->centres.count; c++)
+        crowd->left += crowd->first[c] != NONE;
+}
+
+/* How many of these rows are different, counted up to `least`. Moves those found to the front. */
+static size_t count_different(const struct pml_rows *rows, uint32_t *members, size_t count, size_t least)
+{
+    size_t different = 0;
+    for (size_t i = 0; i < count && different < least; i++) {
+        const int8_t *row = rows->values + members[i] * rows->columns;
+        bool seen = false;
+        for (size_t j = 0; j < different && !seen; j++)
+            seen = memcmp(row, rows->values + members[j] * rows->columns, rows->columns) == 0;
+        if (!seen) {
+            const uint32_t member = members[i];
+            members[i] = members[different];
+            members[different++] = member;
+        }
+    }
+    return different;
+}
+
+/* Makes the centre the mean of its rows. Returns 1 when the cluster is thin, −1 when out of memory. */
+static int move_centre(struct crowd *crowd, size_t cluster)
+{
+    size_t count = 0;
+    for (uint32_t row = crowd->first[cluster]; row != NONE; row = crowd->next[row])
+        crowd->members[count++] = row;
+    int status =
+        pml_rows_mean(crowd->rows, crowd->members, count, crowd->centres.values + cluster * crowd->rows->columns);
+    pml_rows_measure(&crowd->centres, cluster);
+    if (status != 0)
+        return status;
+    return count_different(crowd->rows, crowd->members, count, crowd->least) < crowd->least;
+}
+
+static uint32_t nearest_other(const struct crowd *crowd, uint32_t cluster)
+{
+    const struct pml_rows *centres = &crowd->centres;
+    uint32_t nearest = NONE;
+    int64_t most = 0;
+    pml_dots(centres->values + cluster * centres->columns, centres->values, centres->columns, centres->count,
+             crowd->dots);
+    for (uint32_t other = 0; other < centres->count; other++) {
+        const int64_t score = crowd->dots[other] * (int64_t)centres->inverse[other];
+        if (other != cluster && crowd->first[other] != NONE && (nearest == NONE || score > most)) {
+            nearest = other;
+            most = score;
+        }
+    }
+    return nearest;
+}
+
+/* One pass over all clusters. Returns how many joined another, −1 when out of memory; *thin: the last one looked at was. */
+static long join_thin(struct crowd *crowd, int *thin)
+{
+    long joined = 0;
+    for (uint32_t cluster = 0; cluster < crowd->centres.count; cluster++) {
+        if (crowd->first[cluster] == NONE)
+            continue;
+        *thin = move_centre(crowd, cluster);
+        if (*thin < 0)
+            return -1;
+        if (*thin == 0 || crowd->left == 1)
+            continue;
+        const uint32_t other = nearest_other(crowd, cluster);
+        append(crowd, other, crowd->first[cluster], crowd->last[cluster]);
+        crowd->first[cluster] = NONE;
+        crowd->left--;
+        joined++;
+        if (move_centre(crowd, other) < 0)
+            return -1;
+    }
+    return joined;
+}
+
+/* The centres that are left, one behind the other. */
+static void gather_centres(struct crowd *crowd, struct pml_kmeans *clusters)
+{
+    const size_t columns = crowd->rows->columns;
+    size_t kept = 0;
+    for (size_t c = 0; c < crowd->centres.count; c++)
+        if (crowd->first[c] != NONE) {
+            memmove(crowd->centres.values + kept * columns, crowd->centres.values + c * columns, columns);
+            pml_rows_measure(&crowd->centres, kept++);
+        }
+    crowd->centres.count = clusters->distinct = kept;
+    memcpy(clusters->centres, crowd->centres.values, kept * columns);
+}
+
+int pml_clusters_thicken(const struct pml_rows *rows, size_t least, size_t count, unsigned threads,
+                         struct pml_kmeans *clusters)
+{
+    struct crowd crowd = {.rows = rows, .least = least};
+    int thin = 0;
+    crowd.first = malloc(count * sizeof *crowd.first);
+    crowd.last = malloc(count * sizeof *crowd.last);
+    crowd.next = malloc(rows->count * sizeof *crowd.next);
+    crowd.members = malloc(rows->count * sizeof *crowd.members);
+    crowd.dots = malloc(count * sizeof *crowd.dots);
+    int status = crowd.first && crowd.last && crowd.next && crowd.members && crowd.dots
+                     ? pml_rows_allocate(&crowd.centres, count, rows->columns)
+                     : -1;
+    if (status == 0) {
+        memcpy(crowd.centres.values, clusters->centres, count * rows->columns);
+        for (size_t c = 0; c < count; c++)
+            pml_rows_measure(&crowd.centres, c);
+        list_rows(&crowd, clusters->clusters);
+        long joined = 1;
+        while (joined > 0)
+            joined = join_thin(&crowd, &thin);
+        status = joined < 0 ? -1 : 0;
+    }
+    if (status == 0) {
+        gather_centres(&crowd, clusters);
+        status = pml_kmeans_assign(rows, &crowd.centres, threads, clusters->clusters);
+    }
+    pml_rows_free(&crowd.centres);
+    free(crowd.first);
+    free(crowd.last);
+    free(crowd.next);
+    free(crowd.members);
+    free(crowd.dots);
+    return status == 0 ? thin : status;
+}

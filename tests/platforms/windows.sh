@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# Windows by zig and wine: builds the library and all its unit tests for 64-bit Windows on x86 and runs them, the golden
+# bytes and the system's entropy included; installs the library and uses it from there, static and as a DLL; compiles the
+# static library for ARM, where nothing is linked and nothing can run here; and compiles and links the library by clang
+# behind the options and the ABI of Microsoft's compiler, for which CMakeLists.txt has settings of its own, and compares
+# the golden bytes once more.
+#
+# Wine is not Windows: BCryptGenRandom is wine's here. No cl.exe was run; clang stands in for it.
+# Under wine the statistical tests have a tenth of their rounds (PML_TEST_QUICK), as under QEMU.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+source tests/platforms/frame.sh
+source tests/platforms/suite.sh
+
+out=$PWD/build/platforms/windows
+wine=/usr/lib/wine/wine64
+zig=$(echo "$PWD"/build/venv/lib/python3*/site-packages/ziglang/zig)
+unity=${UNITY_DIR:-${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}/unity}
+needs "$wine" "$zig" clang cmake lld-link llvm-dlltool llvm-lib llvm-readobj llvm-size ninja
+export ZIG_GLOBAL_CACHE_DIR=$PWD/build/platforms/zig ZIG_LOCAL_CACHE_DIR=$PWD/build/platforms/zig
+# A Windows of its own, without a screen, whose processes end with this script.
+export WINEPREFIX=$out/wine WINEDEBUG=-all DISPLAY=
+trap '/usr/lib/wine/wineserver64 -k || true' EXIT
+/usr/lib/wine/wineserver64 -p
+
+by_zig() { # CPU FOLDER OPTION...
+    local cpu=$1 folder=$2
+    shift 2
+    cmake -G Ninja -B "$folder" --toolchain "$PWD/platform/cmake/zig.cmake" -DPRIVATEMAIL_TARGET="$cpu-windows-gnu" "$@"
+}
+
+build() {
+    by_zig x86_64 "$out/x86_64" -DPRIVATEMAIL_TOOLS=OFF -DPRIVATEMAIL_WERROR=ON &&
+        cmake --build "$out/x86_64" -j "$jobs"
+}
+
+build_arm() {
+    by_zig aarch64 "$out/aarch64" -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY -DPRIVATEMAIL_TESTS=OFF \
+        -DPRIVATEMAIL_TOOLS=OFF -DPRIVATEMAIL_WERROR=ON && cmake --build "$out/aarch64" -j "$jobs" --target privatemail
+}
+
+# ---- look --------------------------------------------------------------------------------------------------------
+
+is_for() { # MACHINE FILE
+    [ "$(llvm-readobj --file-headers "$2" | awk '$1 == "Machine:" { print $2 }' | sort -u)" = "IMAGE_FILE_MACHINE_$1" ]
+}
+
+exported() { llvm-readobj --coff-exports "$1" | awk '$1 == "Name:" && $2 ~ /^[^.]+$/ { print $2 }' | sort; }
+
+exports_declared() { diff <(exported "$1") <(declared); }
+
+exports_nothing() { [ -z "$(exported "$1")" ]; }
+
+text_of() { # LIBRARY
+    llvm-size -A "$1" | awk '/^\.(text|rdata)/ { n += $2 } END { print n }'
+}
+
+# ---- run ---------------------------------------------------------------------------------------------------------
+
+all_programs_ran() {
+    local source result=0
+    for source in tests/test_*.c; do
+        grep "^$(basename "$source" .c) " "$out/x86_64/outcomes" || { echo "$source did not run"; result=1; }
+    done
+    return $result
+}
+
+# The two that draw from the system itself, and Windows' own two.
+entropy_was_drawn() {
+    awk '$1 == "test_entropy" && $3 - $5 >= 4 { found = 1 } END { exit !found }' "$out/x86_64/outcomes"
+}
+
+installed_works() {
+    rm -rf "$out/prefix" "$out/consumer"
+    cmake --install "$out/x86_64" --prefix "$out/prefix" &&
+        by_zig x86_64 "$out/consumer" -S tests/install -DCMAKE_FIND_ROOT_PATH="$out/prefix" &&
+        cmake --build "$out/consumer" && "$wine" "$out/consumer/consumer_static.exe" &&
+        WINEPATH=$out/prefix/bin "$wine" "$out/consumer/consumer_shared.exe"
+}
+
+# The shared one is shared: it does not start without the DLL.
+shared_needs_the_dll() { ! "$wine" "$out/consumer/consumer_shared.exe"; }
+
+tools_are_refused() {
+    ! by_zig x86_64 "$out/tools" -DPRIVATEMAIL_TESTS=OFF -DPRIVATEMAIL_TOOLS=ON >"$out/tools.log" 2>&1 &&
+        grep 'need a POSIX system' "$out/tools.log"
+}
+
+# ---- Microsoft's compiler ----------------------------------------------------------------------------------------
+
+# All that the library needs of Microsoft's headers and import libraries.
+write_sdk() {
+    mkdir -p "$out/sdk"
+    ln -sf /usr/bin/clang "$out/sdk/clang-cl"
+    echo 'typedef long LONG; typedef unsigned long ULONG; typedef unsigned char *PUCHAR;' >"$out/sdk/windows.h"
+    printf '%s\n' 'typedef LONG NTSTATUS; typedef void *BCRYPT_ALG_HANDLE;' \
+        '#define BCRYPT_USE_SYSTEM_PREFERRED_RNG 2' \
+        'NTSTATUS __stdcall BCryptGenRandom(BCRYPT_ALG_HANDLE algorithm, PUCHAR out, ULONG size, ULONG flags);' \
+        >"$out/sdk/bcrypt.h"
+    import_library bcrypt BCryptGenRandom
+    import_library msvcrt memcpy memmove memset memcmp
+    echo 'int _fltused;' >"$out/sdk/floating.c" # a program with floating point wants it of the C library
+    "$out/sdk/clang-cl" --target=x86_64-pc-windows-msvc /nologo /Zl /c "/Fo$out/sdk/floating.obj" -- \
+        "$out/sdk/floating.c"
+}
+
+import_library() { # NAME FUNCTION...
+    local name=$1
+    shift
+    printf '%s\n' "LIBRARY $name.dll" EXPORTS "$@" >"$out/sdk/$name.def"
+    llvm-dlltool -m i386:x86-64 -d "$out/sdk/$name.def" -l "$out/sdk/$name.lib"
+}
+
+build_msvc() {
+    rm -rf "$out/sdk" "$out/msvc"
+    write_sdk && PRIVATEMAIL_SDK=$out/sdk cmake -G Ninja -B "$out/msvc" \
+        --toolchain "$PWD/tests/platforms/msvc_stand_in.cmake" -DCMAKE_BUILD_TYPE=Release -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+        -DPRIVATEMAIL_TESTS=OFF -DPRIVATEMAIL_TOOLS=OFF -DPRIVATEMAIL_WERROR=ON && cmake --build "$out/msvc" -j "$jobs"
+}
+
+# cl.exe refuses what it does not know (D8021); clang, which stands in for it, would not.
+no_options_of_gcc() { ! grep -E '"command".* -(f|W|pedantic|std=)' "$out/msvc/compile_commands.json"; }
+
+# The calling convention is the same, so zig's C library and test fit Microsoft's objects.
+golden_msvc() {
+    "$zig" cc --target=x86_64-windows-gnu -O2 -Icore -Icore/include -Iplatform -Itests -isystem "$unity" \
+        -DUNITY_INCLUDE_DOUBLE -DUNITY_SUPPORT_64 tests/test_golden.c tests/support.c "$unity/unity.c" \
+        "$out/msvc/privatemail.lib" "$out/sdk/floating.obj" -lbcrypt -o "$out/msvc/golden.exe" &&
+        "$wine" "$out/msvc/golden.exe" >"$out/msvc/golden.log" && grep -E '^1[0-9] Tests 0 Failures 0 Ignored' \
+        "$out/msvc/golden.log"
+}
+
+dll_msvc() { # OPTION...: programs may define PML_SHARED, and need not
+    "$zig" cc --target=x86_64-windows-gnu "$@" -Icore/include -Iplatform tests/install/consumer.c \
+        "$out/msvc/privatemail_dll.lib" -o "$out/msvc/consumer.exe" && "$wine" "$out/msvc/consumer.exe"
+}
+
+# ---- all of it ---------------------------------------------------------------------------------------------------
+
+x86_64() {
+    local name="Windows x86-64" folder=$out/x86_64 memory
+    if ! must "$name: library and tests build without warnings" build; then
+        echo "| $name | no | no | - | - | - | - |" >>"$out.rows"
+        return
+    fi
+    check "$name: they are for this CPU" is_for AMD64 "$folder/tests/test_golden.exe"
+    run_tests "$name" "$folder"
+    check "$name: the suite is complete" all_programs_ran
+    check "$name: the system's entropy was drawn" entropy_was_drawn
+    check "$name: the DLL exports what the headers declare" exports_declared "$folder/libprivatemail.dll"
+    check "$name: a program with the static library exports nothing" exports_nothing "$folder/tests/test_golden.exe"
+    check "$name: installed, it links and runs, static and shared" installed_works
+    check "$name: the shared one wants the DLL" shared_needs_the_dll
+    check "$name: CMake says that the tools need POSIX" tools_are_refused
+    memory=$(memory_of "$folder")
+    check "$name: test_memory printed the client's memory" test -n "$memory"
+    echo "| $name (zig) | yes | wine | $(golden_of "$folder") | $(kib "$(text_of "$folder/libprivatemail.a")")" \
+        "| ${memory:--} | - |" >>"$out.rows"
+}
+
+aarch64() {
+    local name="Windows ARM64" folder=$out/aarch64 builds=no text=-
+    if must "$name: the library compiles without warnings" build_arm; then
+        builds=yes text=$(kib "$(text_of "$folder/libprivatemail.a")")
+        check "$name: it is for this CPU" is_for ARM64 "$folder/libprivatemail.a"
+    fi
+    echo "| $name (zig) | $builds | no (objects only) | - | $text | - | - |" >>"$out.rows"
+}
+
+msvc() {
+    local name="Windows x86-64, Microsoft's ABI" builds=no golden="0 of $releases" text=-
+    if must "$name: the library builds by cl's options without warnings, as a DLL too" build_msvc; then
+        builds=yes text=$(kib "$(text_of "$out/msvc/privatemail.lib")")
+        check "$name: cl gets no option of gcc" no_options_of_gcc
+        check "$name: the DLL exports what the headers declare" exports_declared "$out/msvc/privatemail.dll"
+        if must "$name: the golden bytes" golden_msvc; then golden="$releases of $releases"; fi
+        check "$name: a program runs with the DLL" dll_msvc
+        check "$name: and with PML_SHARED" dll_msvc -DPML_SHARED
+    fi
+    echo "| $name (clang for cl) | $builds | wine | $golden | $text | - | - |" >>"$out.rows"
+}
+
+mkdir -p "$out"
+: >"$out.rows"
+check "$releases golden releases are compiled into test_golden" golden_is_compiled
+must "wine starts" "$wine" cmd /c exit 0
+x86_64
+aarch64
+msvc
+
+cat "$out.rows"
+sum_up
