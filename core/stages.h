@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The stages, in the order the data takes. Each is one file; none calls another; only the conductors call
- * them: pipeline.c and its two files per mechanism, query.c, ranking.c.
+ * The stages, in the order the data takes. Each is one file; none calls another; only the conductors call them: query.c,
+ * pipeline.c with pipeline_response.c and pipeline_gaussian.c, and ranking.c.
  *
  *     features, label ─► quantise ─► slots ─┬─► prototypes ────────────────────► response ─┬─► release ─► bytes
  *                                           └─► neighbours ─► weights ─► update ─► gaussian ─┘

@@ -108,7 +108,7 @@ extern "C" {
     X(PML_ERROR_ENTROPY, -18, "the entropy source failed")                                                             \
     X(PML_ERROR_PERSIST, -19, "the budget could not be stored")                                                        \
     X(PML_ERROR_BUDGET, -20, "the budget is damaged or belongs to somebody else")                                      \
-    X(PML_ERROR_SPENT, -21, "the budget cannot pay for one more release")                                              \
+    X(PML_ERROR_SPENT, -21, "the budget is spent")                                                                     \
     X(PML_ERROR_RELEASE, -22, "not a release of this pack")                                                            \
     X(PML_ERROR_ANSWER, -23, "not a valid answer: truncated, lying lengths, or beyond a limit")                        \
     X(PML_ERROR_PACK_MODEL, -24, "the pack is for another model")

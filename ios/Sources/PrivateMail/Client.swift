@@ -27,7 +27,7 @@ public struct Release: Sendable {
 /// ```
 ///
 /// Threads: calls are serialised; a second thread waits, in ``arm(_:)`` and ``disarm()`` also for those of other
-/// clients. Memory: two blocks, allocated by init, wiped and freed by deinit. A call from inside a ``BudgetStore`` that
+/// clients. Memory: one block, allocated by init, wiped and freed by deinit. A call from inside a ``BudgetStore`` that
 /// works for this client is refused with ``Status/state``.
 public final class Client: @unchecked Sendable {  // everything mutable is only touched inside the gate
     /// Fills a buffer with random bytes and returns 0; anything else is a failure.
@@ -65,12 +65,13 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
         callbacks.install(in: &config)
         config.kernels = pml_platform_kernels()
         // Zero for a pack that lacks what the mechanism needs; init then says which error that is.
+        let clientSize = max(1, pml_client_size(pack.view, &config))
         let memory = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: max(1, pml_client_size(pack.view, &config)), alignment: 8)
+            byteCount: clientSize + pml_ranking_size(pack.view), alignment: 8)
         var handle: OpaquePointer?
         var receipt = pml_receipt()
         do throws(PrivateMailError) {
-            try check(pml_client_init(&handle, memory.baseAddress, memory.count, pack.view, &config))
+            try check(pml_client_init(&handle, memory.baseAddress, clientSize, pack.view, &config))
             try check(pml_client_receipt(handle, &receipt))
         } catch {
             memory.deallocate()
@@ -81,7 +82,7 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
         self.receipt = Receipt(receipt, mechanism: options.mechanism)
         self.handle = handle!  // never null after success
         self.memory = memory
-        rankingMemory = .allocate(byteCount: max(1, pml_ranking_size(pack.view)), alignment: 8)
+        rankingMemory = UnsafeMutableRawBufferPointer(rebasing: memory[clientSize...])
         self.free = free
         self.callbacks = callbacks
     }
@@ -90,8 +91,6 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
         pml_client_wipe(handle)
         PrivateMail.wipe(memory)
         free(memory)
-        PrivateMail.wipe(rankingMemory)
-        rankingMemory.deallocate()
     }
 
     /// Pays for one release and draws all its randomness.
