@@ -200,10 +200,10 @@ static void print_report(const char *path, const struct pack_file *file, const s
         printf("model: %s\n", pack_file_model(file));
     printf("%zu anchors, %zu classes, %zu slots with %zu cells each\n", report->anchors, report->classes, report->slots,
            report->cells);
-    printf("prototypes per cell: %zu, each the mean of %zu rows or more", report->prototypes / report->cells,
+    printf("%zu prototypes per slot, each the mean of %zu rows or more", report->prototypes,
            report->rows_per_prototype);
     if (report->repeated > 0)
-        printf(" (%zu repeat others: there are too few rows near them)", report->repeated);
+        printf(" (%zu repeat others: their slots have too few rows)", report->repeated);
     printf("; sketches of %zu bytes\n", report->sketch);
     if (report->bandwidth > 0.0)
         printf("bandwidth %.6g\n", report->bandwidth);

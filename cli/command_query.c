@@ -126,7 +126,7 @@ static int make_release(struct job *job)
 /* Whether the same bytes may fare better a little later. */
 static bool is_passing(enum exchange_result result, unsigned status)
 {
-    return result != EXCHANGE_REFUSED || status == 408 || status == 429 || status >= 500;
+    return result != EXCHANGE_REFUSED || status >= 500;
 }
 
 static void wait_before(uint64_t attempt)

@@ -70,7 +70,7 @@ static int try_one(const struct sample *sample, size_t cells, size_t prototypes,
         struct pml_cells built = {
             .prototypes = centres.values, .of_prototypes = of_prototypes, .of_rows = sample->cells};
         status = pml_cells_build(&sample->training, &plan, &built);
-        *filled = 2 * built.distinct >= prototypes;
+        *filled = built.distinct > prototypes / 4; /* more than the candidate before can have */
     }
     for (size_t i = 0; status == 0 && i < prototypes; i++)
         pml_rows_measure(&centres, i);
@@ -127,7 +127,7 @@ static int try_slot(void *context, size_t slot)
     const size_t first = choice->starts[slot];
     const struct pml_rows rows = pml_rows_slice(choice->rows, first, choice->starts[slot + 1] - first);
     struct pml_generator generator = pml_generator_start(choice->seed, PML_STREAM_CELLS + slot);
-    struct sample sample = {.rows_per_prototype = choice->rows_per_prototype,
+    struct sample sample = {.rows_per_prototype = (choice->rows_per_prototype + 1) / 2, /* of half of the rows */
                             .seed = pml_generator_next(&generator),
                             .threads = choice->slots == 1 ? choice->threads : 1};
     int status = draw_sample(&rows, &sample);

@@ -9,7 +9,7 @@ struct pml_cell_choice {
     const struct pml_rows *rows; /* slot by slot */
     const uint32_t *starts;      /* of the slots; starts[slots] = number of rows */
     size_t slots, cells;         /* cells a slot */
-    size_t rows_per_prototype;   /* as in cells.h */
+    size_t rows_per_prototype;   /* as in cells.h; the trials, on half of the rows, take half of it */
     uint64_t seed;
     unsigned threads;
     const struct pml_progress *progress;
@@ -19,8 +19,8 @@ struct pml_cell_choice {
  * half, as if it were a gallery: of a row's 8 nearest there the share in its own cell, less the share of all there in
  * that cell. The latter is what an answer of the same length brings by chance, so cells gain nothing by being large.
  * Answers in `best` what does best for all slots together; a dearer one must gain half a percent. What some slot has
- * too few rows for, or cannot fill at least half with distinct prototypes, is not chosen, nor what makes more than can be
- * joined or packed.
+ * too few rows for, or fills with no more distinct prototypes than the candidate before can have, is not chosen, nor what
+ * makes more than can be joined or packed.
  * −1 without memory. */
 int pml_cells_choose(const struct pml_cell_choice *choice, unsigned *best);
 

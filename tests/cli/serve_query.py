@@ -256,7 +256,7 @@ def test_retries(tester, server):
             tester.fails("nothing but %r" % (reply and reply[0]), NETWORK, [liar.url, "--keep"],
                          *query(liar.url, "--retries", "1"))
             tester.check(len(liar.bodies) == 2 and liar.bodies[0][1] == liar.bodies[1][1], "the same twice")
-    for status in (302, 400, 404, 409, 413):
+    for status in (302, 400, 404, 408, 409, 413, 429):
         with Liar([(status, b"{}", 2), (200, answer, len(answer))]) as liar:
             done = tester.run(*query(liar.url, "--keep", "r.cbor"))
             tester.check(done.returncode == NETWORK and len(liar.bodies) == 1 and not done.stdout and

@@ -92,8 +92,8 @@ def help_of(program, command):
 
 
 def read_document(path, program):
-    """Its blocks of commands, and what is wrong with the rest."""
-    blocks, wrong, language, block = [], [], None, None
+    """Its blocks of commands, and what is wrong with the rest. An indented line below prose only goes on with it."""
+    blocks, wrong, language, block, above = [], [], None, None, ""
     for number, line in enumerate((ROOT / path).read_text(encoding="utf-8").split("\n"), 1):
         fence = FENCE.match(line)
         if fence and language is None:
@@ -108,10 +108,11 @@ def read_document(path, program):
             language = None
         elif language is not None:
             block.lines.append(line)
-        elif INDENTED.match(line) or WRONG_PYTHON.search(line):
+        elif INDENTED.match(line) and (not above or INDENTED.match(above)) or WRONG_PYTHON.search(line):
             wrong.append(f"{path}:{number}: a command outside of a block that is run: {line.strip()[:80]}")
         else:
             wrong += [f"{path}:{number}: there is no {name}" for name in wrong_in_backticks(line, program)]
+        above = line
     return blocks, wrong
 
 
@@ -194,7 +195,7 @@ def main():
     parser.add_argument("documents", nargs="*", metavar="DOCUMENT")
     parser.add_argument("--platforms", action="store_true")
     parser.add_argument("--long", action="store_true")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     files = known_files()
     passed = failed = skipped = 0
     for document in arguments.documents or [name for name in files if name.endswith(".md")]:

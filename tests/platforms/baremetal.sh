@@ -236,16 +236,6 @@ microbit_only() {
 
 readme=platform/baremetal/README.md
 
-# The lines under "Try the example", as printed.
-example_as_printed() {
-    local status=0
-    rm -rf build/microbit build/collection.pmpk
-    sed -n '/^## Try the example/,/^## /s/^    //p' $readme >"$out/example.sh"
-    bash -e "$out/example.sh" </dev/null >"$out/example.log" 2>&1 || status=$?
-    cat "$out/example.log"
-    [ "$status" = 0 ] && grep -qxE "message a400010150${pack_id}02010443[0-9a-f]{6}" "$out/example.log"
-}
-
 # Every object of the lists, the kernels too, and nothing that is not the compiler's or memory_functions.c's.
 makefile_as_printed() {
     rm -rf build/objects build/libprivatemail.a
@@ -272,7 +262,6 @@ board mps2-an386 cortex-m4 ON $text_limit_full 'Cortex-M4F (mps2-an386)'
 board mps2-an500 cortex-m7 ON $text_limit_full 'Cortex-M7 (mps2-an500)'
 board mps3-an547 cortex-m55 ON $text_limit_full 'Cortex-M55 (mps3-an547)'
 
-check "README: the example works as printed" example_as_printed
 check "README: the makefile works as printed" makefile_as_printed
 
 cat "$rows"

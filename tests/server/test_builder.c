@@ -81,7 +81,7 @@ static void test_defaults(void)
 
 static void test_options_reach_the_pack(void)
 {
-    struct input input = make_input(60, 16, 6);
+    struct input input = make_input(600, 16, 6);
     input.options = (struct pml_build_options){.slots = PML_SLOTS_CLASS,
                                                .neighbours = 4,
                                                .bandwidth = 2.0,
@@ -90,7 +90,7 @@ static void test_options_reach_the_pack(void)
                                                .sketch = 256,
                                                .cells = 4,
                                                .prototypes_per_cell = 3,
-                                               .rows_per_prototype = 3,
+                                               .rows_per_prototype = 1,
                                                .gaussian = 1,
                                                .codes = PML_CODES_CLASS};
     struct built built = build(&input);
@@ -101,7 +101,7 @@ static void test_options_reach_the_pack(void)
     TEST_ASSERT_EQUAL_UINT32(256, built.info.sketch);
     TEST_ASSERT_EQUAL_UINT32(4, built.info.cells);
     TEST_ASSERT_EQUAL_UINT32(12, built.info.prototypes);
-    TEST_ASSERT_EQUAL_UINT64(3, built.report.rows_per_prototype);
+    TEST_ASSERT_EQUAL_UINT64(1, built.report.rows_per_prototype);
     TEST_ASSERT_TRUE(built.report.bandwidth == 2.0 && built.report.share == 0.0 && built.report.epsilon == 0.0);
     free(built.bytes);
     free_input(&input);

@@ -68,6 +68,33 @@ static void test_prototypes_show_no_row(void)
     free_input(&input);
 }
 
+/* Repeats that no slot needs are not packed; those that a smaller slot needs are. */
+static void test_a_pack_has_no_prototypes_that_all_slots_repeat(void)
+{
+    struct input input = make_input(60, 8, 4); /* fifteen rows a slot */
+    input.options.prototypes_per_cell = 16;
+    struct built built = build(&input);
+    TEST_ASSERT_EQUAL_UINT32(15, built.info.prototypes);
+    TEST_ASSERT_EQUAL_UINT64(0, built.report.repeated);
+    for (size_t i = 0; i < 60; i++) { /* each row is a prototype, and stays in its slot */
+        const int8_t *row = pml_pack_anchor(&built.pack, i);
+        uint32_t slot, found = 0;
+        TEST_ASSERT_EQUAL(PML_OK, pml_pack_anchor_slot(&built.pack, i, &slot));
+        for (uint32_t p = 0; p < 15; p++)
+            found += memcmp(row, pml_pack_prototype(&built.pack, slot, p), 8) == 0;
+        TEST_ASSERT_EQUAL_UINT32(1, found);
+    }
+    free(built.bytes);
+    for (size_t i = 0; i < 60; i++) /* one slot loses five rows to another */
+        if (input.labels.values[i] == -20 && i < 20)
+            input.labels.values[i] = -13;
+    built = build(&input);
+    TEST_ASSERT_EQUAL_UINT32(20, built.info.prototypes);
+    TEST_ASSERT_EQUAL_UINT64(10 + 5 + 5, built.report.repeated);
+    free(built.bytes);
+    free_input(&input);
+}
+
 /* The rounded mean of the codes of the anchors that belong to the cell. */
 static void check_cell_codes(unsigned prototypes_per_cell)
 {
@@ -147,6 +174,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_small_slots_repeat_prototypes);
     RUN_TEST(test_prototypes_show_no_row);
+    RUN_TEST(test_a_pack_has_no_prototypes_that_all_slots_repeat);
     RUN_TEST(test_cell_codes_are_means);
     RUN_TEST(test_class_codes_lie_around_places_apart);
     return UNITY_END();

@@ -212,16 +212,27 @@ static void test_joined_cells_weigh_about_the_same(void)
 
 /* ---- how many prototypes ---- */
 
-static unsigned choose(const struct pml_rows *rows, size_t cells, const uint32_t *starts, size_t slots)
+static unsigned choose_means(const struct pml_rows *rows, size_t cells, const uint32_t *starts, size_t slots,
+                             size_t rows_per_prototype)
 {
     unsigned best = 99, again = 99;
-    struct pml_cell_choice choice = {
-        .rows = rows, .starts = starts, .slots = slots, .cells = cells, .seed = 1, .threads = 1};
+    struct pml_cell_choice choice = {.rows = rows,
+                                     .starts = starts,
+                                     .slots = slots,
+                                     .cells = cells,
+                                     .rows_per_prototype = rows_per_prototype,
+                                     .seed = 1,
+                                     .threads = 1};
     TEST_ASSERT_EQUAL(0, pml_cells_choose(&choice, &best));
     choice.threads = 3;
     TEST_ASSERT_EQUAL(0, pml_cells_choose(&choice, &again));
     TEST_ASSERT_EQUAL_UINT(best, again);
     return best;
+}
+
+static unsigned choose(const struct pml_rows *rows, size_t cells, const uint32_t *starts, size_t slots)
+{
+    return choose_means(rows, cells, starts, slots, 1);
 }
 
 /* Rows of the second half have their neighbours in the first. */
@@ -268,6 +279,8 @@ static void test_more_prototypes_where_they_serve(void)
     struct pml_rows round = rings(800), apart = drawn(7, 800, 32, 4);
     const uint32_t one[] = {0, 800}, two[] = {0, 320, 800};
     TEST_ASSERT_EQUAL_UINT(16, choose(&round, 4, one, 1));
+    for (size_t least = 2; least <= 4; least++) /* thin clusters join others, and it still serves */
+        TEST_ASSERT_EQUAL_UINT(16, choose_means(&round, 4, one, 1, least));
     TEST_ASSERT_EQUAL_UINT(4, choose(&round, 4, two, 2));
     TEST_ASSERT_EQUAL_UINT(1, choose(&apart, 4, one, 1)); /* cells can be the classes */
     TEST_ASSERT_EQUAL_UINT(1, choose(&apart, 4, two, 2));

@@ -5,6 +5,7 @@
 #include "leftovers.h"
 #include "server_support.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

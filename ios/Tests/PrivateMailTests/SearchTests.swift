@@ -106,11 +106,12 @@
             XCTAssertEqual(isPaid, expected, line: line)
         }
 
-        private func failure(_ body: () async throws -> Void, line: UInt = #line) async -> (any Error)? {
+        private struct NoFailure: Error {}
+
+        private func failure(_ body: () async throws -> Void) async -> any Error {
             do {
                 try await body()
-                XCTFail("was not refused", line: line)
-                return nil
+                return NoFailure()
             } catch {
                 return error
             }
@@ -155,15 +156,21 @@
             XCTAssertEqual(try spent(), 3)
         }
 
-        func testTheMessageIsStoredBeforeItIsSent() async throws {
+        func testAMessageThatCannotBeStoredIsNotSent() async throws {
             listener.follow(server(of: [Golden.one]))
             let search = try search()
             try await search.prepare()
-            let count = listener.requests.count
-            try FileManager.default.removeItem(at: folder)
+            // A folder stands where the message is to be written.
+            let name = "photo".utf8.map { String(format: "%02x", $0) }.joined() + "-\(id(Golden.one)).cbor.new"
+            let obstacle = folder.appendingPathComponent(name)
+            try FileManager.default.createDirectory(at: obstacle, withIntermediateDirectories: true)
             let error = await failure { _ = try await find(search, old) }
-            guard case .storage = error as? SearchError else { return XCTFail("\(String(describing: error))") }
-            XCTAssertEqual(listener.requests.count, count)
+            guard case .storage = error as? SearchError else { return XCTFail("\(error)") }
+            XCTAssertEqual(posts.count, 0)
+            XCTAssertEqual(try spent(), 1)
+            try FileManager.default.removeItem(at: obstacle)
+            expectPaid(1, try await find(search, old))
+            XCTAssertEqual(try spent(), 2)
         }
 
         func testNetworkFailuresGetTheSameBytesAgain() async throws {
@@ -196,7 +203,7 @@
             for (rule, name) in [(Reply.drop, "network"), (.reply(503), "unavailable"), (.reply(200), "unsound")] {
                 listener.follow { _, _ in rule }
                 let error = await failure { _ = try await find(search, old) }
-                XCTAssertTrue("\(error!)".hasPrefix(name), "\(error!)")
+                XCTAssertTrue("\(error)".hasPrefix(name), "\(error)")
                 XCTAssertEqual(posts.count, 3)
                 sent += posts.map(\.body)
                 XCTAssertEqual(try spent(), 1)
@@ -229,7 +236,7 @@
             listener.follow { _, _ in .reply(503, headers: ["Retry-After": "3600"]) }
             let error = await failure { _ = try await find(search, old) }
             guard case .unavailable(503, retryAfter: 3600) = error as? SearchError else {
-                return XCTFail("\(error!)")
+                return XCTFail("\(error)")
             }
             XCTAssertEqual(posts.count, 1)  // nobody waits for an hour
         }
@@ -242,7 +249,7 @@
                 let elsewhere = listener.url.appendingPathComponent("elsewhere").absoluteString
                 listener.follow { _, _ in .reply(status, headers: ["Location": elsewhere]) }
                 let error = await failure { _ = try await find(search, old) }
-                guard case .refused(status) = error as? SearchError else { return XCTFail("\(status): \(error!)") }
+                guard case .refused(status) = error as? SearchError else { return XCTFail("\(status): \(error)") }
                 XCTAssertEqual(listener.requests.map(\.path), ["/v1/query"], "\(status)")
             }
             XCTAssertEqual(try spent(), 1)
@@ -255,7 +262,7 @@
             listener.follow(server(of: []))
             let asked = pin.asked
             let error = await failure { _ = try await find(search, old) }
-            guard case .packNotServed(let id) = error as? SearchError else { return XCTFail("\(error!)") }
+            guard case .packNotServed(let id) = error as? SearchError else { return XCTFail("\(error)") }
             XCTAssertEqual(id, pin.id)
             XCTAssertEqual(listener.requests.map(\.method), ["POST"])  // once, and nothing that it calls current
             XCTAssertEqual(pin.asked, asked + 2)  // the app's configuration decides
@@ -265,7 +272,7 @@
             // The pack itself is not there.
             pin.id = Array(vectors.packs[Golden.classes].id)
             let missing = await failure { try await search.prepare() }
-            guard case .packNotServed = missing as? SearchError else { return XCTFail("\(missing!)") }
+            guard case .packNotServed = missing as? SearchError else { return XCTFail("\(missing)") }
         }
 
         func testANewPackIsFetchedByTheIDThatEverybodyHasAndCostsAgainOnlyWhenTold() async throws {
@@ -279,14 +286,14 @@
                 return serve(request, count)
             }
             let error = await failure { _ = try await find(search, new) }
-            guard case .paysAgain(let receipt) = error as? SearchError else { return XCTFail("\(error!)") }
+            guard case .paysAgain(let receipt) = error as? SearchError else { return XCTFail("\(error)") }
             XCTAssertEqual(receipt.epsilon, 1)
             XCTAssertEqual(fetched, ["/v1/pack/\(id(Golden.classes))"])
             XCTAssertEqual(posts.count, 1)
             XCTAssertEqual(try spent(), 1)
             for _ in 0..<2 {  // asking again does not make it a yes
                 let refused = await failure { _ = try await find(search, new) }
-                guard case .paysAgain = refused as? SearchError else { return XCTFail("\(refused!)") }
+                guard case .paysAgain = refused as? SearchError else { return XCTFail("\(refused)") }
             }
             XCTAssertEqual(try spent(), 1)
             let found = try await find(search, new, payAgain: true)
@@ -320,7 +327,7 @@
             }
             let search = try search()
             let error = await failure { _ = try await find(search, old, payAgain: true) }
-            guard case .paysAgain = error as? SearchError else { return XCTFail("\(error!)") }
+            guard case .paysAgain = error as? SearchError else { return XCTFail("\(error)") }
             XCTAssertEqual(try spent(), 1)
         }
 
@@ -339,7 +346,7 @@
             let foreign = try search(model: "another model")
             let error = await failure { try await foreign.prepare() }
             XCTAssertEqual((error as? PrivateMailError)?.status, .packModel)
-            XCTAssertTrue(error?.localizedDescription.contains(named.model!) ?? false)
+            XCTAssertTrue(error.localizedDescription.contains(named.model!))
             XCTAssertEqual(try spent(), 0)
             try await search(model: named.model).prepare()
             for wrong in [[], Array(named.id.dropLast()), Array(named.id) + [0]] {
@@ -385,7 +392,7 @@
             let error = await failure {
                 _ = try await find(try search(model: vectors.packs[Golden.named].model), old)
             }
-            guard case .paysAgain = error as? SearchError else { return XCTFail("\(error!)") }
+            guard case .paysAgain = error as? SearchError else { return XCTFail("\(error)") }
             XCTAssertEqual(posts.count, 0)
             XCTAssertEqual(try spent(), 1)
         }
@@ -473,7 +480,7 @@
             try vectors.packs[Golden.one].bytes.write(to: file)
             let narrow = try search(shipped: file, answerLimit: old.bytes.count - 1)
             let error = await failure { _ = try await find(narrow, old) }
-            guard case .tooLong = error as? SearchError else { return XCTFail("\(error!)") }
+            guard case .tooLong = error as? SearchError else { return XCTFail("\(error)") }
             XCTAssertEqual(posts.count, 1)
             let fitting = try search(shipped: file, answerLimit: old.bytes.count)
             expectGolden(try await find(fitting, old), old)
@@ -484,7 +491,7 @@
             let began = Date()
             task.cancel()
             let ended = await failure { _ = try await task.value }
-            XCTAssertTrue(ended is CancellationError, "\(ended!)")
+            XCTAssertTrue(ended is CancellationError, "\(ended)")
             XCTAssertLessThan(Date().timeIntervalSince(began), 10)
             let early = Task { () async throws -> Search.Found in
                 try? await Task.sleep(nanoseconds: 1_000_000_000)  // cancelled before anything is sent
@@ -492,7 +499,7 @@
             }
             early.cancel()
             let cancelled = await failure { _ = try await early.value }
-            XCTAssertTrue(cancelled is CancellationError, "\(cancelled!)")
+            XCTAssertTrue(cancelled is CancellationError, "\(cancelled)")
             XCTAssertEqual(try spent(), 1)
         }
 

@@ -153,8 +153,12 @@ public final class SearchTest {
         return Files.createTempDirectory(folder, "search").toFile();
     }
 
+    private PackSource packs(File at) throws IOException {
+        return new PackSource(listener.address(), at, null, () -> Pack.idOf(pinned));
+    }
+
     private Search search(File at, Budget paying) throws IOException {
-        return new Search(listener.address(), () -> Pack.idOf(pinned), null, Options.response(EPSILON), paying, at);
+        return new Search(packs(at), Options.response(EPSILON), paying, at);
     }
 
     private double spent() {
@@ -246,13 +250,13 @@ public final class SearchTest {
         File at = newFolder();
         try (Search search = search(at, budget)) {
             listener.order(200);
-            check("nothing is asked before it is needed", !search.hasPack() && !search.knows("one"));
+            check("nothing is fetched before it is needed", !packs(at).isStored() && !search.isPaid("one"));
             check("preparing twice pays once", pays(() -> {
                 search.prepare();
                 search.prepare();
                 return true;
             }));
-            check("the pinned pack was fetched, once", listener.fetched.equals(List.of(id)) && search.hasPack());
+            check("the pinned pack was fetched, once", listener.fetched.equals(List.of(id)) && packs(at).isStored());
             check("the ranking is the golden one, at no further price", free(() -> finds(search, "one")));
             check("the request is a POST of CBOR, for a sequence of CBOR, and does not name the device",
                     listener.heads.equals(List.of(
@@ -263,10 +267,11 @@ public final class SearchTest {
             listener.order(200);
             check("the same photo again has the same list, by the same bytes, at no price",
                     free(() -> finds(search, "one")) && Arrays.equals(listener.messages.get(0), first));
-            check("the message is known, and no other", search.knows("one") && !search.knows("on"));
+            check("the message is known, and no other", search.isPaid("one") && !search.isPaid("on")
+                    && !search.isPaid("one/"));
             check("a search without preparation pays", pays(() -> finds(search, "photos/\u00e9t\u00e9 \ud83d\udcf7")));
             search.forget("one");
-            check("a photo that was forgotten pays anew", !search.knows("one") && pays(() -> finds(search, "one")));
+            check("a photo that was forgotten pays anew", !search.isPaid("one") && pays(() -> finds(search, "one")));
             check("features that are no query are sent like any other", pays(() -> {
                 listener.order(200);
                 return search.search("zeros", new float[features.length], label).matches().isEmpty()
@@ -338,9 +343,7 @@ public final class SearchTest {
             check("another pack is pinned: a second price is asked for, not paid",
                     free(() -> wantsToPayAgain(search, "one", false)) && equalMessages() == 1);
             check("the pinned pack was fetched, and no other", listener.fetched.equals(List.of(otherId)));
-            check("old message and old pack are kept", search.knows("one")
-                    && names(at, ".pmpk").equals(Stream.of(id + ".pmpk", otherId + ".pmpk").sorted()
-                            .collect(Collectors.toList())) && names(at, ".cbor").size() == 1);
+            check("the old message is kept", search.isPaid("one") && names(at, ".cbor").size() == 1);
             listener.order(200);
             check("a server that serves the old pack still answers for nothing", free(() -> finds(search, "one")));
             listener.order(409);
@@ -365,7 +368,7 @@ public final class SearchTest {
 
     /** A pin that changes between the two looks at it: the app's configuration arrived meanwhile. */
     private void testPinChangesMeanwhile() throws Exception {
-        PackSource source = new PackSource() {
+        PackSource.Pin source = new PackSource.Pin() {
             private int asked;
 
             @Override
@@ -373,8 +376,9 @@ public final class SearchTest {
                 return Pack.idOf(asked++ == 0 ? id : otherId);
             }
         };
-        try (Search search = new Search(listener.address(), source, null, Options.response(EPSILON), budget,
-                newFolder())) {
+        File at = newFolder();
+        try (Search search = new Search(new PackSource(listener.address(), at, null, source), Options.response(EPSILON),
+                budget, at)) {
             listener.order(409);
             check("a pack replaced during a search: one price, and the next is asked for",
                     pays(() -> wantsToPayAgain(search, "one", true)) && listener.messages.size() == 1
@@ -384,12 +388,13 @@ public final class SearchTest {
 
     private void testPacks() throws Exception {
         File at = newFolder();
+        PackSource packs = packs(at);
         listener.order(200);
         try (Search search = search(at, budget)) {
             listener.packs.put(id, otherPack);
-            check("another pack than the pinned one is refused", refuses(search::pack) == Status.PACK_ID);
+            check("another pack than the pinned one is refused", refuses(packs::open) == Status.PACK_ID);
             listener.packs.put(id, Arrays.copyOf(pack, pack.length - 1));
-            check("so is a part of it", refuses(search::pack) == Status.PACK_SIZE);
+            check("so is a part of it", refuses(packs::open) == Status.PACK_SIZE);
             check("and nothing is paid or kept", free(() -> refuses(() -> {
                 search.prepare();
                 return null;
@@ -404,11 +409,11 @@ public final class SearchTest {
             listener.order(200);
             check("a server that does not have the pack is asked once", fails(search, "one") == 404
                     && listener.fetched.equals(List.of(id)));
-            search.addPack(new ByteArrayInputStream(pack));
-            check("a pack that came with the app is not fetched", free(() -> search.hasPack()
-                    && Arrays.equals(search.pack().id(), bytes(id))));
+            packs.add(new ByteArrayInputStream(pack));
+            check("a pack that came with the app is not fetched", packs.isStored()
+                    && Arrays.equals(packs.open().id(), bytes(id)));
             check("a broken one is refused", refuses(() -> {
-                search.addPack(new ByteArrayInputStream(new byte[100]));
+                packs.add(new ByteArrayInputStream(new byte[100]));
                 return null;
             }) == Status.PACK_VERSION && names(at, "").equals(List.of(id + ".pmpk")));
         }
@@ -417,25 +422,43 @@ public final class SearchTest {
         damaged[damaged.length - 1] ^= 1;
         Files.write(at.toPath().resolve(id + ".pmpk"), damaged);
         listener.order(200);
+        check("a damaged pack is fetched anew", Arrays.equals(packs.open().id(), bytes(id))
+                && listener.fetched.equals(List.of(id))
+                && Arrays.equals(Files.readAllBytes(at.toPath().resolve(id + ".pmpk")), pack));
+        PackSource strict = new PackSource(listener.address(), newFolder(), "another model", () -> bytes(id));
+        check("a pack of another model is refused, fetched or added", refuses(strict::open) == Status.PACK_MODEL
+                && refuses(() -> {
+                    strict.add(new ByteArrayInputStream(pack));
+                    return null;
+                }) == Status.PACK_MODEL && !strict.isStored());
+    }
+
+    /** Old messages whose packs are not on the device any more, or cannot be used. */
+    private void testOldMessages() throws Exception {
+        File at = newFolder();
+        listener.order(200);
         try (Search search = search(at, budget)) {
-            check("a damaged pack is fetched anew", Arrays.equals(search.pack().id(), bytes(id))
-                    && listener.fetched.equals(List.of(id))
-                    && Arrays.equals(Files.readAllBytes(at.toPath().resolve(id + ".pmpk")), pack));
+            check("a first message", pays(() -> finds(search, "one")));
         }
-        try (Search search = new Search(listener.address(), () -> bytes(id), "another model", Options.response(EPSILON),
-                budget, newFolder())) {
-            check("a pack of another model is refused, fetched or added", refuses(search::pack) == Status.PACK_MODEL
-                    && refuses(() -> {
-                        search.addPack(new ByteArrayInputStream(pack));
-                        return null;
-                    }) == Status.PACK_MODEL && !search.hasPack());
-        }
+        byte[] first = listener.messages.get(0);
+        pinned = otherId;
+        check("its pack goes", Files.deleteIfExists(at.toPath().resolve(id + ".pmpk")));
+        listener.order(200);
         try (Search search = search(at, budget)) {
-            pinned = otherId;
-            search.pack();
-            check("a pack that no message needs is removed", names(at, "").equals(List.of(otherId + ".pmpk")));
-            pinned = id;
+            check("the pack of an old message is fetched again, and the message sent", free(() -> finds(search, "one"))
+                    && listener.fetched.equals(List.of(id)) && Arrays.equals(listener.messages.get(0), first));
         }
+        check("its pack goes again", Files.deleteIfExists(at.toPath().resolve(id + ".pmpk")));
+        listener.packs.remove(id);
+        listener.order(200);
+        try (Search search = search(at, budget)) {
+            check("a message whose pack is not to be had is not sent, and a second price is asked for",
+                    free(() -> wantsToPayAgain(search, "one", false)) && listener.messages.isEmpty());
+            listener.order(404);
+            check("a refusal of the message is another matter", pays(() -> fails(search, "two") == 404));
+        }
+        listener.packs.put(id, pack);
+        pinned = id;
     }
 
     private void testLimits() throws Exception {
@@ -462,16 +485,17 @@ public final class SearchTest {
         }
         File gone = newFolder();
         try (Search lost = search(gone, budget)) {
-            lost.pack();
-            check("a folder that went away costs nothing", Files.deleteIfExists(gone.toPath().resolve(id + ".pmpk"))
-                    && gone.delete() && free(() -> fails(lost, "one") == 0) && listener.messages.isEmpty());
-            Files.createSymbolicLink(gone.toPath(), Paths.get("/proc/self/fdinfo")); // to be listed, not to be written to
+            check("a folder takes a message", finds(lost, "zero") && gone.renameTo(folder.resolve("away").toFile()));
+            listener.order(200);
+            check("a folder that went away costs nothing", free(() -> fails(lost, "one") == 0)
+                    && listener.messages.isEmpty());
+            Files.createSymbolicLink(gone.toPath(), Paths.get("/proc/self/fdinfo")); // to be read, not to be written
             check("nor does one that takes no message", free(() -> fails(lost, "one") == 0)
                     && listener.messages.isEmpty());
         }
         for (String bad : new String[] {"ftp://127.0.0.1/", "http://127.0.0.1/?a", "http:///", "http://127.0.0.1/#a"}) {
-            check(bad + " is not a server", refusesArgument(() -> new Search(new URL(bad), () -> bytes(id), null,
-                    Options.response(EPSILON), budget, gone)));
+            check(bad + " is not a server", refusesArgument(
+                    () -> new PackSource(new URL(bad), gone, null, () -> bytes(id))));
         }
     }
 
@@ -568,7 +592,8 @@ public final class SearchTest {
         }
 
         Search search(URL server, byte[] pin, String demanded) {
-            return new Search(server, () -> pin, demanded, Options.response(LARGEST), budget, folder);
+            return new Search(new PackSource(server, folder, demanded, () -> pin), Options.response(LARGEST), budget,
+                    folder);
         }
 
         boolean findsItself(Search search, boolean payAgain) throws Exception {
@@ -622,12 +647,14 @@ public final class SearchTest {
         listener.order(200);
         Class<?> example = Class.forName("org.example.PhotoSearch");
         Method open = example.getDeclaredMethod("open", URL.class, String.class, String.class, File.class, File.class,
-                byte[].class);
-        Method find = example.getDeclaredMethod("find", Search.class, String.class, float[].class, int.class);
+                File.class, byte[].class);
+        Method find = example.getDeclaredMethod("find", Search.class, String.class, float[].class, int.class,
+                boolean.class);
         open.setAccessible(true);
         find.setAccessible(true);
-        try (Search search = (Search) open.invoke(null, listener.address(), id, null, at.toFile(), at.toFile(), OWNER)) {
-            check("README's example finds", isGolden((Ranking) find.invoke(null, search, "one", features, label))
+        File all = at.toFile();
+        try (Search search = (Search) open.invoke(null, listener.address(), id, null, all, all, all, OWNER)) {
+            check("README's example finds", isGolden((Ranking) find.invoke(null, search, "one", features, label, false))
                     && listener.messages.size() == 1);
         }
     }
@@ -641,6 +668,7 @@ public final class SearchTest {
             test.testReplacedPack();
             test.testPinChangesMeanwhile();
             test.testPacks();
+            test.testOldMessages();
             test.testLimits();
             test.testSpent();
             test.testThreads();

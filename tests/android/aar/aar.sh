@@ -5,8 +5,8 @@
 #
 #   tests/android/aar/aar.sh      builds in build/platforms/android/aar; the last line is 'N passed, N failed'
 #
-#   PRIVATEMAIL_KOTLIN            folder of a Kotlin compiler's jars, such as run_kotlin_kernel/jars of the Python package
-#                                 kotlin-jupyter-kernel; without it no Kotlin is compiled
+#   PRIVATEMAIL_KOTLIN            folder of a Kotlin compiler's jars, such as run_kotlin_kernel/jars of the Python
+#                                 package kotlin-jupyter-kernel; without it no Kotlin is compiled
 #
 # In that folder, sizes has the code and constants of each library, ABI/golden.log what it made of the golden vectors.
 set -euo pipefail
@@ -159,7 +159,8 @@ kotlin_knows_of_null() {
 
 compile_test() {
     mkdir -p "$out/test"
-    javac --release 11 -Xlint:all,-options -Werror -cp "$out/bridge/classes.jar:$out/readme" -d "$out/test" "$here"/*.java
+    javac --release 11 -Xlint:all,-options -Werror -cp "$out/bridge/classes.jar:$out/readme" -d "$out/test" \
+        "$here"/*.java
 }
 
 # Real servers over the sample gallery, when the command is built: each serves one pack, the second its successor.
@@ -216,7 +217,7 @@ gradle_names_exist() { # FILE FOLDER
         grep -qx "include(\":$name\")" android/settings.gradle.kts || { echo "there is no module $name"; result=1; }
     done
     for name in $(sed -nE 's/^ +targets\((.*)\)$/\1/p' "$file" | tr -d '",'); do
-        grep -qE "add_library\($name (STATIC|SHARED)\)" CMakeLists.txt || { echo "CMake has no target $name"; result=1; }
+        grep -qE "add_library\($name (STATIC|SHARED)\b" CMakeLists.txt || { echo "CMake has no target $name"; result=1; }
     done
     for name in $(grep -oE '"-DPRIVATEMAIL_[A-Z]+' "$file" | sed 's/^"-D//'); do
         grep -q "^option($name " CMakeLists.txt || { echo "CMake has no option $name"; result=1; }

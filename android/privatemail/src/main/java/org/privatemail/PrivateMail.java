@@ -32,9 +32,10 @@ import androidx.annotation.NonNull;
  * </ul>
  *
  * Conventions: {@code @Nullable} and {@code @NonNull} say of every argument and result whether it may be null; a null
- * that may not be leads to a {@link NullPointerException}. Buffers that cannot be used (not direct, wrong byte order) and numbers that no call
- * takes are {@link IllegalArgumentException}; a closed client is {@link IllegalStateException}; everything else that
- * goes wrong is a {@link PrivateMailException} with a {@link Status}. All classes may be used by any thread.
+ * that may not be leads to a {@link NullPointerException}. Buffers that cannot be used (not direct, wrong byte order)
+ * and numbers that no call takes are {@link IllegalArgumentException}; a closed client is
+ * {@link IllegalStateException}; a network or a server that fails is an {@link java.io.IOException}; everything else
+ * that goes wrong is a {@link PrivateMailException} with a {@link Status}. All classes may be used by any thread.
  */
 public final class PrivateMail {
     private PrivateMail() {}

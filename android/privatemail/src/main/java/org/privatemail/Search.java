@@ -2,14 +2,12 @@
 package org.privatemail;
 
 import androidx.annotation.NonNull;
-import androidx.annotation.Nullable;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.HttpURLConnection;
-import java.net.URL;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -18,28 +16,30 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Searches, from features to what was found: the whole way of an app, over HTTP.
+ * Searches over HTTP: pays, makes a message, stores it, sends it, and ranks the answer.
  *
  * <pre>{@code
- * Search search = new Search(new URL("https://search.example"), () -> PACK_ID, "mobilenet-v3 224",
- *                            Options.response(4.0), budget, folder);
+ * PackSource packs = new PackSource(server, cache, "mobilenet-v3 224", () -> PACK_ID);
+ * Search search = new Search(packs, Options.response(4.0), budget, folder);
+ *
  * search.prepare();                                              // early: fetches the pack, pays
  * Ranking found = search.search("IMG 4711", features, label);
  * }</pre>
  *
  * <ul>
- *   <li><b>The pack</b> is fetched by the id that the {@link PackSource} names, checked against that id and the model,
- *       and kept in the folder. What the server says about packs is not looked at.
- *   <li><b>The message</b> of a photo is stored before it is sent. When the network fails, when the server is busy, and
- *       when the photo is searched for again, the same bytes are sent again, which costs nothing.
- *   <li><b>A second payment</b> for a photo is needed when its message was made with a pack that is no longer served.
- *       It is made only when the app says so: see {@link PaysAgainException}.
- *   <li><b>Nothing tells what was found.</b> An answer is ranked after the connection's end. Features that cannot be
- *       used are sent as a public default ({@link Options#substitute}): silence would tell of them.
+ *   <li><b>One message per photo.</b> A message is stored before it is sent. When the network fails, when the server is
+ *       busy, and when the same photo is searched for another time, the same bytes are sent again. That is free.
+ *   <li><b>No second payment in silence.</b> When the message of a photo was made with a pack that is no longer served,
+ *       a new one is made only if the app says so: see {@link PaysAgainException}.
+ *   <li><b>The server does not choose the pack.</b> When it refuses the pack (409), the {@link PackSource} tells which
+ *       one is pinned for everybody.
+ *   <li><b>Nothing tells what was sought or found.</b> The answer is ranked when the connection has ended. A query that
+ *       the library cannot use is sent as a public default ({@link Options#substitute}): silence would tell of it.
  * </ul>
  *
  * Methods write to the disk and wait for the network: stay off the main thread. An app on Android needs the permission
- * {@code android.permission.INTERNET}. One search object per folder: two at work on one photo may pay for it twice.
+ * {@code android.permission.INTERNET}. One object per folder: two that search for one photo at the same time may both
+ * pay for it.
  */
 public final class Search implements AutoCloseable {
     /** Matches that a search gives unless told otherwise. */
@@ -47,13 +47,11 @@ public final class Search implements AutoCloseable {
 
     private static final String MESSAGE_TYPE = "application/cbor";
     private static final String ANSWER_TYPE = "application/cbor-seq";
-    private static final String PACK_TYPE = "application/octet-stream";
 
-    private final URL server;
-    private final PackSource packSource;
+    private final PackSource packs;
     private final Options options;
     private final Budget budget;
-    private final SearchFolder folder;
+    private final MessageFolder folder;
 
     /** Guards what follows, and all that makes a message. */
     private final Object making = new Object();
@@ -64,76 +62,29 @@ public final class Search implements AutoCloseable {
     /**
      * Neither reads the folder nor uses the network.
      *
-     * @param server the server's address without {@code /v1}, such as {@code https://search.example}
-     * @param packSource names the pack that everybody uses now
-     * @param model the name of the model that makes the features, as in {@link Pack#open}, or null to accept any
-     * @param options of every message; {@link Options#substitute} is set in any case
+     * @param packs gives the pack, and knows the server
+     * @param options how messages are made; {@link Options#substitute} is set in any case
      * @param budget what this person may spend
-     * @param folder keeps packs and messages. It must exist: {@code Context.getFilesDir()} or a folder in it. Messages
-     *     are public, so a backup may hold them; whoever deletes them pays anew
+     * @param folder keeps the message of every photo, and must exist: {@code Context.getFilesDir()} or a folder in it.
+     *     Messages are public, so a backup may hold them. Whoever deletes them pays anew
      */
-    public Search(@NonNull URL server, @NonNull PackSource packSource, @Nullable String model, @NonNull Options options,
-                  @NonNull Budget budget, @NonNull File folder) {
-        Exchange.address(server, "");
-        this.server = server;
-        this.packSource = Objects.requireNonNull(packSource, "packSource");
+    public Search(@NonNull PackSource packs, @NonNull Options options, @NonNull Budget budget, @NonNull File folder) {
+        this.packs = Objects.requireNonNull(packs, "packs");
         this.options = options.substitute(true);
         this.budget = Objects.requireNonNull(budget, "budget");
-        this.folder = new SearchFolder(Objects.requireNonNull(folder, "folder"), model);
-    }
-
-    // ---- packs ----
-
-    /** Whether the pinned pack is on the device, so that it need not be fetched. */
-    public boolean hasPack() throws IOException {
-        return folder.hasPack(pinnedId());
+        this.folder = new MessageFolder(Objects.requireNonNull(folder, "folder"));
     }
 
     /**
-     * Keeps a pack that came with the app, such as an asset.
+     * Fetches the pack if need be, pays for the next message and draws its noise. Call it when idle, before a photo is
+     * at hand; {@link #close} takes the price back. A search that needs a message and finds nothing prepared pays
+     * itself. Calling it twice pays once.
      *
-     * @param stream read to its end, not closed
-     * @throws PrivateMailException as {@link Pack#open}; then nothing is kept
-     */
-    public void addPack(@NonNull InputStream stream) throws IOException {
-        folder.storePack(stream, null);
-    }
-
-    /**
-     * The pinned pack. Fetches it when it is not on the device, or damaged there.
-     *
-     * @throws ServerException the server does not have it (404), or fails
-     * @throws PrivateMailException what the server sent is not the pinned pack, or not of the app's model
-     */
-    @NonNull
-    public Pack pack() throws IOException {
-        return clientOf(pinnedId()).pack();
-    }
-
-    // ---- searches ----
-
-    /**
-     * Pays for the next new message and draws its noise. Call it when idle, before a photo is at hand; a search that
-     * needs it calls it otherwise. {@link #close} takes the price back. Calling it again does nothing.
-     *
-     * @throws IOException as {@link #pack}
-     * @throws PrivateMailException as {@link #pack}, as the constructor of {@link Client}, and as {@link Client#arm}
+     * @throws IOException as {@link PackSource#open}
+     * @throws PrivateMailException as {@link PackSource#open}, the constructor of {@link Client}, {@link Client#arm}
      */
     public void prepare() throws IOException {
-        arm(clientOf(pinnedId()));
-    }
-
-    /**
-     * Whether a message of this photo was made with a pack that is still on the device. Then a search costs nothing,
-     * if the server still serves that pack.
-     */
-    public boolean knows(@NonNull String photo) throws IOException {
-        for (String pack : folder.packsOf(photo)) {
-            if (keptClientOf(pack) != null) {
-                return true;
-            }
-        }
-        return false;
+        arm(clientOf(packs.pinned()));
     }
 
     /**
@@ -147,50 +98,55 @@ public final class Search implements AutoCloseable {
     }
 
     /**
-     * Searches for what is nearest to a photo. Pays when no message of the photo was ever made. When the network fails,
-     * or the server, the same message is sent up to three times, after pauses that grow and are at least as long as the
-     * server asks for. After an exception the message is kept, and searching again sends the same.
+     * Searches for what is nearest to a photo. When the network fails, or the server, the same message is sent up to
+     * three times, after pauses that grow and are at least as long as the server asks for. After an exception the
+     * message is kept, and the next call sends the same.
      *
      * @param photo a name of its own, of 1 to 100 bytes in UTF-8, which stays on the device
      * @param features as in {@link Client}; they remain the caller's, who wipes them
      * @param limit most matches wanted, 1 to {@link Client#MATCHES_MAX}
      * @param payAgain whether to pay once more when the photo's message was made with a pack that is gone
-     * @throws PaysAgainException that is the case, and {@code payAgain} is false or has been made use of
+     * @throws PaysAgainException that is the case, and {@code payAgain} is false or was made use of
      * @throws ServerException the server refuses, or fails at every attempt
-     * @throws IOException the network fails at every attempt; or a file, and when that is the new message, it was not
-     *     sent and its price is lost
+     * @throws IOException the network fails at every attempt, or a file. When that was the new message, it was not
+     *     sent, its price is lost, and the next call pays anew
      * @throws PrivateMailException as {@link #prepare}, {@link Client#release} and {@link Client#answer}
      */
     @NonNull
     public Ranking search(@NonNull String photo, @NonNull float[] features, int label, @NonNull Client.Scope scope,
                           int limit, boolean payAgain) throws IOException, PaysAgainException {
-        Client.requireAnswer(scope, limit);
+        Client.requireAnswer(scope, limit); // mistakes of the app are told before anything is paid
         Query query = new Query(photo, features, label, scope, limit);
-        Set<String> notServed = new HashSet<>();
+        Set<String> gone = new HashSet<>(); // packs that the server does not serve
         boolean paid = false;
-        String pinned = pinnedId();
+        String pinned = packs.pinned();
         while (true) {
-            Ranking found = sendStored(query, pinned, notServed);
+            Ranking found = sendStored(query, pinned, gone);
             if (found != null) {
                 return found;
             }
-            if (!notServed.contains(pinned)) {
+            if (!gone.contains(pinned)) {
                 makeMessage(query, pinned, payAgain && !paid);
                 paid = true;
                 continue;
             }
-            pinned = pinnedId(); // whatever the server says is current: everybody's, or none
-            if (notServed.contains(pinned)) {
+            pinned = packs.pinned(); // everybody's, or none; what the server calls current is not looked at
+            if (gone.contains(pinned)) {
                 throw new ServerException(HttpURLConnection.HTTP_CONFLICT,
                         "the server does not serve the pinned pack " + pinned, 0);
             }
         }
     }
 
-    /** Deletes the messages of a photo, such as one that was deleted. Searching for it again pays again. */
+    /** Whether a message of this photo is stored: then a search costs nothing while the message's pack is served. */
+    public boolean isPaid(@NonNull String photo) throws IOException {
+        return !folder.packsOf(photo).isEmpty();
+    }
+
+    /** Deletes the messages of a photo, when the photo is deleted for example. Searching for it again pays again. */
     public void forget(@NonNull String photo) throws IOException {
         synchronized (making) {
-            folder.removeMessages(photo);
+            folder.remove(photo);
         }
     }
 
@@ -228,29 +184,28 @@ public final class Search implements AutoCloseable {
     }
 
     /**
-     * Sends what was made before, which costs nothing: with the pinned pack, else with an older one that the server
-     * may still serve. Returns null when no message has its pack served; adds those packs to {@code notServed}.
+     * Sends what was made before, which costs nothing: with the pinned pack, else with an older one as long as that is
+     * served. Returns null when there is no such message; adds packs that are not served to {@code gone}.
      */
-    private Ranking sendStored(Query query, String pinned, Set<String> notServed) throws IOException {
-        List<String> packs = folder.packsOf(query.photo);
-        if (packs.remove(pinned)) {
-            packs.add(0, pinned);
+    private Ranking sendStored(Query query, String pinned, Set<String> gone) throws IOException {
+        List<String> made = folder.packsOf(query.photo);
+        if (made.remove(pinned)) {
+            made.add(0, pinned);
         }
-        packs.removeAll(notServed);
-        for (String pack : packs) {
-            Client client = pack.equals(pinned) ? clientOf(pack) : keptClientOf(pack);
-            if (client == null || client.pack().features() != query.features.length) {
-                continue;
-            }
-            try {
-                return Exchange.post(Exchange.address(server, "/v1/query"), folder.message(query.photo, pack),
-                        MESSAGE_TYPE, ANSWER_TYPE, this::readAll, answer -> rank(client, query, answer));
-            } catch (ServerException refusal) {
-                if (refusal.code() != HttpURLConnection.HTTP_CONFLICT) {
-                    throw refusal;
+        made.removeAll(gone);
+        for (String pack : made) {
+            Client client = pack.equals(pinned) ? clientFor(query, pack) : oldClientFor(query, pack);
+            if (client != null) {
+                try {
+                    return Exchange.post(packs.address("/v1/query"), folder.read(query.photo, pack), MESSAGE_TYPE,
+                            ANSWER_TYPE, this::readAll, answer -> rank(client, query, answer));
+                } catch (ServerException refusal) {
+                    if (refusal.code() != HttpURLConnection.HTTP_CONFLICT) {
+                        throw refusal;
+                    }
                 }
-                notServed.add(pack);
             }
+            gone.add(pack);
         }
         return null;
     }
@@ -267,24 +222,23 @@ public final class Search implements AutoCloseable {
         }
     }
 
-    /** Stored before anybody sees it. The file is begun first: when that fails, nothing is lost. */
+    /** Stored before anybody sees it. Its file is begun first: when that fails, nothing is lost. */
     private void makeMessage(Query query, String pinned, boolean payAgain) throws IOException, PaysAgainException {
-        Client client = clientOf(pinned);
-        client.pack().requireCount(query.features.length);
+        Client client = clientFor(query, pinned);
         synchronized (making) {
-            List<String> known = folder.packsOf(query.photo);
-            if (known.contains(pinned)) {
-                return; // another thread made it meanwhile
+            List<String> made = folder.packsOf(query.photo);
+            if (made.contains(pinned)) {
+                return; // another thread was quicker
             }
-            if (!known.isEmpty() && !payAgain) {
+            if (!made.isEmpty() && !payAgain) {
                 throw new PaysAgainException(client.receipt());
             }
-            File begun = folder.beginMessage();
+            File begun = folder.begin();
             try {
                 arm(client);
                 byte[] message = client.release(query.features, query.label).bytes();
                 armed = null;
-                folder.storeMessage(begun, message, query.photo, pinned);
+                folder.finish(begun, message, query.photo, pinned);
             } finally {
                 begun.delete();
             }
@@ -313,59 +267,6 @@ public final class Search implements AutoCloseable {
         }
     }
 
-    // ---- clients ----
-
-    private String pinnedId() throws IOException {
-        byte[] id = packSource.id();
-        Pack.requireId(id);
-        return Hexadecimal.encode(id);
-    }
-
-    private Client clientOf(String pack) throws IOException {
-        Client client = knownClientOf(pack);
-        if (client != null) {
-            return client;
-        }
-        return remember(pack, Exchange.get(Exchange.address(server, "/v1/pack/" + pack), PACK_TYPE,
-                in -> folder.storePack(in, pack)));
-    }
-
-    /** Returns null when the pack is not on the device, or not of the app's model any more. */
-    private Client keptClientOf(String pack) throws IOException {
-        try {
-            return knownClientOf(pack);
-        } catch (PrivateMailException unusable) {
-            return null;
-        }
-    }
-
-    private Client knownClientOf(String pack) throws IOException {
-        synchronized (making) {
-            requireOpen();
-            Client client = clients.get(pack);
-            Pack kept = client == null ? folder.openPack(pack) : null;
-            return kept == null ? client : remember(pack, kept);
-        }
-    }
-
-    private Client remember(String id, Pack pack) {
-        synchronized (making) {
-            requireOpen();
-            Client client = clients.get(id);
-            if (client == null) {
-                client = new Client(pack, options);
-                clients.put(id, client);
-            }
-            return client;
-        }
-    }
-
-    private void requireOpen() {
-        if (closed) {
-            throw new IllegalStateException("the search is closed");
-        }
-    }
-
     private byte[] readAll(InputStream in) throws IOException {
         int limit = options.answerLimit();
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
@@ -377,5 +278,55 @@ public final class Search implements AutoCloseable {
             bytes.write(piece, 0, count);
         }
         return bytes.toByteArray();
+    }
+
+    // ---- clients ----
+
+    private Client clientFor(Query query, String pack) throws IOException {
+        Client client = clientOf(pack);
+        client.pack().requireCount(query.features.length);
+        return client;
+    }
+
+    /**
+     * Returns null when an old message is useless because its pack is: not to be had any more, not of the app's model,
+     * without what the options need, or of another number of features.
+     */
+    private Client oldClientFor(Query query, String pack) throws IOException {
+        try {
+            return clientFor(query, pack);
+        } catch (ServerException failure) {
+            if (failure.code() != HttpURLConnection.HTTP_NOT_FOUND) {
+                throw failure;
+            }
+        } catch (PrivateMailException unusable) {
+            // as said
+        }
+        return null;
+    }
+
+    private Client clientOf(String pack) throws IOException {
+        synchronized (making) {
+            Client client = knownClientOf(pack);
+            if (client != null) {
+                return client;
+            }
+        }
+        Pack opened = packs.open(pack);
+        synchronized (making) {
+            Client client = knownClientOf(pack);
+            if (client == null) {
+                client = new Client(opened, options);
+                clients.put(pack, client);
+            }
+            return client;
+        }
+    }
+
+    private Client knownClientOf(String pack) {
+        if (closed) {
+            throw new IllegalStateException("the search is closed");
+        }
+        return clients.get(pack);
     }
 }

@@ -22,6 +22,7 @@ import org.privatemail.FileBudgetStore;
 import org.privatemail.Match;
 import org.privatemail.Options;
 import org.privatemail.Pack;
+import org.privatemail.PackSource;
 import org.privatemail.PaysAgainException;
 import org.privatemail.PrivateMailException;
 import org.privatemail.Ranking;
@@ -71,16 +72,19 @@ public final class SearchActivity extends Activity {
 
     private void run() {
         try {
-            search = open();
-            if (!search.hasPack()) {
+            PackSource packs = new PackSource(new URL(SERVER), folder("packs"), MODEL, () -> Pack.idOf(PACK_ID));
+            if (!packs.isStored()) {
                 try (InputStream asset = getAssets().open(PACK)) {
-                    search.addPack(asset);
+                    packs.add(asset);
                 }
             }
-            if (!search.knows(PHOTO)) {
+            FileBudgetStore store = new FileBudgetStore(new File(getNoBackupFilesDir(), "budget"));
+            Budget budget = Budget.open(store, OWNER, Budget.Caps.of(EPSILON_EVER, 0.0, 0.0));
+            search = new Search(packs, Options.response(EPSILON), budget, folder("messages"));
+            if (!search.isPaid(PHOTO)) {
                 search.prepare();
             }
-            float[] features = features(search.pack().features());
+            float[] features = features(packs.open().features());
             try {
                 show(search.search(PHOTO, features, 0));
             } finally {
@@ -98,14 +102,12 @@ public final class SearchActivity extends Activity {
         runOnUiThread(() -> status.setText(text));
     }
 
-    private Search open() throws IOException {
-        File folder = new File(getFilesDir(), "search");
+    private File folder(String name) throws IOException {
+        File folder = new File(getFilesDir(), name);
         if (!folder.isDirectory() && !folder.mkdir()) {
             throw new IOException("cannot make " + folder);
         }
-        FileBudgetStore store = new FileBudgetStore(new File(getNoBackupFilesDir(), "budget"));
-        Budget budget = Budget.open(store, OWNER, Budget.Caps.of(EPSILON_EVER, 0.0, 0.0));
-        return new Search(new URL(SERVER), () -> Pack.idOf(PACK_ID), MODEL, Options.response(EPSILON), budget, folder);
+        return folder;
     }
 
     private void show(Ranking ranking) {

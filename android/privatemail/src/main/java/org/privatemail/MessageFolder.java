@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.privatemail;
+
+import java.io.DataInputStream;
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * The messages that a {@link Search} made, as PHOTO-PACK.cbor, both in hexadecimal digits, because names of photos have
+ * any characters. A file gets its name when it is complete, and is never changed afterwards.
+ */
+final class MessageFolder {
+    private static final int LONGEST_PHOTO = 100; // bytes: twice as many digits still are a file's name
+    private static final int LONGEST_MESSAGE = 1 << 16;
+    private static final String SUFFIX = ".cbor";
+
+    private final File folder;
+
+    MessageFolder(File folder) {
+        this.folder = folder;
+    }
+
+    /** The ids of the packs that a message of this photo was made with. */
+    List<String> packsOf(String photo) throws IOException {
+        String[] names = folder.list();
+        if (names == null) {
+            throw new IOException("cannot read the folder " + folder);
+        }
+        Arrays.sort(names);
+        String start = digits(photo) + "-";
+        List<String> packs = new ArrayList<>();
+        for (String name : names) {
+            if (name.startsWith(start) && name.substring(start.length()).matches("[0-9a-f]{32}\\.cbor")) {
+                packs.add(name.substring(start.length(), name.length() - SUFFIX.length()));
+            }
+        }
+        return packs;
+    }
+
+    byte[] read(String photo, String pack) throws IOException {
+        File file = fileOf(photo, pack);
+        if (file.length() > LONGEST_MESSAGE) {
+            throw new IOException(file + " is not a message");
+        }
+        byte[] message = new byte[(int) file.length()];
+        try (DataInputStream in = new DataInputStream(new FileInputStream(file))) {
+            in.readFully(message);
+        }
+        return message;
+    }
+
+    /** Makes the file of a message that is yet to be made: when this fails, nothing is lost. */
+    File begin() throws IOException {
+        return File.createTempFile("incomplete", null, folder);
+    }
+
+    /** Returns when the message is on the disk. */
+    void finish(File begun, byte[] message, String photo, String pack) throws IOException {
+        try (FileOutputStream out = new FileOutputStream(begun)) {
+            out.write(message);
+            out.getFD().sync();
+        }
+        File file = fileOf(photo, pack);
+        if (!begun.renameTo(file)) {
+            throw new IOException("cannot store the message as " + file);
+        }
+    }
+
+    void remove(String photo) throws IOException {
+        for (String pack : packsOf(photo)) {
+            File file = fileOf(photo, pack);
+            if (!file.delete()) {
+                throw new IOException("cannot delete " + file);
+            }
+        }
+    }
+
+    private File fileOf(String photo, String pack) {
+        return new File(folder, digits(photo) + "-" + pack + SUFFIX);
+    }
+
+    private static String digits(String photo) {
+        byte[] bytes = photo.getBytes(StandardCharsets.UTF_8);
+        if (bytes.length < 1 || bytes.length > LONGEST_PHOTO) {
+            throw new IllegalArgumentException("a photo's name has 1 to " + LONGEST_PHOTO + " bytes");
+        }
+        return Hexadecimal.encode(bytes);
+    }
+}
