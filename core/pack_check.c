@@ -137,20 +137,20 @@ static bool values_sound(const uint8_t *values, size_t count)
     return true;
 }
 
-static bool rows_sound(const uint8_t *rows, const uint8_t *norms, size_t count, size_t d)
+static bool rows_sound(const uint8_t *rows, const uint8_t *norms, size_t count, size_t features)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t inverse = pml_inverse_norm((const int8_t *)rows + i * d, d);
+        uint32_t inverse = pml_inverse_norm((const int8_t *)rows + i * features, features);
         if (inverse == 0 || inverse != pack_u32(norms, i))
             return false;
     }
-    return values_sound(rows, count * d);
+    return values_sound(rows, count * features);
 }
 
-static bool cells_sound(const uint8_t *cells, size_t count, uint32_t m)
+static bool cells_sound(const uint8_t *cells, size_t count, uint32_t of_slot)
 {
     for (size_t i = 0; i < count; i++)
-        if (load_le16(cells + 2 * i) >= m)
+        if (load_le16(cells + 2 * i) >= of_slot)
             return false;
     return true;
 }
