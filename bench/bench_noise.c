@@ -32,14 +32,14 @@ enum { DEVIATES = 200, WORDS = 4096, SLOTS = 100, CELLS = 8, SHIFT = 10 };
 struct noise {
     pml_random random;
     uint64_t keep;
-    uint32_t (*draw)(struct noise *noise); /* answers something of what it drew */
+    uint32_t (*draw)(struct noise *noise); /* returns something of what it drew */
     volatile uint32_t taken;
 };
 
 static void start(struct noise *noise)
 {
     uint8_t key[32];
-    if (pml_platform_entropy(NULL, key, sizeof key) != sizeof key)
+    if (pml_platform_entropy(NULL, key, sizeof key) != 0)
         bench_stop("the system has no entropy.");
     pml_random_start(&noise->random, key);
     memset(key, 0, sizeof key);

@@ -25,10 +25,8 @@ struct bench {
     struct bench_result results[BENCH_CASES_MAX][BENCH_SERIES_MAX];
 };
 
-/* Seconds of CPU time of this thread: what other programs take on a busy machine does not count. Costs 0.2 µs: for what is
- * shorter, the steady clock of the wall. */
+/* Seconds of CPU time of this thread: what other programs take on a busy machine does not count. */
 double bench_now(void);
-double bench_wall(void);
 
 /* Runs all cases once in every round, one after the other, so that a machine that is slow for a while is slow for all of
  * them. Ends the program without memory. Free afterwards, also before the next measurement. */

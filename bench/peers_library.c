@@ -74,11 +74,11 @@ void peer_close(struct peer *peer)
 /* Gaussian only: from floats to the K nearest anchors, `count` queries one after the other. */
 void peer_scan(struct peer *peer, const float *queries, size_t count, uint32_t *neighbours)
 {
-    const struct pack_view *view = pack_view(&peer->pack.pack);
+    const pml_pack *view = &peer->pack.pack;
     int8_t row[PML_FEATURES_MAX];
     uint64_t keys[PML_NEIGHBOURS_MAX];
     for (size_t i = 0; i < count; i++) {
-        pml_quantise_row(queries + i * view->d, view->d, row);
+        pml_quantise_row(queries + i * view->features, view->features, row);
         pml_neighbours_find(view, peer->kernels, row, keys);
         for (unsigned j = 0; j < peer->neighbours; j++)
             *neighbours++ = neighbour_index(keys[j]);
@@ -97,12 +97,12 @@ void peer_graph(const struct peer *peer, uint32_t *lists)
         bench_stop("there is no memory for the graph.");
 }
 
-/* Whole releases: arm with the system's entropy, load, release. */
+/* Whole releases: arm with the system's entropy, release. */
 size_t peer_release(struct peer *peer, const float *features, size_t repeats)
 {
     size_t size = 0;
     for (size_t i = 0; i < repeats; i++)
-        size = synthetic_release(&peer->client, features, peer->rows.columns, 0, NULL);
+        size = synthetic_release(&peer->client, features, peer->rows.columns, 0);
     return size;
 }
 
@@ -110,7 +110,7 @@ void peer_deviates(uint32_t shift, int32_t *out, size_t count)
 {
     uint8_t key[32];
     pml_random random;
-    if (pml_platform_entropy(NULL, key, sizeof key) != sizeof key)
+    if (pml_platform_entropy(NULL, key, sizeof key) != 0)
         bench_stop("the system has no entropy.");
     pml_random_start(&random, key);
     pml_gaussian_draw(&random, shift, out, count);

@@ -17,7 +17,7 @@ from utility_data import ROOT  # noqa: E402
 PROGRAMS = os.path.join(ROOT, "build", "release", "bench")
 # What every row of a bench has.
 ROWS = {"bench_kernels": {"what", "kernel", "d", "time", "times portable"},
-        "bench_query": {"mechanism", "kernel", "n", "d", "arm", "load", "release", "quantise", "scan", "read", "scan by read",
+        "bench_query": {"mechanism", "kernel", "n", "d", "arm", "release", "quantise", "scan", "read", "scan by read",
                         "scan by roofline"},
         "bench_pack": {"what", "kernel", "n", "d", "time"}, "bench_noise": {"draw", "draws", "time", "million a second"}}
 PEERS = ("faiss", "usearch", "sklearn", "opendp")

@@ -57,9 +57,9 @@ def query(results):
         for row in results[part]["rows"]:
             if part == "query" or (row["d"] == 512 and row["n"] >= 1000 and row["kernel"] != results["query"]["rows"][0]["kernel"]):
                 lines.append([row["mechanism"], row["kernel"], str(row["n"]), str(row["d"]), time(row["arm"]), time(row["quantise"]),
-                              time(row["scan"]), time(row["load"]), time(row["release"]), number(row["scan by read"]),
+                              time(row["scan"]), time(row["release"]), number(row["scan by read"]),
                               number(row["scan by roofline"])])
-    return table(["mechanism", "kernel", "n", "d", "arm", "quantise", "scan", "load in all", "release", "scan by read",
+    return table(["mechanism", "kernel", "n", "d", "arm", "quantise", "scan", "release", "scan by read",
                   "scan by roofline"], lines)
 
 

@@ -145,7 +145,7 @@ static int store_nothing(void *context, const uint8_t *bytes, size_t size)
     return 0;
 }
 
-void synthetic_client(struct synthetic_client *client, const pml_pack *pack, int mechanism,
+void synthetic_client(struct synthetic_client *client, const pml_pack *pack, pml_mechanism mechanism,
                       const struct pml_kernels *kernels)
 {
     static const uint8_t owner[16] = "bench";
@@ -158,7 +158,8 @@ void synthetic_client(struct synthetic_client *client, const pml_pack *pack, int
                                .kernels = kernels};
     const size_t size = pml_client_size(pack, &config);
     synthetic_check(pml_client_init(&client->client, bench_allocate(size), size, pack, &config));
-    synthetic_check(pml_budget_create(&client->full, owner, 10.0, gaussian ? 10.0 : 0.0, gaussian ? 1e-5 : 0.0));
+    const pml_budget_caps caps = {10.0, gaussian ? 10.0 : 0.0, gaussian ? 1e-5 : 0.0};
+    synthetic_check(pml_budget_create(&client->full, owner, &caps));
     client->capacity = pml_client_release_size(client->client);
     client->message = bench_allocate(client->capacity);
 }
@@ -177,20 +178,10 @@ void synthetic_arm(struct synthetic_client *client)
     synthetic_check(pml_client_arm(client->client, &client->budget));
 }
 
-size_t synthetic_release(struct synthetic_client *client, const float *features, size_t count, int32_t label,
-                         double *seconds)
+size_t synthetic_release(struct synthetic_client *client, const float *features, size_t count, int32_t label)
 {
-    size_t written;
-    double start = bench_wall();
+    const pml_query query = {features, count, label};
     synthetic_arm(client);
-    double armed = bench_wall();
-    synthetic_check(pml_client_load(client->client, features, count, label));
-    double loaded = bench_wall();
-    synthetic_check(pml_client_release(client->client, client->message, client->capacity, &written));
-    if (seconds) {
-        seconds[0] += armed - start;
-        seconds[1] += loaded - armed;
-        seconds[2] += bench_wall() - loaded;
-    }
-    return written;
+    synthetic_check(pml_client_release(client->client, &query, client->message, client->capacity));
+    return client->capacity;
 }

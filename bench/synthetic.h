@@ -22,23 +22,21 @@ void synthetic_pack(struct synthetic_pack *pack, const struct pml_rows *rows, in
                     size_t slots, unsigned cells);
 void synthetic_pack_free(struct synthetic_pack *pack);
 
-/* A client with the system's entropy, a store that always answers 0, and a budget that is full at every start. */
+/* A client with the system's entropy, a store that always returns 0, and a budget that is full at every start. */
 struct synthetic_client {
     pml_client *client;
     pml_budget full, budget;
     uint8_t *message;
     size_t capacity;
 };
-void synthetic_client(struct synthetic_client *client, const pml_pack *pack, int mechanism,
+void synthetic_client(struct synthetic_client *client, const pml_pack *pack, pml_mechanism mechanism,
                       const struct pml_kernels *kernels);
 void synthetic_client_free(struct synthetic_client *client);
 
 void synthetic_arm(struct synthetic_client *client);
 
-/* One whole release. `seconds` may be NULL, else what arm, load and release took is added to its three values. Answers the
- * length of the message. */
-size_t synthetic_release(struct synthetic_client *client, const float *features, size_t count, int32_t label,
-                         double *seconds);
+/* One whole release. Returns the length of the message. */
+size_t synthetic_release(struct synthetic_client *client, const float *features, size_t count, int32_t label);
 
 void synthetic_check(int status);
 

@@ -4,6 +4,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "audit_trials.h"
 
+#include "budget_file.h"
+
 #include "../server/parallel.h"
 
 #include <privatemail_platform.h>
@@ -36,13 +38,6 @@ static int persist_nothing(void *context, const uint8_t *bytes, size_t size)
     return 0;
 }
 
-static int fill_budget(const struct audit_bench *bench, pml_budget *budget)
-{
-    static const uint8_t tag[16] = "audit";
-    return bench->config.mechanism == PML_GAUSSIAN ? pml_budget_create(budget, tag, 0.0, 256.0, bench->config.delta)
-                                                   : pml_budget_create(budget, tag, 4095.0, 0.0, 0.0);
-}
-
 static int open_worker(struct audit_bench *bench, struct audit_worker *worker)
 {
     size_t size = pml_client_size(&bench->file->pack, &bench->config);
@@ -53,7 +48,7 @@ static int open_worker(struct audit_bench *bench, struct audit_worker *worker)
     if (status == PML_OK)
         status = pml_client_receipt(worker->client, &bench->receipt);
     if (status == PML_OK)
-        status = fill_budget(bench, &worker->budget);
+        status = budget_unlimited(&worker->budget, bench->config.mechanism, bench->config.delta);
     if (status != PML_OK)
         return status;
     worker->release = malloc(bench->receipt.bytes);
@@ -97,19 +92,17 @@ uint64_t audit_bench_releases(const struct audit_bench *bench)
 
 /* ---- releases ---- */
 
-static int make_release(const struct audit_bench *bench, struct audit_worker *worker, const struct audit_record *record,
-                        size_t *size)
+static int make_release(const struct audit_bench *bench, struct audit_worker *worker, const struct audit_record *record)
 {
+    const pml_query query = {record->features, bench->file->info.features, record->label};
     int status = pml_client_arm(worker->client, &worker->budget);
     if (status == PML_ERROR_SPENT) {
-        status = fill_budget(bench, &worker->budget);
+        status = budget_unlimited(&worker->budget, bench->config.mechanism, bench->config.delta);
         if (status == PML_OK)
             status = pml_client_arm(worker->client, &worker->budget);
     }
     if (status == PML_OK)
-        status = pml_client_load(worker->client, record->features, bench->file->info.features, record->label);
-    if (status == PML_OK)
-        status = pml_client_release(worker->client, worker->release, bench->receipt.bytes, size);
+        status = pml_client_release(worker->client, &query, worker->release, bench->receipt.bytes);
     worker->releases += status == PML_OK;
     return status;
 }
@@ -121,10 +114,9 @@ static int work_chunk(struct crew *crew, unsigned index, uint64_t trials)
     int status = PML_OK;
     for (uint64_t i = 0; i < 2 * trials && status == PML_OK; i++) {
         unsigned side = (unsigned)(i & 1);
-        size_t size;
-        status = make_release(crew->bench, worker, &run->pair->sides[side], &size);
+        status = make_release(crew->bench, worker, &run->pair->sides[side]);
         if (status == PML_OK)
-            status = run->sink(run->context, index, side, worker->release, size);
+            status = run->sink(run->context, index, side, worker->release, crew->bench->receipt.bytes);
     }
     return status;
 }

@@ -127,7 +127,8 @@ static int make_new(const struct command *command, struct budget_file *file, con
         return command_fail(command, EXIT_OUTPUT,
                             "%s exists already. Leave --budget-new out to spend from it, or name another file.",
                             file->path);
-    int status = pml_budget_create(&file->budget, tag, caps[0], caps[1], caps[2]);
+    const pml_budget_caps allowed = {.epsilon_response = caps[0], .epsilon_gaussian = caps[1], .delta = caps[2]};
+    int status = pml_budget_create(&file->budget, tag, &allowed);
     if (status != PML_OK)
         return command_fail(
             command, EXIT_USAGE,
@@ -197,10 +198,16 @@ int budget_file_open(const struct command *command, struct budget_file *file, co
     return code;
 }
 
-int budget_file_throwaway(struct budget_file *file, int mechanism, double delta)
+pml_status budget_unlimited(pml_budget *budget, pml_mechanism mechanism, double delta)
 {
     static const uint8_t tag[16] = "not counted";
+    const pml_budget_caps gaussian = {.epsilon_gaussian = 256.0, .delta = delta},
+                          response = {.epsilon_response = 4095.0};
+    return pml_budget_create(budget, tag, mechanism == PML_GAUSSIAN ? &gaussian : &response);
+}
+
+pml_status budget_file_throwaway(struct budget_file *file, pml_mechanism mechanism, double delta)
+{
     *file = (struct budget_file){.lock = -1};
-    return mechanism == PML_GAUSSIAN ? pml_budget_create(&file->budget, tag, 0.0, 256.0, delta)
-                                     : pml_budget_create(&file->budget, tag, 4095.0, 0.0, 0.0);
+    return budget_unlimited(&file->budget, mechanism, delta);
 }

@@ -23,8 +23,11 @@ struct budget_file {
 int budget_file_open(const struct command *command, struct budget_file *file, const char *path, const char *owner,
                      const char *fresh);
 
-/* A budget in memory that pays for one release with these parameters. A pml_status. */
-int budget_file_throwaway(struct budget_file *file, int mechanism, double delta);
+/* The largest budget there can be for this mechanism: it pays for at least one release with these parameters. */
+pml_status budget_unlimited(pml_budget *budget, pml_mechanism mechanism, double delta);
+
+/* The same in memory, instead of a file. */
+pml_status budget_file_throwaway(struct budget_file *file, pml_mechanism mechanism, double delta);
 
 /* A pml_persist_fn; the context is the struct budget_file. */
 int budget_file_store(void *context, const uint8_t *bytes, size_t size);

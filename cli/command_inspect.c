@@ -32,7 +32,7 @@ static int persist_nothing(void *context, const uint8_t *bytes, size_t size)
 }
 
 /* What a client of this pack would charge and send; false when there can be none. */
-static bool read_receipt(const struct pack_file *file, int mechanism, double epsilon, pml_receipt *receipt)
+static bool read_receipt(const struct pack_file *file, pml_mechanism mechanism, double epsilon, pml_receipt *receipt)
 {
     pml_config config = {.mechanism = mechanism,
                          .epsilon = epsilon,
@@ -54,7 +54,7 @@ static void fill_response(const struct pack_file *file, struct table_row *row)
     if (file->info.cells == 0 || !read_receipt(file, PML_RESPONSE, row->epsilon, &receipt))
         return;
     row->keep = receipt.keep;
-    row->curve = pml_curve(row->epsilon, 1.0 / file->info.cells);
+    row->curve = pml_recall_ceiling(row->epsilon, 1.0 / file->info.cells);
     row->response_bytes = receipt.bytes;
 }
 
@@ -69,7 +69,7 @@ static void fill_gaussian(const struct pack_file *file, const pml_certificate *c
     row->ratio = calibration.sigma / certificate->sensitivity;
     row->mu = calibration.mu;
     if (file->info.cells > 0)
-        row->ceiling = pml_gaussian_curve(calibration.mu, 1.0 / file->info.cells);
+        row->ceiling = pml_gaussian_recall_ceiling(calibration.mu, 1.0 / file->info.cells);
 #else
     (void)file, (void)certificate, (void)row;
 #endif

@@ -33,7 +33,7 @@ struct job {
 
 /* ---- before the price is paid ---- */
 
-static int check_resend(struct arguments *arguments)
+static int check_resend(const struct arguments *arguments)
 {
     const struct query_arguments *query = &arguments->query;
     if (query->has_epsilon || query->has_delta || query->has_value_bytes || query->mechanism || query->budget ||
@@ -41,9 +41,6 @@ static int check_resend(struct arguments *arguments)
         return command_fail(&command_query, EXIT_USAGE,
                             "--resend sends a release that was made and paid. Leave out --keep and the options of "
                             "privacy and budget.");
-    /* The client only ranks; what it would promise is not used. */
-    arguments->query.epsilon = PML_EPSILON_MAX;
-    arguments->query.delta = 0.5;
     return -1;
 }
 
@@ -63,8 +60,8 @@ static int check(struct arguments *arguments)
     return code < 0 ? exchange_check(&command_query, arguments->server) : code;
 }
 
-/* The release of --resend; tells the client's mechanism. */
-static int read_release(struct job *job)
+/* The release of --resend. Its answer is ranked without a client: nothing is paid and nothing drawn. */
+static int take_release(struct job *job)
 {
     struct private_query *query = &job->query;
     pml_release_view view;
@@ -72,8 +69,8 @@ static int read_release(struct job *job)
         pack_file_release(&command_query, &query->file, job->arguments->resend, &query->release, &query->size, &view);
     if (code >= 0)
         return code;
-    job->arguments->query.mechanism = mechanism_name(view.mechanism);
-    return -1;
+    query->config.mechanism = view.mechanism;
+    return private_query_read(query);
 }
 
 static int check_keep(const struct job *job)
@@ -122,18 +119,6 @@ static int make_release(struct job *job)
             fprintf(stderr, "privatemail query: the price of this release stays spent.\n");
     }
     return code;
-}
-
-static int take_release(struct job *job)
-{
-    int code = read_release(job);
-    uint8_t *release = job->query.release;
-    job->query.release = NULL; /* the client makes room for another */
-    if (code < 0)
-        code = private_query_client(&job->query);
-    free(job->query.release);
-    job->query.release = release;
-    return code < 0 ? private_query_read(&job->query) : code;
 }
 
 /* ---- the exchange ---- */
@@ -213,7 +198,7 @@ static int ask(struct job *job)
 {
     const struct arguments *arguments = job->arguments;
     struct private_query *query = &job->query;
-    int scope = arguments->scope && strcmp(arguments->scope, "all") == 0 ? PML_ALL_SLOTS : PML_OWN_SLOT;
+    pml_scope scope = arguments->scope && strcmp(arguments->scope, "all") == 0 ? PML_ALL_SLOTS : PML_OWN_SLOT;
     job->exchange = (struct exchange){.server = arguments->server,
                                       .ca = arguments->ca,
                                       .timeout = (unsigned)arguments->timeout,

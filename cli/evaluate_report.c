@@ -28,7 +28,7 @@ static const char *lists_word(const struct evaluate_report *report)
 
 static double curve(const struct evaluate_row *row)
 {
-    return pml_curve(row->epsilon, row->result.mean[EVALUATE_CARRIED]);
+    return pml_recall_ceiling(row->epsilon, row->result.mean[EVALUATE_CARRIED]);
 }
 
 void evaluate_report_print(const struct evaluate_report *report)
@@ -93,7 +93,7 @@ static void write_row(struct json *json, const struct evaluate_report *report, c
         json_number(json, name, row->result.error[figures[i].figure]);
     }
     json_number(json, "curve", curve(row));
-    json_number(json, "ceiling_popular", pml_curve(row->epsilon, row->result.mean[EVALUATE_POPULAR]));
+    json_number(json, "ceiling_popular", pml_recall_ceiling(row->epsilon, row->result.mean[EVALUATE_POPULAR]));
     json_count(json, "bytes_up", row->result.bytes_up);
     json_number(json, "bytes_down", row->result.mean[EVALUATE_DOWN]);
     json_count(json, "queries", report->data->queries.features.rows);

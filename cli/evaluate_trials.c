@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * In: queries, a service. Out: how much of what is truly nearest comes back, and what downloads without a query would bring.
- * Never touches the noise: releases are made by init, arm, load and release with the system's entropy. */
+ * Never touches the noise: releases are made by init, arm and release with the system's entropy. */
 #include "evaluate_trials.h"
+
+#include "budget_file.h"
 
 #include "../server/generator.h"
 
@@ -27,7 +29,8 @@ struct worker {
     pml_client *client;
     pml_budget budget;
     uint8_t *release;
-    size_t release_room, release_size;
+    size_t release_size;
+    uint8_t ranking[PML_RANKING_MEMORY(PML_FEATURES_MAX)];
     struct pml_bytes answer;
     pml_match matches[EVALUATE_TOP];
     pml_answer_summary summary;
@@ -70,26 +73,16 @@ static int persist_nothing(void *context, const uint8_t *bytes, size_t size)
     return 0;
 }
 
-static int fill_budget(struct worker *worker)
-{
-    static const uint8_t tag[16] = "evaluate";
-    const pml_config *config = &worker->crew->config;
-    return config->mechanism == PML_GAUSSIAN ? pml_budget_create(&worker->budget, tag, 0.0, 256.0, config->delta)
-                                             : pml_budget_create(&worker->budget, tag, 4095.0, 0.0, 0.0);
-}
-
-static int make_release(struct worker *worker, const float *features, size_t columns, int32_t label)
+static int make_release(struct worker *worker, const pml_query *query)
 {
     int status = pml_client_arm(worker->client, &worker->budget);
     if (status == PML_ERROR_SPENT) {
-        status = fill_budget(worker);
+        status = budget_unlimited(&worker->budget, worker->crew->config.mechanism, worker->crew->config.delta);
         if (status == PML_OK)
             status = pml_client_arm(worker->client, &worker->budget);
     }
     if (status == PML_OK)
-        status = pml_client_load(worker->client, features, columns, label);
-    if (status == PML_OK)
-        status = pml_client_release(worker->client, worker->release, worker->release_room, &worker->release_size);
+        status = pml_client_release(worker->client, query, worker->release, worker->release_size);
     return status;
 }
 
@@ -122,14 +115,19 @@ static int get_answer(struct worker *worker)
     return pml_service_visit(bench->service, worker->release, worker->release_size, take_slot, worker);
 }
 
-static int rank_answer(struct worker *worker, const float *features, size_t columns, int32_t label)
+static int rank_answer(struct worker *worker, const pml_query *query)
 {
     const struct evaluate_bench *bench = worker->crew->bench;
-    int status = pml_answer_begin(worker->client, features, columns, label, bench->options->scope, worker->matches,
-                                  EVALUATE_TOP);
+    const pml_ranking_config config = {.matches = worker->matches,
+                                       .capacity = EVALUATE_TOP,
+                                       .scope = bench->options->scope,
+                                       .kernels = worker->crew->config.kernels};
+    pml_ranking *ranking;
+    int status =
+        pml_ranking_begin(&ranking, worker->ranking, sizeof worker->ranking, &bench->pack.pack, query, &config);
     if (status == PML_OK)
-        status = pml_answer_feed(worker->client, worker->answer.bytes, worker->answer.size);
-    return status == PML_OK ? pml_answer_finish(worker->client, &worker->summary) : status;
+        status = pml_ranking_feed(ranking, worker->answer.bytes, worker->answer.size);
+    return status == PML_OK ? pml_ranking_finish(ranking, &worker->summary) : status;
 }
 
 /* ---- what a download without a query would find ---- */
@@ -240,21 +238,22 @@ static int measure_query(struct worker *worker)
 {
     const struct evaluate_bench *bench = worker->crew->bench;
     const struct pml_features *queries = &bench->data->queries.features;
-    const float *features = queries->values + worker->query * queries->columns;
-    const int32_t label = bench->data->classes ? bench->data->classes[worker->query] : 0;
+    const pml_query query = {.features = queries->values + worker->query * queries->columns,
+                             .count = queries->columns,
+                             .label = bench->data->classes ? bench->data->classes[worker->query] : 0};
     double *figures = worker->crew->figures + worker->query * EVALUATE_FIGURES;
     int8_t row[PML_FEATURES_MAX], sketch[PML_SKETCH_MAX];
-    int status = pml_quantise(features, queries->columns, row);
+    int status = pml_quantise(query.features, query.count, row);
     if (status == PML_OK)
         status = pml_sketch(&bench->pack.pack, NULL, row, sketch);
     if (status == PML_OK)
-        status = pml_pack_slot(&bench->pack.pack, label, &worker->slot);
+        status = pml_pack_slot(&bench->pack.pack, query.label, &worker->slot);
     for (uint64_t i = 0; i < bench->options->releases && status == PML_OK; i++) {
-        status = make_release(worker, features, queries->columns, label);
+        status = make_release(worker, &query);
         if (status == PML_OK)
             status = get_answer(worker);
         if (status == PML_OK)
-            status = rank_answer(worker, features, queries->columns, label);
+            status = rank_answer(worker, &query);
         if (status == PML_OK) {
             draw_part(worker, (size_t)worker->summary.carried);
             add_figures(worker, sketch, figures);
@@ -281,19 +280,20 @@ static int open_worker(struct worker *worker, struct crew *crew, size_t number)
         return PML_STORE_NO_MEMORY;
     int status = pml_client_init(&worker->client, worker->memory, size, pack, &crew->config);
     if (status == PML_OK)
-        status = fill_budget(worker);
+        status = budget_unlimited(&worker->budget, worker->crew->config.mechanism, worker->crew->config.delta);
     if (status != PML_OK)
         return status;
-    worker->release_room = pml_client_release_size(worker->client);
-    worker->release = malloc(worker->release_room);
+    worker->release_size = pml_client_release_size(worker->client);
+    worker->release = malloc(worker->release_size);
     if (number == 0)
-        crew->bytes_up = worker->release_room;
+        crew->bytes_up = worker->release_size;
     return worker->release ? PML_OK : PML_STORE_NO_MEMORY;
 }
 
 static void close_worker(struct worker *worker)
 {
     wipe(worker->matches, sizeof worker->matches);
+    wipe(worker->ranking, sizeof worker->ranking);
     pml_client_wipe(worker->client);
     pml_bytes_free(&worker->answer);
     free(worker->memory);

@@ -167,17 +167,18 @@ int private_query_read(struct private_query *query)
     return code;
 }
 
-const float *private_query_row(const struct private_query *query)
+pml_query private_query_vector(const struct private_query *query)
 {
-    return query->features.values + (size_t)query->arguments->row * query->features.columns;
+    const size_t columns = query->features.columns;
+    return (pml_query){query->features.values + (size_t)query->arguments->row * columns, columns, query->label};
 }
 
 int private_query_release(struct private_query *query)
 {
     const struct query_arguments *arguments = query->arguments;
-    int status = pml_client_load(query->client, private_query_row(query), query->features.columns, query->label);
-    if (status == PML_OK)
-        status = pml_client_release(query->client, query->release, query->receipt.price.bytes, &query->size);
+    const pml_query vector = private_query_vector(query);
+    int status = pml_client_release(query->client, &vector, query->release, query->receipt.price.bytes);
+    query->size = query->receipt.price.bytes;
     if (status == PML_ERROR_LABEL)
         return command_status(query->command, arguments->labels ? arguments->labels : "--label", status);
     return status == PML_OK ? -1 : command_status(query->command, arguments->features, status);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One query that becomes releases: the client, the budget that pays and the private data, for commands to call in this
- * order. Every function answers −1 to go on, else the exit code with a message printed; close whatever happened. */
+ * order. Every function returns −1 to go on, else the exit code with a message printed; close whatever happened. */
 #ifndef CLI_PRIVATE_QUERY_H
 #define CLI_PRIVATE_QUERY_H
 
@@ -44,8 +44,8 @@ int private_query_pay(struct private_query *query);
 /* Reads features and class. */
 int private_query_read(struct private_query *query);
 
-/* The query's row of the features, of features.columns numbers. */
-const float *private_query_row(const struct private_query *query);
+/* What was read, as the library takes it; points into `query`. */
+pml_query private_query_vector(const struct private_query *query);
 
 /* Makes the release that was paid. */
 int private_query_release(struct private_query *query);

@@ -6,19 +6,23 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <privatemail_platform.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- an answer ---- */
 
-int query_results_begin(struct query_results *results, const struct private_query *query, int scope, size_t top)
+pml_status query_results_begin(struct query_results *results, const struct private_query *query, pml_scope scope,
+                               size_t top)
 {
-    results->client = query->client;
+    const pml_query vector = private_query_vector(query);
+    const pml_ranking_config config = {
+        .matches = results->matches, .capacity = top, .scope = scope, .kernels = pml_platform_kernels()};
     results->answer.size = 0;
     results->too_long = false;
-    return pml_answer_begin(query->client, private_query_row(query), query->features.columns, query->label, scope,
-                            results->matches, top);
+    return pml_ranking_begin(&results->ranking, results->memory, sizeof results->memory, &query->file.pack, &vector,
+                             &config);
 }
 
 int query_results_take(void *context, const void *bytes, size_t size)
@@ -30,16 +34,17 @@ int query_results_take(void *context, const void *bytes, size_t size)
         if (results->too_long || results->no_memory)
             return -1;
     }
-    return pml_answer_feed(results->client, bytes, size);
+    return pml_ranking_feed(results->ranking, bytes, size);
 }
 
-int query_results_finish(struct query_results *results)
+pml_status query_results_finish(struct query_results *results)
 {
-    return pml_answer_finish(results->client, &results->summary);
+    return pml_ranking_finish(results->ranking, &results->summary);
 }
 
 void query_results_close(struct query_results *results)
 {
+    pml_ranking_wipe(results->ranking);
     volatile uint8_t *matches = (volatile uint8_t *)results->matches; /* volatile: not to be left out as useless */
     for (size_t i = 0; i < sizeof results->matches; i++)
         matches[i] = 0;

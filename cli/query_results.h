@@ -10,8 +10,9 @@
 struct query_results {
     const char *folder; /* where payloads go; NULL: nowhere */
     bool force;
-    uint64_t most; /* bytes of an answer that are kept */
-    pml_client *client;
+    uint64_t most;                                        /* bytes of an answer that are kept */
+    pml_ranking *ranking;                                 /* NULL before the first answer */
+    uint8_t memory[PML_RANKING_MEMORY(PML_FEATURES_MAX)]; /* the ranking's */
     pml_match matches[PML_MATCHES_MAX];
     pml_answer_summary summary;
     struct pml_bytes answer;  /* kept only for payloads */
@@ -22,10 +23,11 @@ struct query_results {
 /* −1 when payloads can be written to the folder, else the exit code. */
 int query_results_check(const struct query_results *results, const struct command *command);
 
-/* One answer: begin, take piece by piece, finish. Pml_status; a result other than PML_OK leaves nothing. */
-int query_results_begin(struct query_results *results, const struct private_query *query, int scope, size_t top);
+/* One answer: begin, take piece by piece, finish. An error leaves nothing of it. */
+pml_status query_results_begin(struct query_results *results, const struct private_query *query, pml_scope scope,
+                               size_t top);
 int query_results_take(void *results, const void *bytes, size_t size);
-int query_results_finish(struct query_results *results);
+pml_status query_results_finish(struct query_results *results);
 
 /* Writes the payloads. −1, or the exit code with a message. */
 int query_results_save(const struct query_results *results, const struct command *command);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Reads an answer as it streams in (SPEC 3). In: hostile bytes in pieces of any length. Out: candidates, one by one, to
- * the ranking. What it accepts depends on the pack and the bytes only, never on the query. */
+ * the shortlist. What it accepts depends on the pack and the bytes only, never on the query. */
 #include "answer.h"
 
 enum field {
@@ -35,7 +35,7 @@ bool pml_answer_complete(const struct answer *answer)
 }
 
 /* After a candidate, or an empty slot: the next candidate, the next slot, or the end. */
-static enum field next_after(struct answer *a, const struct pack_view *pack)
+static enum field next_after(struct answer *a, const pml_pack *pack)
 {
     if (a->candidates_left > 0) {
         a->candidates_left--;
@@ -43,10 +43,10 @@ static enum field next_after(struct answer *a, const struct pack_view *pack)
         return CANDIDATE;
     }
     a->slot++;
-    return a->slot < pack->G ? SLOT_HEAD : END;
+    return a->slot < pack->slots ? SLOT_HEAD : END;
 }
 
-static int label_value(struct answer *a)
+static pml_status label_value(struct answer *a)
 {
     if (a->value > INT32_MAX)
         return PML_ERROR_ANSWER;
@@ -55,15 +55,15 @@ static int label_value(struct answer *a)
 }
 
 /* A complete head: is it what this field must be? Sets the next field, or the length of the body to come. */
-static int accept(struct answer *a, const struct pack_view *pack, struct ranking *ranking)
+static pml_status accept(struct answer *a, const pml_pack *pack, struct shortlist *shortlist)
 {
     static const uint8_t majors[] = {ARRAY, UINT, BYTES, UINT, UINT, UINT,  ARRAY,
                                      UINT,  UINT, ARRAY, UINT, UINT, BYTES, BYTES};
     if (a->major != majors[a->field] && !(a->field == LABEL && a->major == NEGATIVE))
         return PML_ERROR_ANSWER;
     /* what fields with a fixed value must hold; the others are checked below */
-    const uint64_t fixed[] = {5,       1,        PML_ID_SIZE, pack->G,  pack->L,  a->value, 2,
-                              a->slot, a->value, 4,           a->value, a->value, pack->L,  a->value};
+    const uint64_t fixed[] = {5,       1,        PML_ID_SIZE, pack->slots, pack->sketch, a->value,     2,
+                              a->slot, a->value, 4,           a->value,    a->value,     pack->sketch, a->value};
     if (a->value != fixed[a->field])
         return PML_ERROR_ANSWER;
     switch ((enum field)a->field) {
@@ -91,7 +91,7 @@ static int accept(struct answer *a, const struct pack_view *pack, struct ranking
         a->candidate.slot = a->slot;
         a->candidate.payload_offset = a->offset;
         a->candidate.payload_size = (uint32_t)a->value;
-        pml_rank_offer(ranking, a->candidate);
+        pml_rank_offer(shortlist, a->candidate);
         a->body_left = a->value;
         a->field = (uint8_t)next_after(a, pack);
         return PML_OK;
@@ -107,7 +107,7 @@ static int accept(struct answer *a, const struct pack_view *pack, struct ranking
 }
 
 /* One byte of a head. `head_size` is 0 between heads. */
-static int read_head(struct answer *a, const struct pack_view *pack, struct ranking *ranking, uint8_t byte)
+static pml_status read_head(struct answer *a, const pml_pack *pack, struct shortlist *shortlist, uint8_t byte)
 {
     if (a->head_size == 0) {
         unsigned info = byte & 31;
@@ -127,18 +127,18 @@ static int read_head(struct answer *a, const struct pack_view *pack, struct rank
     static const uint64_t least[] = {0, 0, 24, 256, 0, 65536, 0, 0, 0, (uint64_t)1 << 32};
     bool shortest = a->value >= least[a->head_size];
     a->head_size = 0;
-    return shortest ? accept(a, pack, ranking) : PML_ERROR_ANSWER;
+    return shortest ? accept(a, pack, shortlist) : PML_ERROR_ANSWER;
 }
 
 /* Bytes of a body: an id or a sketch is compared, a payload is passed over. */
-static size_t read_body(struct answer *a, const struct pack_view *pack, struct ranking *ranking, const uint8_t *bytes,
+static size_t read_body(struct answer *a, const pml_pack *pack, struct shortlist *shortlist, const uint8_t *bytes,
                         size_t size)
 {
     size_t part = size < a->body_left ? size : (size_t)a->body_left;
     if (a->field == ID && memcmp(bytes, pack_id(pack) + (PML_ID_SIZE - a->body_left), part) != 0)
         a->status = PML_ERROR_PACK_ID;
     if (a->field == SKETCH)
-        pml_rank_compare(ranking, (size_t)(pack->L - a->body_left), bytes, part);
+        pml_rank_compare(shortlist, (size_t)(pack->sketch - a->body_left), bytes, part);
     a->body_left -= part;
     a->offset += part;
     if (a->body_left == 0 && (a->field == ID || a->field == SKETCH))
@@ -146,16 +146,16 @@ static size_t read_body(struct answer *a, const struct pack_view *pack, struct r
     return part;
 }
 
-int pml_answer_parse(struct answer *a, const struct pack_view *pack, struct ranking *ranking, const uint8_t *bytes,
-                     size_t size)
+pml_status pml_answer_parse(struct answer *a, const pml_pack *pack, struct shortlist *shortlist, const uint8_t *bytes,
+                            size_t size)
 {
     while (size > 0 && a->status == PML_OK) {
         size_t part = 1;
         if (a->body_left > 0) {
-            part = read_body(a, pack, ranking, bytes, size);
+            part = read_body(a, pack, shortlist, bytes, size);
         } else {
             a->offset++; /* before the head is accepted: a payload starts right after it */
-            a->status = read_head(a, pack, ranking, *bytes);
+            a->status = read_head(a, pack, shortlist, *bytes);
         }
         bytes += part;
         size -= part;

@@ -4,7 +4,7 @@
 #include "pack.h"
 
 /* The private side of an answer: what candidates are compared with. Wiped at the end. */
-struct ranking {
+struct shortlist {
     int8_t sketch[PML_SKETCH_MAX]; /* of the true query */
     uint32_t inverse;              /* its inverse norm */
     uint32_t slot;                 /* its slot */
@@ -18,8 +18,8 @@ struct ranking {
 
 /* The public side: where the parser stands in the answer. */
 struct answer {
-    int status; /* the first error, or PML_OK */
-    bool open;  /* between begin and finish */
+    pml_status status; /* the first error, or PML_OK */
+    bool open;         /* between begin and finish */
     uint8_t field;
     uint8_t major;     /* of the head being read … */
     uint8_t head_left; /* … and its bytes still to come */
@@ -34,15 +34,15 @@ struct answer {
 
 /* answer.c: consumes bytes; calls rank for every candidate, in a frame of its own, for pml_wipe_stack. */
 void pml_answer_start(struct answer *answer);
-PML_NOINLINE int pml_answer_parse(struct answer *answer, const struct pack_view *pack, struct ranking *ranking,
-                                  const uint8_t *bytes, size_t size);
+PML_NOINLINE pml_status pml_answer_parse(struct answer *answer, const pml_pack *pack, struct shortlist *shortlist,
+                                         const uint8_t *bytes, size_t size);
 bool pml_answer_complete(const struct answer *answer);
 
 /* answer_rank.c: compares a candidate's sketch as it comes (values `at` and following), then offers the candidate to the
  * list; time and addresses depend on L and the list's capacity only. */
-void pml_rank_start(struct ranking *ranking);
-void pml_rank_compare(struct ranking *ranking, size_t at, const uint8_t *sketch, size_t count);
-void pml_rank_offer(struct ranking *ranking, pml_match candidate);
-size_t pml_rank_count(const struct ranking *ranking);
+void pml_rank_start(struct shortlist *shortlist);
+void pml_rank_compare(struct shortlist *shortlist, size_t at, const uint8_t *sketch, size_t count);
+void pml_rank_offer(struct shortlist *shortlist, pml_match candidate);
+size_t pml_rank_count(const struct shortlist *shortlist);
 
 #endif

@@ -6,10 +6,10 @@
 
 static const pml_match empty = {UINT64_MAX, 0, 0, INT32_MIN, 0, PML_NO_SLOT};
 
-void pml_rank_start(struct ranking *ranking)
+void pml_rank_start(struct shortlist *shortlist)
 {
-    for (size_t i = 0; i < ranking->capacity; i++)
-        ranking->matches[i] = empty;
+    for (size_t i = 0; i < shortlist->capacity; i++)
+        shortlist->matches[i] = empty;
 }
 
 /* yes where the mask is set */
@@ -25,21 +25,22 @@ static pml_match pick(uint64_t mask, const pml_match *yes, const pml_match *no)
     return m;
 }
 
-void pml_rank_compare(struct ranking *ranking, size_t at, const uint8_t *sketch, size_t count)
+void pml_rank_compare(struct shortlist *shortlist, size_t at, const uint8_t *sketch, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         int32_t value = (int8_t)sketch[i];
-        ranking->dot += ranking->sketch[at + i] * value;
-        ranking->squares += (uint32_t)(value * value);
+        shortlist->dot += shortlist->sketch[at + i] * value;
+        shortlist->squares += (uint32_t)(value * value);
     }
 }
 
 /* ⌊dot·r·r'/2^30⌋: cosine in 2^-30 */
-static int32_t cosine(const struct ranking *ranking)
+static int32_t cosine(const struct shortlist *shortlist)
 {
-    uint64_t score = (uint64_t)multiply_signed(ranking->dot, pml_inverse_sqrt(ranking->squares));
-    uint64_t product = multiply((uint32_t)score, ranking->inverse) +
-                       (multiply((uint32_t)(score >> 32), ranking->inverse) << 32); /* modulo 2^64, |product| ≤ 2^60 */
+    uint64_t score = (uint64_t)multiply_signed(shortlist->dot, pml_inverse_sqrt(shortlist->squares));
+    uint64_t product =
+        multiply((uint32_t)score, shortlist->inverse) +
+        (multiply((uint32_t)(score >> 32), shortlist->inverse) << 32); /* modulo 2^64, |product| ≤ 2^60 */
     const uint64_t offset = (uint64_t)1 << 62;
     return (int32_t)((int64_t)((product + offset) >> 30) - (int64_t)(offset >> 30));
 }
@@ -51,30 +52,30 @@ static uint64_t ranks_before(const pml_match *a, const pml_match *b)
     return mask_less(b->score, a->score) | (equal & mask_less_unsigned(a->item, b->item));
 }
 
-void pml_rank_offer(struct ranking *ranking, pml_match candidate)
+void pml_rank_offer(struct shortlist *shortlist, pml_match candidate)
 {
-    candidate.score = cosine(ranking);
-    ranking->dot = 0;
-    ranking->squares = 0;
-    uint64_t counts = (ranking->all | mask_equal(candidate.slot, ranking->slot)) & ~ranking->none;
+    candidate.score = cosine(shortlist);
+    shortlist->dot = 0;
+    shortlist->squares = 0;
+    uint64_t counts = (shortlist->all | mask_equal(candidate.slot, shortlist->slot)) & ~shortlist->none;
     uint64_t placed = 0;
     const uint64_t item = candidate.item;
     candidate = pick(counts, &candidate, &empty);
-    for (size_t i = 0; i < ranking->capacity; i++) {
-        pml_match held = ranking->matches[i];
+    for (size_t i = 0; i < shortlist->capacity; i++) {
+        pml_match held = shortlist->matches[i];
         uint64_t same = counts & mask_equal(held.item, item) & ~mask_equal(held.slot, PML_NO_SLOT);
         uint64_t take = ranks_before(&candidate, &held) | (same & placed);
-        ranking->matches[i] = pick(take, &candidate, &held);
+        shortlist->matches[i] = pick(take, &candidate, &held);
         candidate = pick(take, &held, &candidate);
         candidate = pick(same, &empty, &candidate); /* of one item the better stays, the other is dropped */
         placed |= take;
     }
 }
 
-size_t pml_rank_count(const struct ranking *ranking)
+size_t pml_rank_count(const struct shortlist *shortlist)
 {
     size_t count = 0;
-    while (count < ranking->capacity && ranking->matches[count].slot != PML_NO_SLOT)
+    while (count < shortlist->capacity && shortlist->matches[count].slot != PML_NO_SLOT)
         count++;
     return count;
 }

@@ -49,6 +49,20 @@ void *memcpy(void *restrict to, const void *restrict from, size_t size);
 void *memset(void *to, int value, size_t size);
 int memcmp(const void *a, const void *b, size_t size);
 
+/* ---- ranges (SPEC 4, 5.8, 5.11), each in one place; no comparison holds for a NaN ---- */
+
+#define PML_BUDGET_EPSILON_MAX 256.0 /* of all Gaussian releases together */
+
+static inline bool epsilon_in_range(double epsilon, double max)
+{
+    return epsilon >= PML_EPSILON_MIN && epsilon <= max;
+}
+
+static inline bool delta_in_range(double delta)
+{
+    return delta >= 0x1p-50 && delta < 1.0;
+}
+
 /* ---- wiping ---- */
 
 /* Zeroes memory in a way the compiler cannot remove. */

@@ -22,7 +22,7 @@ static uint64_t ceiling(double v)
     return whole + ((double)whole < v);
 }
 
-int pml_budget_check(const pml_budget *budget)
+pml_status pml_budget_check(const pml_budget *budget)
 {
     pml_budget copy = *budget;
     const uint8_t *b = budget->bytes;
@@ -34,14 +34,14 @@ int pml_budget_check(const pml_budget *budget)
 }
 
 /* The largest Σμ² that (ε, δ) allows, rounded down. */
-static int gaussian_cap(double epsilon, double delta, uint64_t *cap)
+static pml_status gaussian_cap(double epsilon, double delta, uint64_t *cap)
 {
     *cap = 0;
     if (epsilon == 0.0)
         return delta == 0.0 ? PML_OK : PML_ERROR_DELTA;
-    if (!(epsilon >= PML_EPSILON_MIN && epsilon <= 256.0))
+    if (!epsilon_in_range(epsilon, PML_BUDGET_EPSILON_MAX))
         return PML_ERROR_EPSILON;
-    if (!(delta >= 0x1p-50 && delta < 1.0))
+    if (!delta_in_range(delta))
         return PML_ERROR_DELTA;
 #if PML_WITH_GAUSSIAN
     double mu = pml_gaussian_mu(epsilon, delta);
@@ -52,29 +52,30 @@ static int gaussian_cap(double epsilon, double delta, uint64_t *cap)
 #endif
 }
 
-int pml_budget_create(pml_budget *budget, const uint8_t owner[16], double epsilon_response, double epsilon_gaussian,
-                      double delta)
+pml_status pml_budget_create(pml_budget *budget, const uint8_t owner[16], const pml_budget_caps *caps)
 {
     uint64_t cap;
-    if (!budget || !owner)
+    if (!budget)
         return PML_ERROR_ARGUMENT;
     memset(budget, 0, sizeof *budget);
-    if (!(epsilon_response >= 0.0 && epsilon_response <= 4095.0))
+    if (!owner || !caps)
+        return PML_ERROR_ARGUMENT;
+    if (!(caps->epsilon_response >= 0.0 && caps->epsilon_response <= 4095.0))
         return PML_ERROR_EPSILON;
-    int status = gaussian_cap(epsilon_gaussian, delta, &cap);
+    pml_status status = gaussian_cap(caps->epsilon_gaussian, caps->delta, &cap);
     if (status != PML_OK)
         return status;
     uint8_t *b = budget->bytes;
     memcpy(b, "PMLB\1\0\0\0", 8);
     memcpy(b + OWNER, owner, 16);
-    store_le32(b + EPSILON_CAP, (uint32_t)(epsilon_response * 0x1p20));
+    store_le32(b + EPSILON_CAP, (uint32_t)(caps->epsilon_response * 0x1p20));
     store_le64(b + MU2_CAP, cap);
-    store_le64(b + DELTA, ceiling(delta * 0x1p64));
+    store_le64(b + DELTA, ceiling(caps->delta * 0x1p64));
     seal(budget);
     return PML_OK;
 }
 
-int pml_budget_restore(pml_budget *budget, const uint8_t owner[16], const void *bytes, size_t size)
+pml_status pml_budget_restore(pml_budget *budget, const uint8_t owner[16], const void *bytes, size_t size)
 {
     pml_budget copy;
     if (!budget || !owner || !bytes)
@@ -89,20 +90,7 @@ int pml_budget_restore(pml_budget *budget, const uint8_t owner[16], const void *
     return PML_OK;
 }
 
-int pml_budget_save(const pml_budget *budget, uint8_t *out, size_t capacity)
-{
-    if (!budget || !out)
-        return PML_ERROR_ARGUMENT;
-    memset(out, 0, capacity);
-    if (capacity < PML_BUDGET_SIZE)
-        return PML_ERROR_BUFFER;
-    if (pml_budget_check(budget) != PML_OK)
-        return PML_ERROR_BUDGET;
-    memcpy(out, budget->bytes, PML_BUDGET_SIZE);
-    return PML_OK;
-}
-
-int pml_budget_remaining(const pml_budget *budget, pml_budget_left *left)
+pml_status pml_budget_remaining(const pml_budget *budget, pml_budget_left *left)
 {
     if (!budget || !left)
         return PML_ERROR_ARGUMENT;
@@ -118,12 +106,13 @@ int pml_budget_remaining(const pml_budget *budget, pml_budget_left *left)
     return PML_OK;
 }
 
-uint64_t pml_budget_price(int mechanism, double epsilon, double mu)
+uint64_t pml_budget_price(pml_mechanism mechanism, double epsilon, double mu)
 {
     return mechanism == PML_GAUSSIAN ? ceiling(mu * mu * 0x1p40 * (1.0 + 0x1p-48)) : ceiling(epsilon * 0x1p20);
 }
 
-static int book(const pml_budget *budget, int mechanism, uint64_t price, bool refund, pml_budget *changed)
+static pml_status book(const pml_budget *budget, pml_mechanism mechanism, uint64_t price, bool refund,
+                       pml_budget *changed)
 {
     bool gaussian = mechanism == PML_GAUSSIAN;
     if (pml_budget_check(budget) != PML_OK)
@@ -143,12 +132,12 @@ static int book(const pml_budget *budget, int mechanism, uint64_t price, bool re
     return PML_OK;
 }
 
-int pml_budget_charge(const pml_budget *budget, int mechanism, uint64_t price, pml_budget *changed)
+pml_status pml_budget_charge(const pml_budget *budget, pml_mechanism mechanism, uint64_t price, pml_budget *changed)
 {
     return book(budget, mechanism, price, false, changed);
 }
 
-int pml_budget_refund(const pml_budget *budget, int mechanism, uint64_t price, pml_budget *changed)
+pml_status pml_budget_refund(const pml_budget *budget, pml_mechanism mechanism, uint64_t price, pml_budget *changed)
 {
     return book(budget, mechanism, price, true, changed);
 }

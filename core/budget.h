@@ -4,13 +4,13 @@
 #include "base.h"
 
 /* Prices are integers in the budget's own units (SPEC 4), rounded up: ε in 2^-20, μ² in 2^-40. */
-uint64_t pml_budget_price(int mechanism, double epsilon, double mu);
+uint64_t pml_budget_price(pml_mechanism mechanism, double epsilon, double mu);
 
-int pml_budget_check(const pml_budget *budget);
+pml_status pml_budget_check(const pml_budget *budget);
 
 /* Into `changed`, which may be stored before `budget` follows. PML_ERROR_SPENT when the cap does not allow it. */
-int pml_budget_charge(const pml_budget *budget, int mechanism, uint64_t price, pml_budget *changed);
-int pml_budget_refund(const pml_budget *budget, int mechanism, uint64_t price, pml_budget *changed);
+pml_status pml_budget_charge(const pml_budget *budget, pml_mechanism mechanism, uint64_t price, pml_budget *changed);
+pml_status pml_budget_refund(const pml_budget *budget, pml_mechanism mechanism, uint64_t price, pml_budget *changed);
 
 /* What never changes in a budget: owner and caps, the first bytes of it. */
 #define PML_BUDGET_IDENTITY 44u

@@ -2,7 +2,7 @@
  * Stage: from (ε, δ) and the certificate to the grid and the noise (SPEC 5.8; PRIVACY.md, theorems 4 and 5).
  * In: public parameters. Out: g, s, e, σ, μ. Everything rounds towards more noise. */
 #include "exact.h"
-#include "pack.h"
+#include "stages.h"
 
 #define SHIFT_MIN 8u
 #define SHIFT_MAX 22u
@@ -17,8 +17,8 @@ static uint32_t coarsening(uint64_t row_bound, uint32_t grid, uint32_t shift, ui
     return e;
 }
 
-int pml_pack_calibrate(const pml_pack *pack, const pml_certificate *certificate, double epsilon, double delta,
-                       unsigned value_bytes, pml_calibration *calibration)
+pml_status pml_pack_calibrate(const pml_pack *pack, const pml_certificate *certificate, double epsilon, double delta,
+                              unsigned value_bytes, pml_calibration *calibration)
 {
     if (!pack || !certificate || !calibration || (value_bytes != 1 && value_bytes != 2))
         return PML_ERROR_ARGUMENT;
@@ -26,14 +26,13 @@ int pml_pack_calibrate(const pml_pack *pack, const pml_certificate *certificate,
     if (!(certificate->sensitivity >= 0x1p-8 && certificate->sensitivity < 0x1p20 && certificate->row_bound >= 0.0 &&
           certificate->row_bound < 0x1p20))
         return PML_ERROR_SENSITIVITY;
-    if (!(epsilon >= PML_EPSILON_MIN && epsilon <= PML_EPSILON_MAX))
+    if (!epsilon_in_range(epsilon, PML_EPSILON_MAX))
         return PML_ERROR_EPSILON;
-    if (!(delta >= 0x1p-50 && delta < 1.0))
+    if (!delta_in_range(delta))
         return PML_ERROR_DELTA;
-    const struct pack_view *v = pack_view(pack);
-    if (!v->section[PML_SECTION_ANCHORS])
+    if (!pack->section[PML_SECTION_ANCHORS])
         return PML_ERROR_SECTION;
-    uint64_t changed = (uint64_t)v->k * (v->G > 1 ? 2 : 1); /* coordinates that may change */
+    uint64_t changed = (uint64_t)pack->dimensions * (pack->slots > 1 ? 2 : 1); /* coordinates that may change */
     double root = (double)(pml_sqrt_floor(changed << 40) + (uint64_t)1) * 0x1p-20;
     double ratio = pml_gaussian_ratio(epsilon, delta);
     uint32_t shift = SHIFT_MIN;
@@ -45,7 +44,7 @@ int pml_pack_calibrate(const pml_pack *pack, const pml_certificate *certificate,
     double exact = ratio * certificate->sensitivity / (scale - ratio * root) * (1.0 + 0x1p-40);
     uint32_t grid = (uint32_t)exact;
     grid += (double)grid < exact;
-    uint32_t coarsen = coarsening((uint64_t)certificate->row_bound, grid, shift, value_bytes == 1 ? 127 : 32767);
+    uint32_t coarsen = coarsening((uint64_t)certificate->row_bound, grid, shift, value_limit(value_bytes));
     if ((uint64_t)grid << coarsen > UINT32_MAX)
         return PML_ERROR_EPSILON;
     calibration->ratio = ratio;

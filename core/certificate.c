@@ -39,16 +39,16 @@ static void insert_largest(int64_t *list, size_t *held, size_t room, int64_t val
 }
 
 /* The K largest ⟨Q_j, v⟩ and the K largest ⟨Q_j, −v⟩ */
-static void project(const struct pack_view *pack, const int32_t *v, int64_t *up, int64_t *down)
+static void project(const pml_pack *pack, const int32_t *v, int64_t *up, int64_t *down)
 {
     const uint8_t *codes = pack->section[PML_SECTION_ANCHOR_CODES];
     size_t ups = 0, downs = 0;
-    for (size_t j = 0; j < pack->n; j++) {
+    for (size_t j = 0; j < pack->anchors; j++) {
         int64_t product = 0;
-        for (size_t i = 0; i < pack->k; i++)
-            product += (int64_t)pack_code(codes, j * pack->k + i) * v[i];
-        insert_largest(up, &ups, pack->K, product);
-        insert_largest(down, &downs, pack->K, -product);
+        for (size_t i = 0; i < pack->dimensions; i++)
+            product += (int64_t)pack_code(codes, j * pack->dimensions + i) * v[i];
+        insert_largest(up, &ups, pack->neighbours, product);
+        insert_largest(down, &downs, pack->neighbours, -product);
     }
 }
 
@@ -81,24 +81,24 @@ struct extent {
     int64_t bound; /* axis: max_s |row coordinate| · 8192 */
 };
 
-static struct extent extent_along(const struct pack_view *pack, uint32_t floor, const int64_t *label_rows,
-                                  const int32_t *v, int axis, const int64_t *up, const int64_t *down, int64_t *centres)
+static struct extent extent_along(const pml_pack *pack, uint32_t floor, const int64_t *label_rows, const int32_t *v,
+                                  int axis, const int64_t *up, const int64_t *down, int64_t *centres)
 {
     struct extent extent = {0, 0};
     int64_t plus = 0, minus = 0;
-    for (size_t s = 0; s < pack->G; s++) {
+    for (size_t s = 0; s < pack->slots; s++) {
         if (s == 0 || pack->alpha != 0) { /* without the label term all slots have one shape */
             int64_t term = 0;
-            for (size_t i = 0; i < pack->k; i++)
-                term += label_rows[s * pack->k + i] * v[i];
+            for (size_t i = 0; i < pack->dimensions; i++)
+                term += label_rows[s * pack->dimensions + i] * v[i];
             term *= pack->alpha;
-            plus = support(up, pack->K, floor, term);
-            minus = support(down, pack->K, floor, -term);
+            plus = support(up, pack->neighbours, floor, term);
+            minus = support(down, pack->neighbours, floor, -term);
         }
         extent.width = plus + minus > extent.width ? plus + minus : extent.width;
         if (axis < 0)
             continue;
-        size_t at = s * pack->k + (size_t)axis;
+        size_t at = s * pack->dimensions + (size_t)axis;
         int64_t code = pack_code(pack->section[PML_SECTION_SLOT_CODES], at);
         int64_t bound = larger_size(4096 * code + plus, 4096 * code - minus);
         extent.bound = bound > extent.bound ? bound : extent.bound;
@@ -108,17 +108,17 @@ static struct extent extent_along(const struct pack_view *pack, uint32_t floor, 
     return extent;
 }
 
-int pml_certificate_of(const struct pack_view *pack, uint32_t floor, const int64_t *label_rows, int64_t *centres,
-                       int64_t *scratch, pml_certificate *certificate)
+pml_status pml_certificate_of(const pml_pack *pack, uint32_t floor, const int64_t *label_rows, int64_t *centres,
+                              int64_t *scratch, pml_certificate *certificate)
 {
     const int64_t limit = (int64_t)1 << 28; /* Δ in 1/256 units: below 2^20 embedding units */
-    int64_t *up = scratch, *down = scratch + pack->K;
+    int64_t *up = scratch, *down = scratch + pack->neighbours;
     int64_t widest = 0, bound = 0;
     uint64_t squares = 0;
-    uint32_t count = pack->k == 2 ? DIRECTIONS : pack->k;
+    uint32_t count = pack->dimensions == 2 ? DIRECTIONS : pack->dimensions;
     for (uint32_t index = 0; index < count; index++) {
         int32_t v[PML_DIMENSIONS_MAX];
-        int axis = direction(pack->k, index, v);
+        int axis = direction(pack->dimensions, index, v);
         project(pack, v, up, down);
         struct extent extent = extent_along(pack, floor, label_rows, v, axis, up, down, centres);
         bound = extent.bound > bound ? extent.bound : bound;
@@ -130,7 +130,7 @@ int pml_certificate_of(const struct pack_view *pack, uint32_t floor, const int64
             squares += (uint64_t)(side * side); /* at most 16·2^56 */
     }
     int64_t delta;
-    if (pack->k == 2) {
+    if (pack->dimensions == 2) {
         delta = divide_ceil(widest * (65536 + 28), (int64_t)32 * 65536);
     } else {
         delta = pml_sqrt_floor(squares);

@@ -11,11 +11,5 @@ double pml_exp(double x); /* −700 … 700; 0 below */
 double pml_log(double x); /* normal positive x */
 
 double pml_not_a_number(void);
-double pml_infinity(void);
-
-static inline bool is_nan(double x)
-{
-    return x != x;
-}
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Mechanism: exact Gaussian (SPEC 5.12; PRIVACY.md, theorems 5 and 6). In: random words before the query, then the
- * secret row and slot. Out: G·k integers. Deviates are Karney's (2016): normal to the last digit, rounded once,
- * from integers and random bits only. From the finished row on, no branch or address depends on a secret. */
+ * secret row and slot. Out: an integer per slot and dimension. Deviates are Karney's (2016): normal to the last digit,
+ * rounded once, from integers and random bits only. From the finished row on, no branch or address depends on a
+ * secret. */
 #include "stages.h"
 
 #define LIMBS 20
@@ -106,14 +107,14 @@ static int64_t coarse(int64_t v, uint32_t coarsen, int64_t limit)
     return (int64_t)select64(mask_less(q, -limit), (uint64_t)-limit, (uint64_t)q);
 }
 
-void pml_gaussian_emit(const int32_t *noise, const int64_t *centres, const int32_t *row, uint32_t slot, uint32_t G,
-                       uint32_t k, uint32_t coarsen, unsigned value_bytes, uint8_t *body)
+void pml_gaussian_emit(const int32_t *noise, const int64_t *centres, const int32_t *row, uint32_t slot, uint32_t slots,
+                       uint32_t dimensions, uint32_t coarsen, unsigned value_bytes, uint8_t *body)
 {
-    const int64_t limit = value_bytes == 1 ? 127 : 32767;
-    for (uint32_t s = 0; s < G; s++) {
+    const int64_t limit = value_limit(value_bytes);
+    for (uint32_t s = 0; s < slots; s++) {
         uint64_t own = mask_equal(s, slot);
-        for (uint32_t i = 0; i < k; i++) {
-            size_t at = (size_t)s * k + i;
+        for (uint32_t i = 0; i < dimensions; i++) {
+            size_t at = (size_t)s * dimensions + i;
             int64_t place = (int64_t)select64(own, (uint64_t)(int64_t)row[i], (uint64_t)centres[at]);
             int64_t value = coarse(place + noise[at], coarsen, limit);
             if (value_bytes == 2)

@@ -37,8 +37,8 @@ double pml_normal_cdf(double x)
     return x < 0 ? tail : 1.0 - tail;
 }
 
-/* An upper bound of δ(ε) of the Gaussian mechanism with shift μ (Balle and Wang 2018, theorem 8). */
-static double delta_bound(double mu, double epsilon)
+/* Balle and Wang 2018, theorem 8 */
+double pml_gaussian_delta(double mu, double epsilon)
 {
     double plus = pml_normal_cdf(0.5 * mu - epsilon / mu) * (1.0 + SLACK) + TINY;
     double minus = pml_exp(epsilon) * pml_normal_cdf(-0.5 * mu - epsilon / mu) * (1.0 - SLACK);
@@ -70,12 +70,7 @@ static struct interval bisect(struct interval i, bool (*lower)(double, double, d
 
 static bool allows_mu(double mu, double epsilon, double target)
 {
-    return delta_bound(mu, epsilon) <= target;
-}
-
-static bool forbids_epsilon(double epsilon, double mu, double delta)
-{
-    return !(pml_gaussian_delta(mu, epsilon) <= delta);
+    return pml_gaussian_delta(mu, epsilon) <= target;
 }
 
 static bool is_below_quantile(double x, double share, double unused)
@@ -84,16 +79,9 @@ static bool is_below_quantile(double x, double share, double unused)
     return pml_normal_cdf(x) < share;
 }
 
-double pml_gaussian_delta(double mu, double epsilon)
-{
-    if (!in_range(mu, 0.0, 64.0) || !in_range(epsilon, 0.0, 256.0))
-        return pml_not_a_number();
-    return mu < 0x1p-40 ? mu : delta_bound(mu, epsilon); /* δ ≤ 2Φ(μ/2) − 1 < μ */
-}
-
 double pml_gaussian_mu(double epsilon, double delta)
 {
-    if (!in_range(epsilon, PML_EPSILON_MIN, 256.0) || !(delta >= 0x1p-50 && delta < 1.0))
+    if (!epsilon_in_range(epsilon, PML_BUDGET_EPSILON_MAX) || !delta_in_range(delta))
         return pml_not_a_number();
     struct interval start = {epsilon < 40.0 ? epsilon / 40.0 : 1.0, 64.0}; /* at low, Φ's arguments are below −37 */
     return bisect(start, allows_mu, epsilon, delta * (1.0 - 1e-9)).low;    /* the rest pays for caps (PRIVACY.md) */
@@ -104,18 +92,7 @@ double pml_gaussian_ratio(double epsilon, double delta)
     return 1.0 / pml_gaussian_mu(epsilon, delta) * (1.0 + 0x1p-50);
 }
 
-double pml_gaussian_epsilon(double mu, double delta)
-{
-    if (!in_range(mu, 0.0, 64.0) || !(delta > 0.0 && delta < 1.0))
-        return pml_not_a_number();
-    if (pml_gaussian_delta(mu, 0.0) <= delta)
-        return 0.0;
-    if (pml_gaussian_delta(mu, 256.0) > delta)
-        return pml_infinity();
-    return bisect((struct interval){0.0, 256.0}, forbids_epsilon, mu, delta).high;
-}
-
-double pml_gaussian_curve(double mu, double share)
+double pml_gaussian_recall_ceiling(double mu, double share)
 {
     if (!in_range(mu, 0.0, 64.0) || !in_range(share, 0.0, 1.0))
         return pml_not_a_number();

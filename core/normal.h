@@ -7,4 +7,7 @@
 #define PML_NORMAL_ERROR 1e-13
 double pml_normal_cdf(double x);
 
+/* An upper bound of δ(ε) of the Gaussian mechanism with shift/σ = μ, for 2^-40 ≤ μ ≤ 64 and 0 ≤ ε ≤ 256. */
+double pml_gaussian_delta(double mu, double epsilon);
+
 #endif

@@ -25,25 +25,11 @@ enum pml_section {
 #define PML_PACK_HASHED 40u /* the hash covers what follows this offset */
 #define PML_MODEL_SIZE (PML_MODEL_MAX + 1u)
 
-/* What pml_pack holds. Section pointers are NULL when absent; multi-byte values in them are read bytewise. */
-struct pack_view {
-    const uint8_t *bytes;
-    const uint8_t *section[PML_SECTION_COUNT];
-    uint64_t size;
-    uint32_t d, n, m, M, C, lambda;
-    uint16_t K, k, G, kind, alpha, L;
-};
+_Static_assert(PML_SECTION_COUNT == PML_PACK_SECTIONS, "the view has room for every section");
 
-_Static_assert(sizeof(struct pack_view) <= sizeof(pml_pack), "a view fits its public type");
-
-static inline const struct pack_view *pack_view(const pml_pack *pack)
+static inline const uint8_t *pack_id(const pml_pack *pack)
 {
-    return (const struct pack_view *)(const void *)pack;
-}
-
-static inline const uint8_t *pack_id(const struct pack_view *v)
-{
-    return v->bytes + 8;
+    return pack->bytes + 8;
 }
 
 static inline int32_t pack_code(const uint8_t *codes, size_t index)
@@ -57,7 +43,7 @@ static inline uint32_t pack_u32(const uint8_t *section, size_t index)
 }
 
 /* pack_check.c: header and sizes fill the view; content is what only a look at every byte can tell. */
-int pml_pack_check_header(struct pack_view *view, const uint8_t *bytes, size_t size);
-int pml_pack_check_content(const struct pack_view *view);
+pml_status pml_pack_check_header(pml_pack *pack, const uint8_t *bytes, size_t size);
+pml_status pml_pack_check_content(const pml_pack *pack);
 
 #endif

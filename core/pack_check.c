@@ -10,7 +10,7 @@ static bool has(uint32_t sections, int section)
 }
 
 /* Which sections go together, and which counts they demand. */
-static bool counts_agree(const struct pack_view *v, uint32_t sections)
+static bool counts_agree(const pml_pack *pack, uint32_t sections)
 {
     const uint32_t anchors = 0x78; /* sections 3 to 6 */
     bool response = has(sections, PML_SECTION_PROTOTYPES);
@@ -23,32 +23,34 @@ static bool counts_agree(const struct pack_view *v, uint32_t sections)
         return false;
     if ((gaussian && !codes) || (has(sections, PML_SECTION_CELL_CODES) && !(codes && response)))
         return false;
-    if (has(sections, PML_SECTION_LISTS) && !(gaussian && v->n > v->K))
+    if (has(sections, PML_SECTION_LISTS) && !(gaussian && pack->anchors > pack->neighbours))
         return false;
-    if (response ? (v->m < 2 || v->m > PML_CELLS_MAX || v->M < v->m || (uint64_t)v->G * v->M > PML_PROTOTYPES_MAX)
-                 : (v->m | v->M) != 0)
+    if (response ? (pack->cells < 2 || pack->cells > PML_CELLS_MAX || pack->prototypes < pack->cells ||
+                    (uint64_t)pack->slots * pack->prototypes > PML_PROTOTYPES_MAX)
+                 : (pack->cells | pack->prototypes) != 0)
         return false;
-    if (has(sections, PML_SECTION_SKETCH) ? v->L < 8 || v->L > PML_SKETCH_MAX : v->L != 0)
+    if (has(sections, PML_SECTION_SKETCH) ? pack->sketch < 8 || pack->sketch > PML_SKETCH_MAX : pack->sketch != 0)
         return false;
-    if (gaussian ? (v->n < 1 || v->n > PML_ANCHORS_MAX || v->K < 1 || v->K > PML_NEIGHBOURS_MAX || v->K > v->n ||
-                    v->lambda < 1 || v->alpha > 1024)
-                 : (v->n | v->K | v->lambda | v->alpha) != 0)
+    if (gaussian ? (pack->anchors < 1 || pack->anchors > PML_ANCHORS_MAX || pack->neighbours < 1 ||
+                    pack->neighbours > PML_NEIGHBOURS_MAX || pack->neighbours > pack->anchors || pack->lambda < 1 ||
+                    pack->alpha > 1024)
+                 : (pack->anchors | pack->neighbours | pack->lambda | pack->alpha) != 0)
         return false;
-    return codes ? v->k >= 1 && v->k <= PML_DIMENSIONS_MAX : v->k == 0;
+    return codes ? pack->dimensions >= 1 && pack->dimensions <= PML_DIMENSIONS_MAX : pack->dimensions == 0;
 }
 
-static bool slots_agree(const struct pack_view *v, uint32_t sections)
+static bool slots_agree(const pml_pack *pack, uint32_t sections)
 {
     bool classes = has(sections, PML_SECTION_CLASSES);
-    if (v->G < 1 || v->G > PML_SLOTS_MAX || v->C > PML_CLASSES_MAX)
+    if (pack->slots < 1 || pack->slots > PML_SLOTS_MAX || pack->classes > PML_CLASSES_MAX)
         return false;
-    switch (v->kind) {
+    switch (pack->slot_kind) {
     case PML_SLOTS_ONE:
-        return v->G == 1 && v->C == 0 && !classes && v->alpha == 0;
+        return pack->slots == 1 && pack->classes == 0 && !classes && pack->alpha == 0;
     case PML_SLOTS_CLASS:
-        return v->C == v->G && classes && (v->G > 1 || v->alpha == 0);
+        return pack->classes == pack->slots && classes && (pack->slots > 1 || pack->alpha == 0);
     case PML_SLOTS_GROUP:
-        return v->C >= v->G && classes && (v->G > 1 || v->alpha == 0);
+        return pack->classes >= pack->slots && classes && (pack->slots > 1 || pack->alpha == 0);
     default:
         return false;
     }
@@ -63,27 +65,27 @@ static bool all_zero(const uint8_t *p, size_t size)
 }
 
 /* Places the sections one after the other; every product is below 2^33 by the limits, so uint64_t is exact. */
-static int place_sections(struct pack_view *v, const uint8_t *bytes, size_t size, uint32_t sections)
+static pml_status place_sections(pml_pack *pack, const uint8_t *bytes, size_t size, uint32_t sections)
 {
-    const uint64_t rows = (uint64_t)v->G * v->M;
+    const uint64_t rows = (uint64_t)pack->slots * pack->prototypes;
     const uint64_t sizes[PML_SECTION_COUNT] = {
-        8 * (uint64_t)v->C,
-        rows * v->d,
+        8 * (uint64_t)pack->classes,
+        rows * pack->features,
         4 * rows,
-        (uint64_t)v->n * v->d,
-        4 * (uint64_t)v->n,
-        4 * ((uint64_t)v->G + 1),
-        2 * (uint64_t)v->n * v->k,
-        2 * (uint64_t)v->G * v->k,
-        2 * (uint64_t)v->G * v->m * v->k,
-        4 * (uint64_t)v->n * v->K,
+        (uint64_t)pack->anchors * pack->features,
+        4 * (uint64_t)pack->anchors,
+        4 * ((uint64_t)pack->slots + 1),
+        2 * (uint64_t)pack->anchors * pack->dimensions,
+        2 * (uint64_t)pack->slots * pack->dimensions,
+        2 * (uint64_t)pack->slots * pack->cells * pack->dimensions,
+        4 * (uint64_t)pack->anchors * pack->neighbours,
         2 * rows,
-        (uint64_t)v->L * v->d,
+        (uint64_t)pack->sketch * pack->features,
         PML_MODEL_SIZE,
     };
     uint64_t end = PML_PACK_HEADER;
     for (int i = 0; i < PML_SECTION_COUNT; i++) {
-        v->section[i] = NULL;
+        pack->section[i] = NULL;
         if (!has(sections, i))
             continue;
         uint64_t start = (end + 15) & ~(uint64_t)15;
@@ -91,13 +93,13 @@ static int place_sections(struct pack_view *v, const uint8_t *bytes, size_t size
             return PML_ERROR_PACK_SIZE;
         if (!all_zero(bytes + end, (size_t)(start - end)))
             return PML_ERROR_PACK;
-        v->section[i] = bytes + start;
+        pack->section[i] = bytes + start;
         end = start + sizes[i];
     }
     return end == size ? PML_OK : PML_ERROR_PACK_SIZE;
 }
 
-int pml_pack_check_header(struct pack_view *v, const uint8_t *bytes, size_t size)
+pml_status pml_pack_check_header(pml_pack *pack, const uint8_t *bytes, size_t size)
 {
     if (size < 8 || memcmp(bytes, "PMPK", 4) != 0 || load_le16(bytes + 4) != 0)
         return PML_ERROR_PACK_VERSION;
@@ -106,25 +108,25 @@ int pml_pack_check_header(struct pack_view *v, const uint8_t *bytes, size_t size
         return PML_ERROR_PACK_VERSION;
     if (size < PML_PACK_HEADER || load_le64(bytes + 40) != size)
         return PML_ERROR_PACK_SIZE;
-    v->bytes = bytes;
-    v->size = size;
-    v->d = load_le32(bytes + 48);
-    v->n = load_le32(bytes + 52);
-    v->K = (uint16_t)load_le16(bytes + 56);
-    v->k = (uint16_t)load_le16(bytes + 58);
-    v->G = (uint16_t)load_le16(bytes + 60);
-    v->kind = (uint16_t)load_le16(bytes + 62);
-    v->m = load_le32(bytes + 64);
-    v->C = load_le32(bytes + 68);
-    v->lambda = load_le32(bytes + 72);
-    v->alpha = (uint16_t)load_le16(bytes + 76);
-    v->L = (uint16_t)load_le16(bytes + 78);
+    pack->bytes = bytes;
+    pack->size = size;
+    pack->features = load_le32(bytes + 48);
+    pack->anchors = load_le32(bytes + 52);
+    pack->neighbours = (uint16_t)load_le16(bytes + 56);
+    pack->dimensions = (uint16_t)load_le16(bytes + 58);
+    pack->slots = (uint16_t)load_le16(bytes + 60);
+    pack->slot_kind = (uint16_t)load_le16(bytes + 62);
+    pack->cells = load_le32(bytes + 64);
+    pack->classes = load_le32(bytes + 68);
+    pack->lambda = load_le32(bytes + 72);
+    pack->alpha = (uint16_t)load_le16(bytes + 76);
+    pack->sketch = (uint16_t)load_le16(bytes + 78);
     uint32_t sections = load_le32(bytes + 80);
-    v->M = load_le32(bytes + 84);
-    if (v->d < 1 || v->d > PML_FEATURES_MAX || !slots_agree(v, sections) || !counts_agree(v, sections) ||
-        (minor < 2 && has(sections, PML_SECTION_MODEL)))
+    pack->prototypes = load_le32(bytes + 84);
+    if (pack->features < 1 || pack->features > PML_FEATURES_MAX || !slots_agree(pack, sections) ||
+        !counts_agree(pack, sections) || (minor < 2 && has(sections, PML_SECTION_MODEL)))
         return PML_ERROR_PACK;
-    return place_sections(v, bytes, size, sections);
+    return place_sections(pack, bytes, size, sections);
 }
 
 static bool values_sound(const uint8_t *values, size_t count)
@@ -135,20 +137,20 @@ static bool values_sound(const uint8_t *values, size_t count)
     return true;
 }
 
-static bool rows_sound(const uint8_t *rows, const uint8_t *norms, size_t count, size_t d)
+static bool rows_sound(const uint8_t *rows, const uint8_t *norms, size_t count, size_t features)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t inverse = pml_inverse_norm((const int8_t *)rows + i * d, d);
+        uint32_t inverse = pml_inverse_norm((const int8_t *)rows + i * features, features);
         if (inverse == 0 || inverse != pack_u32(norms, i))
             return false;
     }
-    return values_sound(rows, count * d);
+    return values_sound(rows, count * features);
 }
 
-static bool cells_sound(const uint8_t *cells, size_t count, uint32_t m)
+static bool cells_sound(const uint8_t *cells, size_t count, uint32_t of_slot)
 {
     for (size_t i = 0; i < count; i++)
-        if (load_le16(cells + 2 * i) >= m)
+        if (load_le16(cells + 2 * i) >= of_slot)
             return false;
     return true;
 }
@@ -161,38 +163,38 @@ static bool codes_sound(const uint8_t *codes, size_t count)
     return true;
 }
 
-static bool classes_sound(const struct pack_view *v, const uint8_t *classes)
+static bool classes_sound(const pml_pack *pack, const uint8_t *classes)
 {
     uint8_t used[PML_SLOTS_MAX / 8] = {0};
     uint32_t distinct = 0;
-    for (size_t i = 0; i < v->C; i++) {
+    for (size_t i = 0; i < pack->classes; i++) {
         const uint8_t *entry = classes + 8 * i;
         uint32_t slot = load_le16(entry + 4);
-        if (load_le16(entry + 6) != 0 || slot >= v->G || (v->kind == PML_SLOTS_CLASS && slot != i))
+        if (load_le16(entry + 6) != 0 || slot >= pack->slots || (pack->slot_kind == PML_SLOTS_CLASS && slot != i))
             return false;
         if (i > 0 && (int32_t)load_le32(entry - 8) >= (int32_t)load_le32(entry))
             return false;
         distinct += (used[slot / 8] >> slot % 8 & 1) == 0;
         used[slot / 8] = (uint8_t)(used[slot / 8] | 1u << slot % 8);
     }
-    return distinct == v->G;
+    return distinct == pack->slots;
 }
 
-static bool starts_sound(const struct pack_view *v, const uint8_t *starts)
+static bool starts_sound(const pml_pack *pack, const uint8_t *starts)
 {
-    for (size_t s = 0; s < v->G; s++)
+    for (size_t s = 0; s < pack->slots; s++)
         if (pack_u32(starts, s) >= pack_u32(starts, s + 1))
             return false;
-    return pack_u32(starts, 0) == 0 && pack_u32(starts, v->G) == v->n;
+    return pack_u32(starts, 0) == 0 && pack_u32(starts, pack->slots) == pack->anchors;
 }
 
-static bool lists_sound(const struct pack_view *v, const uint8_t *lists)
+static bool lists_sound(const pml_pack *pack, const uint8_t *lists)
 {
-    for (size_t i = 0; i < v->n; i++) {
-        const uint8_t *list = lists + 4 * i * v->K;
-        for (size_t a = 0; a < v->K; a++) {
+    for (size_t i = 0; i < pack->anchors; i++) {
+        const uint8_t *list = lists + 4 * i * pack->neighbours;
+        for (size_t a = 0; a < pack->neighbours; a++) {
             uint32_t neighbour = pack_u32(list, a);
-            if (neighbour >= v->n || neighbour == i)
+            if (neighbour >= pack->anchors || neighbour == i)
                 return false;
             for (size_t b = 0; b < a; b++)
                 if (pack_u32(list, b) == neighbour)
@@ -243,20 +245,21 @@ static bool model_sound(const uint8_t *name)
 }
 
 /* Sections whose counts are 0 when they are absent need not be asked for. */
-int pml_pack_check_content(const struct pack_view *v)
+pml_status pml_pack_check_content(const pml_pack *pack)
 {
-    const uint8_t *const *s = v->section;
-    const size_t rows = (size_t)v->G * v->M;
-    bool sound = (!s[PML_SECTION_CLASSES] || classes_sound(v, s[PML_SECTION_CLASSES])) &&
-                 rows_sound(s[PML_SECTION_PROTOTYPES], s[PML_SECTION_PROTOTYPE_NORMS], rows, v->d) &&
-                 rows_sound(s[PML_SECTION_ANCHORS], s[PML_SECTION_ANCHOR_NORMS], v->n, v->d) &&
-                 (!s[PML_SECTION_ANCHOR_STARTS] || starts_sound(v, s[PML_SECTION_ANCHOR_STARTS])) &&
-                 codes_sound(s[PML_SECTION_ANCHOR_CODES], (size_t)v->n * v->k) &&
-                 codes_sound(s[PML_SECTION_SLOT_CODES], (size_t)v->G * v->k) &&
-                 (!s[PML_SECTION_CELL_CODES] || codes_sound(s[PML_SECTION_CELL_CODES], (size_t)v->G * v->m * v->k)) &&
-                 (!s[PML_SECTION_LISTS] || lists_sound(v, s[PML_SECTION_LISTS])) &&
-                 cells_sound(s[PML_SECTION_PROTOTYPE_CELLS], rows, v->m) &&
-                 values_sound(s[PML_SECTION_SKETCH], (size_t)v->L * v->d) &&
+    const uint8_t *const *s = pack->section;
+    const size_t rows = (size_t)pack->slots * pack->prototypes;
+    bool sound = (!s[PML_SECTION_CLASSES] || classes_sound(pack, s[PML_SECTION_CLASSES])) &&
+                 rows_sound(s[PML_SECTION_PROTOTYPES], s[PML_SECTION_PROTOTYPE_NORMS], rows, pack->features) &&
+                 rows_sound(s[PML_SECTION_ANCHORS], s[PML_SECTION_ANCHOR_NORMS], pack->anchors, pack->features) &&
+                 (!s[PML_SECTION_ANCHOR_STARTS] || starts_sound(pack, s[PML_SECTION_ANCHOR_STARTS])) &&
+                 codes_sound(s[PML_SECTION_ANCHOR_CODES], (size_t)pack->anchors * pack->dimensions) &&
+                 codes_sound(s[PML_SECTION_SLOT_CODES], (size_t)pack->slots * pack->dimensions) &&
+                 (!s[PML_SECTION_CELL_CODES] ||
+                  codes_sound(s[PML_SECTION_CELL_CODES], (size_t)pack->slots * pack->cells * pack->dimensions)) &&
+                 (!s[PML_SECTION_LISTS] || lists_sound(pack, s[PML_SECTION_LISTS])) &&
+                 cells_sound(s[PML_SECTION_PROTOTYPE_CELLS], rows, pack->cells) &&
+                 values_sound(s[PML_SECTION_SKETCH], (size_t)pack->sketch * pack->features) &&
                  (!s[PML_SECTION_MODEL] || model_sound(s[PML_SECTION_MODEL]));
     return sound ? PML_OK : PML_ERROR_PACK;
 }

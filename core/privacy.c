@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What ε buys: the cell curve (PRIVACY.md, ceilings). In: public parameters. Out: ceilings, rounded up. */
+ * What ε buys: the ceiling of recall (PRIVACY.md, ceilings). In: public parameters. Out: ceilings, rounded up. */
 #include "elementary.h"
 
-double pml_curve(double epsilon, double share)
+double pml_recall_ceiling(double epsilon, double share)
 {
     if (!(epsilon >= 0.0 && epsilon <= 64.0 && share >= 0.0 && share <= 1.0))
         return pml_not_a_number();
@@ -11,7 +11,7 @@ double pml_curve(double epsilon, double share)
     return chance < 1.0 ? chance : 1.0;
 }
 
-double pml_curve_epsilon(double share, double probability)
+double pml_epsilon_for(double probability, double share)
 {
     if (!(share > 1e-100 && probability < 1.0 && share <= probability))
         return pml_not_a_number();

@@ -86,7 +86,7 @@ uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out)
     return valid;
 }
 
-int pml_quantise(const float *features, size_t count, int8_t *out)
+pml_status pml_quantise(const float *features, size_t count, int8_t *out)
 {
     if (!features || !out || count == 0 || count > PML_FEATURES_MAX)
         return PML_ERROR_ARGUMENT;

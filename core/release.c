@@ -22,7 +22,7 @@ static size_t byte_string_head(uint8_t *out, size_t size)
     return 3;
 }
 
-uint8_t *pml_release_head(uint8_t *out, const uint8_t *id, int mechanism, uint32_t step, size_t body_size)
+uint8_t *pml_release_head(uint8_t *out, const uint8_t *id, pml_mechanism mechanism, uint32_t step, size_t body_size)
 {
     uint8_t *p = out;
     *p++ = mechanism == PML_GAUSSIAN ? 0xA5 : 0xA4; /* map */
@@ -40,13 +40,13 @@ uint8_t *pml_release_head(uint8_t *out, const uint8_t *id, int mechanism, uint32
     return p + byte_string_head(p, body_size);
 }
 
-size_t pml_release_length(size_t body_size, int mechanism)
+size_t pml_release_length(size_t body_size, pml_mechanism mechanism)
 {
     uint8_t head[HEAD_MAX], id[PML_ID_SIZE] = {0};
     return (size_t)(pml_release_head(head, id, mechanism, 1, body_size) - head) + body_size;
 }
 
-int pml_release_id(const void *release, size_t size, uint8_t id[PML_ID_SIZE])
+pml_status pml_release_id(const void *release, size_t size, uint8_t id[PML_ID_SIZE])
 {
     const uint8_t *p = release;
     if (!release || !id)
@@ -59,47 +59,46 @@ int pml_release_id(const void *release, size_t size, uint8_t id[PML_ID_SIZE])
 }
 
 /* The body a sound release of `mechanism` has at this total size; 0 when there is none. */
-static size_t body_of(const struct pack_view *v, int mechanism, size_t size, unsigned *width)
+static size_t body_of(const pml_pack *pack, pml_mechanism mechanism, size_t size, unsigned *width)
 {
-    if (mechanism == PML_RESPONSE && v->section[PML_SECTION_PROTOTYPES]) {
-        *width = symbol_bits(v->m);
-        size_t body = ((size_t)v->G * *width + 7) / 8;
+    if (mechanism == PML_RESPONSE && pack->section[PML_SECTION_PROTOTYPES]) {
+        *width = symbol_bits(pack->cells);
+        size_t body = symbols_size(pack->slots, *width);
         return pml_release_length(body, mechanism) == size ? body : 0;
     }
-    if (mechanism == PML_GAUSSIAN && v->section[PML_SECTION_ANCHORS])
+    if (mechanism == PML_GAUSSIAN && pack->section[PML_SECTION_ANCHORS])
         for (*width = 1; *width <= 2; ++*width) {
-            size_t body = (size_t)v->G * v->k * *width;
+            size_t body = (size_t)pack->slots * pack->dimensions * *width;
             if (pml_release_length(body, mechanism) == size)
                 return body;
         }
     return 0;
 }
 
-static bool symbols_sound(const struct pack_view *v, const pml_release_view *view)
+static bool symbols_sound(const pml_pack *pack, const pml_release_view *view)
 {
-    for (size_t c = 0; c < v->G; c++)
-        if (pml_release_symbol(view, c) >= v->m)
+    for (size_t c = 0; c < pack->slots; c++)
+        if (pml_release_symbol(view, c) >= pack->cells)
             return false;
-    size_t used = (size_t)v->G * view->symbol_bits;
+    size_t used = (size_t)pack->slots * view->symbol_bits;
     return used % 8 == 0 || view->body[view->body_size - 1] >> used % 8 == 0;
 }
 
-int pml_release_parse(const pml_pack *pack, const void *release, size_t size, pml_release_view *view)
+pml_status pml_release_parse(const pml_pack *pack, const void *release, size_t size, pml_release_view *view)
 {
     uint8_t id[PML_ID_SIZE], head[HEAD_MAX];
-    if (!pack || !view || !pack_view(pack)->bytes)
+    if (!pack || !view || !pack->bytes)
         return PML_ERROR_ARGUMENT;
     memset(view, 0, sizeof *view);
-    int status = pml_release_id(release, size, id);
+    pml_status status = pml_release_id(release, size, id);
     if (status != PML_OK)
         return status;
-    const struct pack_view *v = pack_view(pack);
-    if (memcmp(id, pack_id(v), PML_ID_SIZE) != 0)
+    if (memcmp(id, pack_id(pack), PML_ID_SIZE) != 0)
         return PML_ERROR_PACK_ID;
     const uint8_t *bytes = release;
-    int mechanism = bytes[22];
+    pml_mechanism mechanism = (pml_mechanism)bytes[22];
     unsigned width = 0;
-    size_t body = body_of(v, mechanism, size, &width);
+    size_t body = body_of(pack, mechanism, size, &width);
     if (body == 0)
         return PML_ERROR_RELEASE;
     uint32_t step = mechanism == PML_GAUSSIAN ? load_be32(bytes + 25) : 0;
@@ -108,7 +107,7 @@ int pml_release_parse(const pml_pack *pack, const void *release, size_t size, pm
         return PML_ERROR_RELEASE;
     pml_release_view found = {.mechanism = mechanism, .step = step, .body = bytes + head_size, .body_size = body};
     *(mechanism == PML_RESPONSE ? &found.symbol_bits : &found.value_bytes) = width;
-    if (mechanism == PML_RESPONSE && !symbols_sound(v, &found))
+    if (mechanism == PML_RESPONSE && !symbols_sound(pack, &found))
         return PML_ERROR_RELEASE;
     *view = found;
     return PML_OK;
@@ -131,30 +130,30 @@ int32_t pml_release_value(const pml_release_view *view, size_t index)
     return (int16_t)(view->body[2 * index] << 8 | view->body[2 * index + 1]);
 }
 
-int pml_release_rows(const pml_pack *pack, const void *release, size_t size, float *rows, size_t capacity)
+pml_status pml_release_rows(const pml_pack *pack, const void *release, size_t size, float *rows, size_t capacity)
 {
     pml_release_view view;
     if (!rows)
         return PML_ERROR_ARGUMENT;
     memset(rows, 0, capacity * sizeof *rows);
-    int status = pml_release_parse(pack, release, size, &view);
+    pml_status status = pml_release_parse(pack, release, size, &view);
     if (status != PML_OK)
         return status;
-    const struct pack_view *v = pack_view(pack);
-    const uint8_t *cell_codes = v->section[PML_SECTION_CELL_CODES];
+    const uint8_t *cell_codes = pack->section[PML_SECTION_CELL_CODES];
     if (view.mechanism == PML_RESPONSE && !cell_codes)
         return PML_ERROR_SECTION;
-    if (capacity < (size_t)v->G * v->k)
+    if (capacity < (size_t)pack->slots * pack->dimensions)
         return PML_ERROR_BUFFER;
-    for (size_t s = 0; s < v->G; s++)
-        for (size_t i = 0; i < v->k; i++) {
-            size_t at = s * v->k + i;
+    for (size_t s = 0; s < pack->slots; s++)
+        for (size_t i = 0; i < pack->dimensions; i++) {
+            size_t at = s * pack->dimensions + i;
             if (view.mechanism == PML_GAUSSIAN) {
                 rows[at] = (float)((double)pml_release_value(&view, at) * view.step);
                 continue;
             }
-            size_t cell = s * v->m + pml_release_symbol(&view, s);
-            int32_t sum = pack_code(v->section[PML_SECTION_SLOT_CODES], at) + pack_code(cell_codes, cell * v->k + i);
+            size_t cell = s * pack->cells + pml_release_symbol(&view, s);
+            int32_t sum = pack_code(pack->section[PML_SECTION_SLOT_CODES], at) +
+                          pack_code(cell_codes, cell * pack->dimensions + i);
             rows[at] = (float)sum * 0.5f;
         }
     return PML_OK;

@@ -4,20 +4,20 @@
 #include "exact.h"
 #include "stages.h"
 
-int pml_sketch(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row, int8_t *out)
+pml_status pml_sketch(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row, int8_t *out)
 {
-    if (!pack || !row || !out || !pack_view(pack)->bytes)
+    if (!pack || !row || !out || !pack->bytes)
         return PML_ERROR_ARGUMENT;
-    const struct pack_view *v = pack_view(pack);
-    if (v->L == 0)
+    if (pack->sketch == 0)
         return PML_ERROR_SECTION;
-    const int8_t *matrix = (const int8_t *)v->section[PML_SECTION_SKETCH];
+    const int8_t *matrix = (const int8_t *)pack->section[PML_SECTION_SKETCH];
     int32_t dots[PML_KERNEL_ROWS];
     uint64_t max = 0;
     for (int pass = 0; pass < 2; pass++) {
-        for (size_t at = 0; at < v->L; at += PML_KERNEL_ROWS) {
-            size_t count = v->L - at < PML_KERNEL_ROWS ? v->L - at : PML_KERNEL_ROWS;
-            (kernels ? kernels : &pml_kernels_portable)->dots_s8(row, matrix + at * v->d, v->d, count, dots);
+        for (size_t at = 0; at < pack->sketch; at += PML_KERNEL_ROWS) {
+            size_t count = pack->sketch - at < PML_KERNEL_ROWS ? pack->sketch - at : PML_KERNEL_ROWS;
+            (kernels ? kernels : &pml_kernels_portable)
+                ->dots_s8(row, matrix + at * pack->features, pack->features, count, dots);
             for (size_t i = 0; i < count; i++) {
                 uint64_t negative = mask_less(dots[i], 0), size = negate32(negative, (uint32_t)dots[i]);
                 if (pass == 0) {

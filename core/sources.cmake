@@ -23,11 +23,13 @@ set(PML_CORE_SOURCES
     release.c
     answer.c
     answer_rank.c
-    # conductor
+    # conductors
     budget.c
     privacy.c
+    query.c
     pipeline.c
     client.c
+    ranking.c
 )
 
 # Only when the Gaussian mechanism is built.
@@ -42,10 +44,14 @@ set(PML_CORE_GAUSSIAN_SOURCES
     normal.c
     calibrate.c
     gaussian.c
+    # conductor
+    pipeline_gaussian.c
 )
 
 # Only when the response mechanism is built.
 set(PML_CORE_RESPONSE_SOURCES
     # mechanism
     response.c
+    # conductor
+    pipeline_response.c
 )

@@ -1,36 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base.h"
 
+/* The numbers follow each other, so that a text is found by counting. */
+#define POSITION(name, number, text) POSITION_##name,
+enum position { PML_STATUS_LIST(POSITION) STATUS_COUNT };
+#define IN_ORDER(name, number, text)                                                                                   \
+    _Static_assert((number) == -(int)POSITION_##name, "statuses are numbered without a gap");
+PML_STATUS_LIST(IN_ORDER)
+
 const char *pml_status_text(int status)
 {
-    /* one string, in the order of the numbers: no table of pointers */
-    static const char text[] = "success\0"
-                               "a null pointer, or an argument out of range\0"
-                               "memory too small: ask pml_client_size\0"
-                               "output buffer too small\0"
-                               "wrong order of calls: arm, load, release\0"
-                               "epsilon out of range, or too small to fit\0"
-                               "delta: 0 for response, else 2^-50 to 1\0"
-                               "mechanism unknown or left out of this build\0"
-                               "wrong number of features\0"
-                               "features not finite, or all zero\0"
-                               "the pack has no such class\0"
-                               "the pack contradicts itself\0"
-                               "not a pack of a version known here\0"
-                               "the pack is truncated or too long\0"
-                               "the pack is damaged: wrong hash\0"
-                               "the id is another pack's\0"
-                               "the pack lacks a section this needs\0"
-                               "the pack's codes give no usable sensitivity\0"
-                               "the entropy source failed\0"
-                               "the budget could not be stored\0"
-                               "the budget is damaged or another's\0"
-                               "the budget is spent\0"
-                               "not a release of this pack\0"
-                               "not a sound answer\0"
-                               "the pack is of another model";
+    /* one string: no table of pointers */
+#define TEXT_AND_END(name, number, text) text "\0"
+    static const char text[] = PML_STATUS_LIST(TEXT_AND_END);
     const char *found = text;
-    if (status > 0 || status < PML_ERROR_PACK_MODEL)
+    if (status > 0 || status <= -(int)STATUS_COUNT)
         return "unknown status";
     while (status++ < 0)
         while (*found++ != 0)

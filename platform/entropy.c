@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Entropy from the operating system. In: a buffer. Out: how many random bytes it got. Fails rather than guess. */
+ * Entropy from the operating system. In: a buffer. Out: random bytes in all of it. Fails rather than guess. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
@@ -13,23 +13,23 @@
 #include <bcrypt.h>
 #include <limits.h>
 
-size_t pml_platform_entropy(void *context, uint8_t *out, size_t size)
+int pml_platform_entropy(void *context, uint8_t *out, size_t size)
 {
     (void)context;
     if (size > ULONG_MAX)
-        return 0;
-    return BCryptGenRandom(NULL, out, (ULONG)size, BCRYPT_USE_SYSTEM_PREFERRED_RNG) >= 0 ? size : 0;
+        return -1;
+    return BCryptGenRandom(NULL, out, (ULONG)size, BCRYPT_USE_SYSTEM_PREFERRED_RNG) >= 0 ? 0 : -1;
 }
 
 #elif defined(__APPLE__)
 
 #include <stdlib.h>
 
-size_t pml_platform_entropy(void *context, uint8_t *out, size_t size)
+int pml_platform_entropy(void *context, uint8_t *out, size_t size)
 {
     (void)context;
     arc4random_buf(out, size);
-    return size;
+    return 0;
 }
 
 #elif defined(__linux__)
@@ -42,7 +42,7 @@ size_t pml_platform_entropy(void *context, uint8_t *out, size_t size)
 
 /* For older kernels, which some phones of API 24 have. Unlike getrandom it does not wait for the first seed, but a
  * system has that long before it starts an app. */
-static size_t read_device(uint8_t *out, size_t size)
+static int read_device(uint8_t *out, size_t size)
 {
     size_t got = 0;
     int device;
@@ -50,7 +50,7 @@ static size_t read_device(uint8_t *out, size_t size)
         device = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
     while (device < 0 && errno == EINTR);
     if (device < 0)
-        return 0;
+        return -1;
     while (got < size) {
         ssize_t count = read(device, out + got, size - got);
         if (count < 0 && errno == EINTR)
@@ -60,10 +60,10 @@ static size_t read_device(uint8_t *out, size_t size)
         got += (size_t)count;
     }
     close(device);
-    return got;
+    return got == size ? 0 : -1;
 }
 
-size_t pml_platform_entropy(void *context, uint8_t *out, size_t size)
+int pml_platform_entropy(void *context, uint8_t *out, size_t size)
 {
     (void)context;
     size_t got = 0;
@@ -72,12 +72,12 @@ size_t pml_platform_entropy(void *context, uint8_t *out, size_t size)
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0 && errno == ENOSYS)
-            return got + read_device(out + got, size - got);
+            return read_device(out + got, size - got);
         if (count <= 0)
-            break;
+            return -1;
         got += (size_t)count;
     }
-    return got;
+    return 0;
 }
 
 #else

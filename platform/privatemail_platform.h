@@ -10,13 +10,13 @@ extern "C" {
 #endif
 
 /* A pml_entropy_fn over the system's cryptographic generator: getrandom on Linux and Android (/dev/urandom
- * where the kernel is older than 3.17), arc4random_buf on Apple's systems, BCryptGenRandom on Windows. Answers less than
- * `size` when the system fails. Not in bare-metal builds: there the callback is yours, over a hardware generator; never
+ * where the kernel is older than 3.17), arc4random_buf on Apple's systems, BCryptGenRandom on Windows. Returns 0, or −1
+ * when the system fails. Not in bare-metal builds: there the callback is yours, over a hardware generator; never
  * over a clock, a serial number or rand(). */
-PML_API size_t pml_platform_entropy(void *context, uint8_t *out, size_t size);
+PML_API int pml_platform_entropy(void *context, uint8_t *out, size_t size);
 
-/* The best kernels this CPU runs. Never NULL. Ask once and keep the answer: in a virtual machine the question may take
- * longer than a release. */
+/* The best kernels this CPU runs. Never NULL. Ask once and keep what it returns: in a virtual machine the call may
+ * take longer than a release. */
 PML_API const struct pml_kernels *pml_platform_kernels(void);
 
 #ifdef __cplusplus

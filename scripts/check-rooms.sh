@@ -62,7 +62,7 @@ done
 
 # ---- stages ----------------------------------------------------------------------------------------------------
 
-# A stage never calls another; the conductors (pipeline, client) call them in order.
+# A stage never calls another; the conductors (query, pipeline and its parts, client, ranking) call them in order.
 stages='quantise slots prototypes sketch neighbours weights label_row certificate update response gaussian release
         answer answer_rank budget'
 allowed=' answer>answer_rank '

@@ -199,6 +199,7 @@ everything() {
     beside wipe tests/check_wipe.sh
     beside install tests/install/install_test.sh build/release
     beside library tests/install/library_test.sh
+    beside statuses python tests/check_status.py
     beside "golden vectors" python tests/golden/make_vectors.py --check
     beside reference python tests/golden/test_reference.py
     beside mathematics python tests/check_math.py build/release/math_eval

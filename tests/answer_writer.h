@@ -88,16 +88,17 @@ static inline void write_candidate(struct writer *w, uint64_t item, int32_t labe
     write_byte_string(w, payload, payload_size);
 }
 
-/* Feeds a copy that ends where its allocation ends, so that a read beyond it is seen; answers the status of finish. */
-static inline int feed_and_finish(pml_client *client, const uint8_t *bytes, size_t size, pml_answer_summary *summary)
+/* Feeds a copy that ends where its allocation ends, so that a read beyond it is seen; returns the status of finish. */
+static inline pml_status feed_and_finish(pml_ranking *ranking, const uint8_t *bytes, size_t size,
+                                         pml_answer_summary *summary)
 {
     uint8_t *copy = malloc(size + 1);
     TEST_ASSERT_NOT_NULL(copy);
     if (size > 0)
         memcpy(copy + 1, bytes, size);
-    int fed = pml_answer_feed(client, copy + 1, size);
+    pml_status fed = pml_ranking_feed(ranking, copy + 1, size);
     free(copy);
-    int status = pml_answer_finish(client, summary);
+    pml_status status = pml_ranking_finish(ranking, summary);
     TEST_ASSERT_TRUE(fed == status || (fed == PML_OK && status == PML_ERROR_ANSWER));
     return status;
 }

@@ -12,7 +12,7 @@
 
 struct target {
     const char *name;
-    const struct pack_view *pack;
+    const pml_pack *pack;
     uint32_t floor;
     int64_t *label_rows, *centres; /* centres over 16384 */
     wide delta;                    /* Δ in 1/256 */
@@ -25,8 +25,8 @@ static inline void aim(struct target *t, const char *name, const pml_pack *pack)
 {
     pml_certificate certificate;
     int64_t scratch[2 * PML_NEIGHBOURS_MAX];
-    *t = (struct target){.name = name, .pack = pack_view(pack), .state = 1};
-    size_t rows = (size_t)t->pack->G * t->pack->k;
+    *t = (struct target){.name = name, .pack = pack, .state = 1};
+    size_t rows = (size_t)t->pack->slots * t->pack->dimensions;
     t->floor = pml_weights_floor(t->pack->lambda);
     t->label_rows = malloc(rows * sizeof *t->label_rows);
     t->centres = malloc(rows * sizeof *t->centres);
@@ -45,12 +45,12 @@ static inline void release_target(struct target *t)
 
 static inline int64_t anchor_code(const struct target *t, uint32_t anchor, size_t i)
 {
-    return pack_code(t->pack->section[PML_SECTION_ANCHOR_CODES], (size_t)anchor * t->pack->k + i);
+    return pack_code(t->pack->section[PML_SECTION_ANCHOR_CODES], (size_t)anchor * t->pack->dimensions + i);
 }
 
 static inline int64_t slot_code(const struct target *t, uint32_t slot, size_t i)
 {
-    return pack_code(t->pack->section[PML_SECTION_SLOT_CODES], (size_t)slot * t->pack->k + i);
+    return pack_code(t->pack->section[PML_SECTION_SLOT_CODES], (size_t)slot * t->pack->dimensions + i);
 }
 
 /* ---- a row: ½·slotcode + moved/(512·degree) ---- */
@@ -63,18 +63,18 @@ struct place {
 static inline void settle(const struct target *t, struct place *p)
 {
     p->degree = 0;
-    for (size_t j = 0; j < t->pack->K; j++)
+    for (size_t j = 0; j < t->pack->neighbours; j++)
         p->degree += p->weights[j];
-    for (size_t i = 0; i < t->pack->k; i++) {
-        p->moved[i] = (wide)t->pack->alpha * t->label_rows[(size_t)p->slot * t->pack->k + i];
-        for (size_t j = 0; j < t->pack->K; j++)
+    for (size_t i = 0; i < t->pack->dimensions; i++) {
+        p->moved[i] = (wide)t->pack->alpha * t->label_rows[(size_t)p->slot * t->pack->dimensions + i];
+        for (size_t j = 0; j < t->pack->neighbours; j++)
             p->moved[i] += (wide)256 * p->weights[j] * anchor_code(t, p->indices[j], i);
     }
 }
 
 static inline bool uses(const struct target *t, const struct place *p, uint32_t anchor)
 {
-    for (size_t j = 0; j < t->pack->K; j++)
+    for (size_t j = 0; j < t->pack->neighbours; j++)
         if (p->indices[j] == anchor)
             return true;
     return false;
@@ -99,12 +99,12 @@ static inline uint32_t draw_weight(struct target *t)
 static inline struct place draw_place(struct target *t, uint32_t slot)
 {
     struct place p = {.slot = slot};
-    for (size_t j = 0; j < t->pack->K; j++)
+    for (size_t j = 0; j < t->pack->neighbours; j++)
         p.indices[j] = UINT32_MAX;
-    for (size_t j = 0; j < t->pack->K; j++) {
-        uint32_t anchor = (uint32_t)draw_below(&t->state, t->pack->n);
+    for (size_t j = 0; j < t->pack->neighbours; j++) {
+        uint32_t anchor = (uint32_t)draw_below(&t->state, t->pack->anchors);
         while (uses(t, &p, anchor))
-            anchor = (anchor + 1) % t->pack->n;
+            anchor = (anchor + 1) % t->pack->anchors;
         p.indices[j] = anchor;
         p.weights[j] = draw_weight(t);
     }
@@ -118,7 +118,7 @@ static inline long double along(const struct target *t, struct place *p, const l
 {
     long double sum = 0;
     settle(t, p);
-    for (size_t i = 0; i < t->pack->k; i++)
+    for (size_t i = 0; i < t->pack->dimensions; i++)
         sum += direction[i] * (long double)p->moved[i];
     return sum / (long double)p->degree;
 }
@@ -127,7 +127,7 @@ static inline bool improve(const struct target *t, struct place *p, const long d
                            size_t j)
 {
     bool improved = false;
-    for (uint32_t choice = 0; choice < t->pack->n + 2; choice++) {
+    for (uint32_t choice = 0; choice < t->pack->anchors + 2; choice++) {
         uint32_t weight = p->weights[j], anchor = p->indices[j];
         if (choice < 2)
             p->weights[j] = choice == 0 ? t->floor : 65536;
@@ -152,7 +152,7 @@ static inline struct place ascend(struct target *t, uint32_t slot, const long do
     bool improved = true;
     for (int pass = 0; improved && pass < 50; pass++) {
         improved = false;
-        for (size_t j = 0; j < t->pack->K; j++)
+        for (size_t j = 0; j < t->pack->neighbours; j++)
             improved = improve(t, &p, direction, &best, j) || improved;
     }
     settle(t, &p);
@@ -164,10 +164,10 @@ static inline void find_pair(struct target *t, uint32_t slot, long double *direc
 {
     for (int turn = 0; turn < 3; turn++) {
         pair[0] = ascend(t, slot, direction);
-        for (size_t i = 0; i < t->pack->k; i++)
+        for (size_t i = 0; i < t->pack->dimensions; i++)
             direction[i] = -direction[i];
         pair[1] = ascend(t, slot, direction);
-        for (size_t i = 0; i < t->pack->k; i++)
+        for (size_t i = 0; i < t->pack->dimensions; i++)
             direction[i] = (long double)pair[0].moved[i] / (long double)pair[0].degree -
                            (long double)pair[1].moved[i] / (long double)pair[1].degree;
     }
@@ -182,16 +182,16 @@ struct pool {
 
 static inline void draw_direction(struct target *t, size_t turn, long double *direction)
 {
-    for (size_t i = 0; i < t->pack->k; i++)
-        direction[i] = turn < t->pack->k ? i == turn : (long double)draw_between(&t->state, -1000, 1000);
+    for (size_t i = 0; i < t->pack->dimensions; i++)
+        direction[i] = turn < t->pack->dimensions ? i == turn : (long double)draw_between(&t->state, -1000, 1000);
 }
 
 static inline struct pool gather(struct target *t)
 {
-    size_t directions = t->pack->k + rounds(60) / t->pack->G, random = rounds(100) / t->pack->G + 1;
-    struct pool pool = {.places = malloc(t->pack->G * (2 * directions + random) * sizeof *pool.places)};
+    size_t directions = t->pack->dimensions + rounds(60) / t->pack->slots, random = rounds(100) / t->pack->slots + 1;
+    struct pool pool = {.places = malloc(t->pack->slots * (2 * directions + random) * sizeof *pool.places)};
     TEST_ASSERT_NOT_NULL(pool.places);
-    for (uint32_t slot = 0; slot < t->pack->G; slot++) {
+    for (uint32_t slot = 0; slot < t->pack->slots; slot++) {
         for (size_t turn = 0; turn < directions; turn++, pool.count += 2) {
             long double direction[PML_DIMENSIONS_MAX];
             draw_direction(t, turn, direction);

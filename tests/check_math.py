@@ -96,11 +96,11 @@ def gaussian_delta(mu, epsilon):
     return normal_cdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * normal_cdf(-mu / 2 - epsilon / mu)
 
 
-def curve(epsilon, share):
+def recall_ceiling(epsilon, share):
     return share * mpmath.exp(epsilon) / (1 + share * (mpmath.exp(epsilon) - 1))
 
 
-def curve_epsilon(share, probability):
+def epsilon_for(share, probability):
     return mpmath.log(probability / share * (1 - share) / (1 - probability))
 
 
@@ -154,14 +154,13 @@ def check_normal(evaluate, tally, source):
 
 
 def check_delta(evaluate, tally, source):
-    mus = [2.0 ** k for k in range(-44, 7)] + [source.uniform(0, 64) for _ in range(20)]
+    mus = [2.0 ** k for k in range(-40, 7)] + [source.uniform(0, 64) for _ in range(20)]
     epsilons = [0.0] + [2.0 ** k for k in range(-20, 9)] + [source.uniform(0, 16) for _ in range(10)]
-    points = list(itertools.product(mus, epsilons)) + [(0.0, 0.0), (0.0, 1.0), (64.0, 256.0)]
+    points = list(itertools.product(mus, epsilons)) + [(64.0, 256.0)]
     cases = []
     for point, result in zip(points, evaluate("delta", points)):
         exact = gaussian_delta(*map(mpf, point))
-        near = result <= exact + mpf("1e-10") if point[0] >= 2.0 ** -40 else result <= point[0]
-        cases.append((mpf(result) >= exact and near, (point, result, mpmath.nstr(exact, 12))))
+        cases.append((exact <= result <= exact + mpf("1e-10"), (point, result, mpmath.nstr(exact, 12))))
     tally.check("delta is an upper bound, within 1e-10", cases)
 
 
@@ -195,60 +194,43 @@ def check_ratio(evaluate, tally, source):
                  for (e, (text, digits)), ratio in zip(known.items(), ratios)])
 
 
-def check_epsilon(evaluate, tally, source):
-    points = list(itertools.product([0.01, 0.05, 0.1, 0.3, 0.5, 1, 1.5, 2, 3, 5, 8, 12, 20, 40, 64], DELTAS))
-    points += [(math.exp(source.uniform(math.log(2.0 ** -30), math.log(64))), 2.0 ** source.uniform(-50, -0.01))
-               for _ in range(600)]
-    cases, near = [], []
-    for (mu, delta), epsilon in zip(points, evaluate("epsilon", points)):
-        what = (mu, delta, epsilon)
-        if math.isinf(epsilon):
-            cases.append((gaussian_delta(mpf(mu), mpf(256)) > delta * (1 - mpf("1e-9")), what))
-            continue
-        cases.append((epsilon >= 0 and gaussian_delta(mpf(mu), mpf(epsilon)) <= delta, what))
-        if delta >= 1e-9 and mu >= 0.01 and epsilon > 1e-6:
-            near.append((gaussian_delta(mpf(mu), epsilon * (1 - mpf("1e-6"))) > delta, what))
-    tally.check("epsilon is an upper bound", cases)
-    tally.check("epsilon within 1e-6", near)
-
-
-def check_gaussian_curve(evaluate, tally, source):
+def check_gaussian_recall_ceiling(evaluate, tally, source):
     shares = [1e-200, 1e-30, 1e-9, 1e-4, 0.01, 0.05, 0.3, 0.5, 0.9, 1 - 1e-9, 1 - 2.0 ** -53]
     points = list(itertools.product([2.0 ** -30, 0.01, 0.25, 1, 2, 4, 8, 32, 64], shares))
     points += [(source.uniform(0, 8), 10.0 ** -source.uniform(0, 20)) for _ in range(300)]
     cases = []
-    for (mu, share), result in zip(points, evaluate("gaussian_curve", points)):
+    for (mu, share), result in zip(points, evaluate("gaussian_recall_ceiling", points)):
         exact = normal_cdf(normal_inverse(mpf(share)) + mu)
         cases.append((exact <= result <= min(exact * (1 + mpf("1e-10")), 1), (mu, share, result)))
-    tally.check("gaussian curve is an upper bound, within 1e-10", cases)
+    tally.check("gaussian recall ceiling is an upper bound, within 1e-10", cases)
     least = list(itertools.product([1, 8, 30, 36, 40, 64], [1e-290, 1e-291, 1e-300, 5e-324]))
-    tally.check("gaussian curve of the least shares is an upper bound",
+    tally.check("gaussian recall ceiling of the least shares is an upper bound",
                 [(normal_cdf(normal_inverse(mpf(share)) + mu) <= v <= 1, (mu, share, v))
-                 for (mu, share), v in zip(least, evaluate("gaussian_curve", least))])
+                 for (mu, share), v in zip(least, evaluate("gaussian_recall_ceiling", least))])
     ends = [(1.0, 0.0), (0.0, 0.0), (0.0, 1.0), (3.0, 1.0)]
-    tally.check("gaussian curve at its ends", [(v == share, (mu, share, v)) for (mu, share), v in
-                                               zip(ends, evaluate("gaussian_curve", ends))])
+    tally.check("gaussian recall ceiling at its ends", [(v == share, (mu, share, v)) for (mu, share), v in
+                                               zip(ends, evaluate("gaussian_recall_ceiling", ends))])
 
 
-def check_curve(evaluate, tally, source):
+def check_recall_ceiling(evaluate, tally, source):
     epsilons = [0.0, 2.0 ** -20, 0.01, 0.5, 1, 2, 4, 6, 8, 16, 32, 64]
     shares = [0.0, 2.0 ** -60, 1e-9, 1e-3, 0.01, 0.02, 0.05, 0.3, 0.5, 0.9, 1 - 2.0 ** -53, 1.0]
     points = list(itertools.product(epsilons, shares))
     points += [(source.uniform(0, 16), 10.0 ** -source.uniform(0, 9)) for _ in range(2000)]
     cases = []
-    for (epsilon, share), result in zip(points, evaluate("curve", points)):
-        exact = curve(mpf(epsilon), mpf(share))
+    for (epsilon, share), result in zip(points, evaluate("recall_ceiling", points)):
+        exact = recall_ceiling(mpf(epsilon), mpf(share))
         cases.append((exact <= result <= min(exact * (1 + mpf("1e-14")), 1), (epsilon, share, result)))
-    tally.check("curve is an upper bound, within 1e-14", cases)
+    tally.check("recall ceiling is an upper bound, within 1e-14", cases)
     published = {(4, 0.02): 0.53, (4, 0.05): 0.74, (6, 0.01): 0.80, (8, 0.01): 0.97}
-    tally.check("curve as published", [(abs(v - known) <= 0.005, (point, v)) for (point, known), v in
-                                       zip(published.items(), evaluate("curve", list(published)))])
+    tally.check("recall ceiling as published", [(abs(v - known) <= 0.005, (point, v)) for (point, known), v in
+                                       zip(published.items(), evaluate("recall_ceiling", list(published)))])
     pairs = [(share, share + (1 - share) * t) for share in (1e-9, 1e-6, 1e-3, 0.02, 0.3, 0.5, 0.9)
              for t in (0.0, 1e-12, 1e-3, 0.1, 0.5, 0.99, 0.999999)]
     pairs += [tuple(sorted((source.uniform(1e-6, 1), source.uniform(1e-6, 1)))) for _ in range(1000)]
     cases = []
-    for (share, probability), result in zip(pairs, evaluate("curve_epsilon", pairs)):
-        exact = curve_epsilon(mpf(share), mpf(probability))
+    for (share, probability), result in zip(pairs, evaluate("epsilon_for", [(p, share) for share, p in pairs])):
+        exact = epsilon_for(mpf(share), mpf(probability))
         cases.append((exact <= result <= exact + (exact + 1) * mpf("1e-14"), (share, probability, result)))
     tally.check("epsilon of a chance is an upper bound, within 1e-14", cases)
 
@@ -274,15 +256,13 @@ def check_keep(evaluate, tally):
 
 
 def check_refusals(evaluate, tally, gaussian):
-    outside = {"curve": [(-1e-9, 0.5), (64.1, 0.5), (1, -1e-9), (1, 1.0001), (math.nan, 0.5), (1, math.nan)],
-               "curve_epsilon": [(0, 0.5), (0.5, 1), (0.5, 0.4), (math.nan, 0.5), (0.5, math.nan)]}
+    outside = {"recall_ceiling": [(-1e-9, 0.5), (64.1, 0.5), (1, -1e-9), (1, 1.0001), (math.nan, 0.5), (1, math.nan)],
+               "epsilon_for": [(0.5, 0), (1, 0.5), (0.4, 0.5), (0.5, math.nan), (math.nan, 0.5)]}
     if gaussian:
         outside.update({
-            "delta": [(-1, 1), (65, 1), (1, -1), (1, 257), (math.nan, 1), (1, math.nan)],
-            "epsilon": [(-1, 1e-5), (65, 1e-5), (1, 0), (1, 1), (math.nan, 0.5), (1, math.nan)],
             "ratio": [(2.0 ** -21, 1e-5), (257, 1e-5), (1, 2.0 ** -51), (1, 1), (math.nan, 0.5), (1, math.nan)],
             "mu": [(0, 1e-5), (257, 1e-5), (1, 0), (1, 1), (math.nan, 0.5), (1, math.nan)],
-            "gaussian_curve": [(-1, 0.5), (65, 0.5), (1, -0.1), (1, 1.1), (math.nan, 0.5), (1, math.nan)]})
+            "gaussian_recall_ceiling": [(-1, 0.5), (65, 0.5), (1, -0.1), (1, 1.1), (math.nan, 0.5), (1, math.nan)]})
     for verb, points in outside.items():
         tally.check(verb + " out of range is not a number",
                     [(math.isnan(v), (point, v)) for point, v in zip(points, evaluate(verb, points))])
@@ -294,13 +274,12 @@ def main():
     evaluate, tally, source = Evaluator(sys.argv[1]), Tally(), random.Random("mathematics")
     gaussian, response = evaluate.has("cdf"), evaluate.has("keep")
     check_elementary(evaluate, tally, source)
-    check_curve(evaluate, tally, source)
+    check_recall_ceiling(evaluate, tally, source)
     if gaussian:
         check_normal(evaluate, tally, source)
         check_delta(evaluate, tally, source)
         check_ratio(evaluate, tally, source)
-        check_epsilon(evaluate, tally, source)
-        check_gaussian_curve(evaluate, tally, source)
+        check_gaussian_recall_ceiling(evaluate, tally, source)
     if response:
         check_keep(evaluate, tally)
     check_refusals(evaluate, tally, gaussian)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Nothing secret stays behind: after every call that sees a secret, whatever its outcome, the client's memory and the
- * stack that the calls used are searched. The calls run on a stack of their own, filled with a pattern. Two searches:
+ * Nothing secret stays behind: after every call that sees a secret, whatever its outcome, the memory of client
+ * and ranking and the stack that the calls used are searched. The calls run on a stack of their own, filled with a pattern. Two searches:
  *
  *   windows      8 bytes in a row of seed, key stream, features, row, sketch or update; 16 of noise, whose values are
  *                smaller. There are less than 2^9 windows of 2^40 and more likely values each (and 2^10 of the key
@@ -53,7 +53,7 @@ enum { STACK_SIZE = 32768, PATTERN = 0xA5, SETS = 3, BLOCKS = 16, MATCHES = 4, M
 /* ---- secrets ---- */
 
 static struct fixture f;
-static const struct pack_view *pack;
+static const pml_pack *pack;
 static struct writer answer;
 static pml_match matches[MATCHES];
 static pml_answer_summary summary;
@@ -64,9 +64,10 @@ struct query {
     uint8_t seed[32];
 };
 static struct query query; /* of the set at hand */
+static pml_query given;    /* what a call gets: the caller's, so not on the stack that is searched */
 
-/* What a finished call may keep in the client's memory (never on the stack). */
-enum { NOISE = 1, PLACE = 2, SKETCH = 4 };
+/* What a finished call may keep in memory (never on the stack). */
+enum { NOISE = 1, SKETCH = 2 };
 
 struct secret {
     const char *name;
@@ -85,15 +86,16 @@ static void draw_query(unsigned set)
 {
     uint64_t state = 0x5EC2E7 + set;
     uint32_t slot;
-    for (size_t i = 0; i < pack->d; i++)
+    for (size_t i = 0; i < pack->features; i++)
         query.features[i] = (float)draw_between(&state, -(1 << 24), 1 << 24);
     for (size_t i = 0; i < sizeof query.seed; i++)
         query.seed[i] = (uint8_t)draw64(&state);
-    TEST_ASSERT_EQUAL(PML_OK, pml_pack_class(&f.pack, set % pack->C, &query.label, &slot));
+    TEST_ASSERT_EQUAL(PML_OK, pml_pack_class(&f.pack, set % pack->classes, &query.label, &slot));
+    given = (pml_query){query.features, pack->features, query.label};
     f.script = (struct script){.seed = query.seed};
     f.store = (struct store){.calls = 0};
-    TEST_ASSERT_EQUAL(PML_OK, pml_budget_create(&f.budget, test_owner, 10.0, PML_WITH_GAUSSIAN ? 100.0 : 0.0,
-                                                PML_WITH_GAUSSIAN ? 1e-5 : 0.0));
+    TEST_ASSERT_EQUAL(PML_OK, make_budget(&f.budget, test_owner, 10.0, PML_WITH_GAUSSIAN ? 100.0 : 0.0,
+                                          PML_WITH_GAUSSIAN ? 1e-5 : 0.0));
 }
 
 /* Computes everything that must not be found; the dynamic linker, which saves registers, gets its work done too. */
@@ -103,13 +105,15 @@ static void learn(void)
     const bool gaussian = f.config.mechanism == PML_GAUSSIAN;
     for (uint32_t i = 0; i < BLOCKS; i++)
         pml_chacha20_block(query.seed, i, nonce, key_stream[i]);
-    TEST_ASSERT_EQUAL(PML_OK, pml_quantise(query.features, pack->d, row));
+    TEST_ASSERT_EQUAL(PML_OK, pml_quantise(query.features, pack->features, row));
     TEST_ASSERT_EQUAL(PML_OK, pml_sketch(&f.pack, NULL, row, sketch));
     pml_client_wipe(f.client);
     TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f.client, &f.budget));
-    TEST_ASSERT_EQUAL(PML_OK, pml_client_load(f.client, query.features, pack->d, query.label));
-    memcpy(update, f.client->update, sizeof update);
-    const size_t count = gaussian ? (size_t)pack->G * pack->k : pack->G;
+    const size_t count = gaussian ? (size_t)pack->slots * pack->dimensions : pack->slots;
+#if PML_WITH_GAUSSIAN
+    if (gaussian)
+        true_row(f.client, query.features, query.label, update);
+#endif
     if (gaussian)
         memcpy(noise, f.client->noise, count * sizeof *noise);
     else
@@ -118,12 +122,12 @@ static void learn(void)
     const struct secret known[SECRETS] = {
         {"seed", query.seed, sizeof query.seed, 8, 0},
         {"key stream", key_stream, sizeof key_stream, 8, 0},
-        {"features", query.features, pack->d * sizeof *query.features, 8, 0},
-        {"row", row, pack->d, 8, 0},
-        {"sketch", sketch, pack->L, 8, SKETCH},
+        {"features", query.features, pack->features * sizeof *query.features, 8, 0},
+        {"row", row, pack->features, 8, 0},
+        {"sketch", sketch, pack->sketch, 8, SKETCH},
         {"noise", noise, gaussian ? count * sizeof *noise : 0, 16, NOISE},
         {"others", others, gaussian ? 0 : count * sizeof *others, 16, NOISE},
-        {"update", update, gaussian ? pack->k * sizeof *update : 0, 8, PLACE},
+        {"update", update, gaussian ? pack->dimensions * sizeof *update : 0, 8, 0},
     };
     memcpy(secrets, known, sizeof secrets);
 }
@@ -216,7 +220,7 @@ struct scenario {
 
 static unsigned search(const struct scenario *s)
 {
-    static uint8_t first_stack[STACK_SIZE], first_memory[MEMORY_MAX];
+    static uint8_t first_stack[STACK_SIZE], first_memory[MEMORY_MAX], first_ranking[sizeof f.ranking_memory];
     found = surprises = 0;
     TEST_ASSERT_TRUE(f.memory_size <= MEMORY_MAX);
     for (unsigned set = 0; set < SETS; set++) {
@@ -226,15 +230,20 @@ static unsigned search(const struct scenario *s)
         run(s->calls);
         TEST_ASSERT_EQUAL_MESSAGE(0, surprises, s->name);
         look_for("memory", f.memory, f.memory_size, s->kept);
+        look_for("ranking", f.ranking_memory, sizeof f.ranking_memory, s->kept);
         if (OWN_STACK)
             look_for("stack", stack, sizeof stack, 0);
-        if (set > 0 && s->kept == 0)
+        if (set > 0 && s->kept == 0) {
             compare("memory", first_memory, f.memory, f.memory_size);
+            compare("ranking", first_ranking, f.ranking_memory, sizeof f.ranking_memory);
+        }
         if (set > 0 && OWN_STACK)
             compare("stack", first_stack, stack, sizeof stack);
         memcpy(first_stack, stack, sizeof stack);
         memcpy(first_memory, f.memory, f.memory_size);
+        memcpy(first_ranking, f.ranking_memory, sizeof first_ranking);
         pml_client_wipe(f.client);
+        pml_ranking_wipe(f.ranking);
     }
     return found;
 }
@@ -243,10 +252,10 @@ static void write_answer(void)
 {
     static const int8_t candidate[PML_SKETCH_MAX + 1] = {3, -1, 4, 1, -5, 9, 2, -6, 5, 3, 5, -8, 9};
     write_header(&answer, &f.pack, 100);
-    for (uint32_t slot = 0; slot < pack->G; slot++) {
+    for (uint32_t slot = 0; slot < pack->slots; slot++) {
         write_slot(&answer, slot, 2);
         for (uint64_t i = 0; i < 2; i++)
-            write_candidate(&answer, 2 * slot + i, 1, candidate + i, pack->L, "payload", 7);
+            write_candidate(&answer, 2 * slot + i, 1, candidate + i, pack->sketch, "payload", 7);
     }
 }
 
@@ -254,7 +263,7 @@ static void prepare(unsigned index, int mechanism)
 {
     setup_fixture(&f, index, mechanism, 1.0);
     setup_client(&f);
-    pack = pack_view(&f.pack);
+    pack = &f.pack;
     write_answer();
 }
 

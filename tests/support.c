@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 #include "golden/vectors.h"
-#include "kernels.h"
+#include "pipeline.h"
+#include "query.h"
 #include "sha256.h"
 
 #include <stdlib.h>
@@ -36,7 +37,7 @@ void seal_pack(uint8_t *bytes, size_t size)
     pml_pack_seal(bytes, size);
 }
 
-size_t script_entropy(void *context, uint8_t *out, size_t size)
+int script_entropy(void *context, uint8_t *out, size_t size)
 {
     struct script *script = context;
     script->calls++;
@@ -50,8 +51,8 @@ size_t script_entropy(void *context, uint8_t *out, size_t size)
     if (script->stuck)
         memset(out, 0x5A, size);
     if (script->calls == script->fail_at)
-        return script->short_by > 0 ? size - script->short_by : 0;
-    return size;
+        return script->failure != 0 ? script->failure : -1;
+    return 0;
 }
 
 int store_persist(void *context, const uint8_t *bytes, size_t size)
@@ -69,7 +70,7 @@ void setup_fixture(struct fixture *f, unsigned pack, int mechanism, double epsil
 {
     memset(f, 0, sizeof *f);
     f->pack = open_golden(pack);
-    f->config.mechanism = mechanism;
+    f->config.mechanism = (pml_mechanism)mechanism;
     f->config.epsilon = epsilon;
     f->config.delta = mechanism == PML_GAUSSIAN ? 1e-5 : 0.0;
     f->config.entropy = script_entropy;
@@ -78,7 +79,7 @@ void setup_fixture(struct fixture *f, unsigned pack, int mechanism, double epsil
     f->config.persist_context = &f->store;
     f->config.kernels = pml_kernels_among(PML_KERNEL_COUNT);
     double gaussian = PML_WITH_GAUSSIAN ? 100.0 : 0.0;
-    TEST_ASSERT_EQUAL(PML_OK, pml_budget_create(&f->budget, test_owner, 1000.0, gaussian, gaussian > 0 ? 1e-5 : 0.0));
+    TEST_ASSERT_EQUAL(PML_OK, make_budget(&f->budget, test_owner, 1000.0, gaussian, gaussian > 0 ? 1e-5 : 0.0));
 }
 
 void setup_client(struct fixture *f)
@@ -93,6 +94,43 @@ void teardown_fixture(struct fixture *f)
 {
     free(f->memory);
     f->memory = NULL;
+}
+
+#if PML_WITH_GAUSSIAN
+void true_row(pml_client *client, const float *features, int32_t label, int32_t *row)
+{
+    const pml_query query = {.features = features, .count = client->pack->features, .label = label};
+    uint32_t slot;
+    uint64_t valid;
+    TEST_ASSERT_EQUAL(PML_OK, pml_query_read(&query, client->pack, false, client->row, &slot, &valid));
+    pml_place_gaussian(client, slot, row);
+    memset(client->row, 0, client->pack->features);
+}
+#endif
+
+pml_status make_budget(pml_budget *budget, const uint8_t owner[16], double response, double gaussian, double delta)
+{
+    const pml_budget_caps caps = {.epsilon_response = response, .epsilon_gaussian = gaussian, .delta = delta};
+    return pml_budget_create(budget, owner, &caps);
+}
+
+pml_status release_query(pml_client *client, const float *features, size_t count, int32_t label, uint8_t *out,
+                         size_t capacity)
+{
+    const pml_query query = {.features = features, .count = count, .label = label};
+    return pml_client_release(client, &query, out, capacity);
+}
+
+pml_status begin_ranking(struct fixture *f, const float *features, size_t count, int32_t label, pml_scope scope,
+                         pml_match *matches, size_t capacity)
+{
+    const pml_query query = {.features = features, .count = count, .label = label};
+    const pml_ranking_config config = {.matches = matches,
+                                       .capacity = capacity,
+                                       .scope = scope,
+                                       .substitute = f->config.substitute,
+                                       .kernels = f->config.kernels};
+    return pml_ranking_begin(&f->ranking, f->ranking_memory, sizeof f->ranking_memory, &f->pack, &query, &config);
 }
 
 void make_features(const pml_pack *pack, uint32_t salt, float *out)

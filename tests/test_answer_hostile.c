@@ -16,7 +16,7 @@ void tearDown(void)
 
 enum { CAPACITY = 3, VIEWERS = 4 };
 
-/* Clients that look at an answer: two labels, two feature vectors, both scopes, and one whose input is invalid. */
+/* Devices that look at an answer: two labels, two feature vectors, both scopes, and one whose input is invalid. */
 struct viewers {
     struct fixture strict, lenient;
     float features[2][64];
@@ -49,15 +49,14 @@ static void drop_viewers(struct viewers *v)
     teardown_fixture(&v->lenient);
 }
 
-static pml_client *begin_for(struct viewers *v, unsigned viewer, pml_match *matches)
+static pml_ranking *begin_for(struct viewers *v, unsigned viewer, pml_match *matches)
 {
     float invalid[64] = {0};
     const bool lenient = viewer == 3;
-    pml_client *client = lenient ? v->lenient.client : v->strict.client;
-    TEST_ASSERT_EQUAL(PML_OK,
-                      pml_answer_begin(client, lenient ? invalid : v->features[viewer % 2], v->d, v->labels[viewer % 2],
-                                       viewer < 2 ? PML_OWN_SLOT : PML_ALL_SLOTS, matches, CAPACITY));
-    return client;
+    struct fixture *f = lenient ? &v->lenient : &v->strict;
+    TEST_ASSERT_EQUAL(PML_OK, begin_ranking(f, lenient ? invalid : v->features[viewer % 2], v->d, v->labels[viewer % 2],
+                                            viewer < 2 ? PML_OWN_SLOT : PML_ALL_SLOTS, matches, CAPACITY));
+    return f->ranking;
 }
 
 static void check_outcome(int status, const pml_match *matches, const pml_answer_summary *summary, size_t size)
@@ -91,14 +90,14 @@ static int status_by_bytes(struct viewers *v, const uint8_t *bytes, size_t size,
 {
     pml_match matches[CAPACITY];
     pml_answer_summary summary;
-    pml_client *client = begin_for(v, 1, matches);
+    pml_ranking *ranking = begin_for(v, 1, matches);
     *fed = PML_OK;
     for (size_t i = 0; i < size; i++) {
-        int status = pml_answer_feed(client, bytes + i, 1);
+        int status = pml_ranking_feed(ranking, bytes + i, 1);
         TEST_ASSERT_TRUE(*fed == PML_OK || status == *fed);
         *fed = status;
     }
-    int status = pml_answer_finish(client, &summary);
+    int status = pml_ranking_finish(ranking, &summary);
     check_outcome(status, matches, &summary, size);
     return status;
 }
@@ -160,7 +159,7 @@ static void test_every_changed_byte_is_the_same_to_every_viewer(void)
 
 /* Answers for PACK_TIES, G = 2 and L = 8, in hexadecimal. H: a sound header; I: the right id; J: another id; S: a
  * sketch; T: empty slots 0 and 1; C: the heads and fields of a candidate up to its payload; P: 65535 bytes. `fed` is
- * what the last feed answers, `finished` what finish does. */
+ * what the last feed returns, `finished` what finish does. */
 struct lie {
     const char *name;
     int fed, finished;
@@ -348,12 +347,12 @@ static void test_as_many_candidates_as_allowed_are_taken(void)
     write_header(&start, &v.strict.pack, 1);
     write_slot(&start, 0, PML_CANDIDATES_MAX);
     write_candidate(&candidate, 7, 0, sketch, sizeof sketch, "", 0);
-    pml_client *client = begin_for(&v, 0, matches);
-    TEST_ASSERT_EQUAL(PML_OK, pml_answer_feed(client, start.bytes, start.size));
+    pml_ranking *ranking = begin_for(&v, 0, matches);
+    TEST_ASSERT_EQUAL(PML_OK, pml_ranking_feed(ranking, start.bytes, start.size));
     for (uint32_t i = 0; i < PML_CANDIDATES_MAX; i++)
-        if (pml_answer_feed(client, candidate.bytes, candidate.size) != PML_OK)
+        if (pml_ranking_feed(ranking, candidate.bytes, candidate.size) != PML_OK)
             TEST_FAIL_MESSAGE("a candidate was refused");
-    TEST_ASSERT_EQUAL(PML_OK, pml_answer_finish(client, &summary));
+    TEST_ASSERT_EQUAL(PML_OK, pml_ranking_finish(ranking, &summary));
     TEST_ASSERT_EQUAL(1, summary.found);
     TEST_ASSERT_EQUAL_UINT64(PML_CANDIDATES_MAX, summary.carried);
     free(start.bytes);

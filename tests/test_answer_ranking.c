@@ -117,9 +117,8 @@ static void compare(struct answer_under_test *a, int scope, size_t capacity)
     pml_match *matches = malloc(capacity * sizeof *matches);
     pml_answer_summary summary;
     size_t found = rank_plainly(a, scope, capacity, expected);
-    TEST_ASSERT_EQUAL(PML_OK,
-                      pml_answer_begin(a->f.client, a->features, a->info.features, a->label, scope, matches, capacity));
-    TEST_ASSERT_EQUAL(PML_OK, feed_and_finish(a->f.client, a->writer.bytes, a->writer.size, &summary));
+    TEST_ASSERT_EQUAL(PML_OK, begin_ranking(&a->f, a->features, a->info.features, a->label, scope, matches, capacity));
+    TEST_ASSERT_EQUAL(PML_OK, feed_and_finish(a->f.ranking, a->writer.bytes, a->writer.size, &summary));
     TEST_ASSERT_EQUAL(found, summary.found);
     TEST_ASSERT_EQUAL_UINT64(a->count, summary.carried);
     TEST_ASSERT_EQUAL_UINT64(1u << 20, summary.gallery);
@@ -225,9 +224,8 @@ static void test_scores_of_special_sketches(void)
     add(&a, 0, 3, -1, lowest, 256);
     add(&a, 0, 4, 0, a.sketch, 23);
     compare_all(&a);
-    TEST_ASSERT_EQUAL(PML_OK,
-                      pml_answer_begin(a.f.client, a.features, a.info.features, a.label, PML_OWN_SLOT, matches, 4));
-    TEST_ASSERT_EQUAL(PML_OK, feed_and_finish(a.f.client, a.writer.bytes, a.writer.size, &summary));
+    TEST_ASSERT_EQUAL(PML_OK, begin_ranking(&a.f, a.features, a.info.features, a.label, PML_OWN_SLOT, matches, 4));
+    TEST_ASSERT_EQUAL(PML_OK, feed_and_finish(a.f.ranking, a.writer.bytes, a.writer.size, &summary));
     TEST_ASSERT_EQUAL_UINT64(4, matches[0].item);
     TEST_ASSERT_INT32_WITHIN(512, 1 << 30, matches[0].score); /* the inverse norms are rounded down */
     TEST_ASSERT_EQUAL_UINT64(1, matches[3].item);

@@ -26,8 +26,8 @@ void tearDown(void)
 /* Theorem 5: σ ≥ r·(Δ + g√c), and the price is that of a shift of Δ + g√c. */
 static void check_calibration(const pml_pack *pack, const pml_certificate *certificate, const pml_calibration *c)
 {
-    const struct pack_view *v = pack_view(pack);
-    long double changed = (long double)v->k * (v->G > 1 ? 2 : 1);
+    const pml_pack *v = pack;
+    long double changed = (long double)v->dimensions * (v->slots > 1 ? 2 : 1);
     long double shift = certificate->sensitivity + c->grid * sqrtl(changed), sigma = ldexpl(c->grid, (int)c->shift);
     TEST_ASSERT_TRUE(c->grid >= 1 && c->sigma == (double)sigma);
     TEST_ASSERT_TRUE(sigma >= c->ratio * shift);
@@ -41,7 +41,7 @@ static void test_noise_and_price_cover_sensitivity_and_grid(void)
     for (unsigned p = 0; p < GOLDEN_PACK_COUNT; p++) {
         pml_pack pack = open_golden(p);
         struct target t;
-        if (pack_view(&pack)->n == 0)
+        if (pack.anchors == 0)
             continue;
         aim(&t, golden_packs[p].name, &pack);
         for (double epsilon = PML_EPSILON_MIN; epsilon <= 16.0; epsilon *= 2)
@@ -71,7 +71,7 @@ static void test_a_client_has_the_certificate_of_its_pack(void)
         struct target t;
         pml_receipt receipt;
         setup_fixture(&f, p, PML_GAUSSIAN, 1.0);
-        if (pack_view(&f.pack)->n == 0)
+        if (f.pack.anchors == 0)
             continue;
         setup_client(&f);
         aim(&t, golden_packs[p].name, &f.pack);
@@ -88,21 +88,21 @@ static void test_a_client_has_the_certificate_of_its_pack(void)
 /* ---- rows ---- */
 
 /* The row that theorem 1 speaks of: neighbours and weights of the query, label row of its own slot. */
-static void check_row(const struct fixture *f, const struct target *t, const int8_t *query, uint32_t slot)
+static void check_row(const struct fixture *f, const struct target *t, const int8_t *query, uint32_t slot,
+                      const int32_t *row)
 {
     uint64_t keys[PML_NEIGHBOURS_MAX];
     struct place p = {.slot = slot};
     const wide grid = f->client->calibration.grid;
     pml_neighbours_find(t->pack, &pml_kernels_portable, query, keys);
-    for (size_t j = 0; j < t->pack->K; j++) {
+    for (size_t j = 0; j < t->pack->neighbours; j++) {
         p.indices[j] = neighbour_index(keys[j]);
-        p.weights[j] =
-            pml_weights_of(neighbour_score(keys[j]), pml_inverse_norm(query, t->pack->d), t->pack->lambda, t->floor);
+        p.weights[j] = pml_weights_of(neighbour_score(keys[j]), pml_inverse_norm(query, t->pack->features),
+                                      t->pack->lambda, t->floor);
     }
     settle(t, &p);
-    for (size_t i = 0; i < t->pack->k; i++) {
-        wide off =
-            512 * p.degree * grid * f->client->update[i] - (256 * (wide)slot_code(t, slot, i) * p.degree + p.moved[i]);
+    for (size_t i = 0; i < t->pack->dimensions; i++) {
+        wide off = 512 * p.degree * grid * row[i] - (256 * (wide)slot_code(t, slot, i) * p.degree + p.moved[i]);
         TEST_ASSERT_TRUE_MESSAGE(off <= 256 * p.degree * grid && off >= -256 * p.degree * grid, t->name);
     }
 }
@@ -115,20 +115,20 @@ static void test_every_row_of_a_client_is_in_the_certified_set(void)
     f.config.value_bytes = 2;
     setup_client(&f);
     aim(&t, "class", &f.pack);
-    TEST_ASSERT_TRUE(t.pack->alpha != 0 && t.pack->G > 1);
+    TEST_ASSERT_TRUE(t.pack->alpha != 0 && t.pack->slots > 1);
     TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f.client, &f.budget));
-    for (uint32_t anchor = 0; anchor < t.pack->n; anchor++)
-        for (uint32_t c = 0; c < t.pack->C; c++) {
+    for (uint32_t anchor = 0; anchor < t.pack->anchors; anchor++)
+        for (uint32_t c = 0; c < t.pack->classes; c++) {
             float features[64];
             int8_t query[64];
-            int32_t label;
+            int32_t label, row[PML_DIMENSIONS_MAX];
             uint32_t slot;
-            for (size_t i = 0; i < t.pack->d; i++)
+            for (size_t i = 0; i < t.pack->features; i++)
                 features[i] = pml_pack_anchor(&f.pack, anchor)[i];
-            TEST_ASSERT_EQUAL(PML_OK, pml_quantise(features, t.pack->d, query));
+            TEST_ASSERT_EQUAL(PML_OK, pml_quantise(features, t.pack->features, query));
             TEST_ASSERT_EQUAL(PML_OK, pml_pack_class(&f.pack, c, &label, &slot));
-            TEST_ASSERT_EQUAL(PML_OK, pml_client_load(f.client, features, t.pack->d, label));
-            check_row(&f, &t, query, slot);
+            true_row(f.client, features, label, row);
+            check_row(&f, &t, query, slot, row);
         }
     release_target(&t);
     teardown_fixture(&f);
@@ -154,24 +154,24 @@ static void draw_sample(struct sample *sample)
     f.config.value_bytes = 2;
     setup_client(&f);
     make_features(&f.pack, 5, features);
-    const struct pack_view *v = pack_view(&f.pack);
+    const pml_pack *v = &f.pack;
     const pml_budget fresh = f.budget;
-    sample->values = (size_t)v->G * v->k;
+    sample->values = (size_t)v->slots * v->dimensions;
     TEST_ASSERT_TRUE(sample->values <= VALUES_MAX);
     for (size_t r = 0; r < RELEASES; r++) {
         int32_t row[PML_DIMENSIONS_MAX], label;
         uint32_t slot;
-        size_t written;
         pml_release_view view;
         f.budget = fresh;
         TEST_ASSERT_EQUAL(PML_OK, pml_pack_class(&f.pack, 2, &label, &slot));
         TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f.client, &f.budget));
-        TEST_ASSERT_EQUAL(PML_OK, pml_client_load(f.client, features, v->d, label));
-        memcpy(row, f.client->update, sizeof row);
-        TEST_ASSERT_EQUAL(PML_OK, pml_client_release(f.client, sample->bytes[r], sizeof *sample->bytes, &written));
-        TEST_ASSERT_EQUAL(PML_OK, pml_release_parse(&f.pack, sample->bytes[r], written, &view));
+        true_row(f.client, features, label, row);
+        TEST_ASSERT_EQUAL(
+            PML_OK, release_query(f.client, features, v->features, label, sample->bytes[r], sizeof *sample->bytes));
+        TEST_ASSERT_EQUAL(PML_OK,
+                          pml_release_parse(&f.pack, sample->bytes[r], pml_client_release_size(f.client), &view));
         for (size_t i = 0; i < sample->values; i++) {
-            double place = i / v->k == slot ? row[i % v->k] : (double)f.client->centres[i];
+            double place = i / v->dimensions == slot ? row[i % v->dimensions] : (double)f.client->centres[i];
             double value = (double)pml_release_value(&view, i) * view.step;
             sample->noise[r][i] = (value - place * f.client->calibration.grid) / f.client->calibration.sigma;
         }

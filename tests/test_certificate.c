@@ -58,13 +58,14 @@ static bool are_within(const wide *parts, size_t count, wide limit, long double 
 static wide from_centre(const struct target *t, const struct place *p, size_t i)
 {
     wide code = slot_code(t, p->slot, i);
-    return 32 * (256 * code * p->degree + p->moved[i]) - t->centres[(size_t)p->slot * t->pack->k + i] * p->degree;
+    return 32 * (256 * code * p->degree + p->moved[i]) -
+           t->centres[(size_t)p->slot * t->pack->dimensions + i] * p->degree;
 }
 
 static void check_pair(struct target *t, const struct place *a, const struct place *b)
 {
     wide parts[2 * PML_DIMENSIONS_MAX];
-    size_t k = t->pack->k;
+    size_t k = t->pack->dimensions;
     bool within;
     if (a->slot == b->slot) {
         for (size_t i = 0; i < k; i++)
@@ -92,7 +93,7 @@ static void check_pair_on_grid(const struct target *t, const struct place *a, co
                                const int64_t *centres)
 {
     int32_t left[PML_DIMENSIONS_MAX], right[PML_DIMENSIONS_MAX];
-    size_t k = t->pack->k, at = a->slot * k, bt = b->slot * k;
+    size_t k = t->pack->dimensions, at = a->slot * k, bt = b->slot * k;
     wide squares = 0;
     pml_update_row(t->pack, a->slot, t->label_rows + at, a->indices, a->weights, grid, left);
     pml_update_row(t->pack, b->slot, t->label_rows + bt, b->indices, b->weights, grid, right);
@@ -108,7 +109,7 @@ static void check_pair_on_grid(const struct target *t, const struct place *a, co
 
 static void check_bound(const struct target *t, const struct place *p)
 {
-    for (size_t i = 0; i < t->pack->k; i++) {
+    for (size_t i = 0; i < t->pack->dimensions; i++) {
         wide row = 256 * (wide)slot_code(t, p->slot, i) * p->degree + p->moved[i];
         TEST_ASSERT_TRUE_MESSAGE(size_of(row) <= 512 * p->degree * t->row_bound, t->name);
     }
@@ -132,13 +133,13 @@ static void test_no_two_rows_are_further_apart_than_certified(void)
     for (unsigned p = 0; p < GOLDEN_PACK_COUNT; p++) {
         pml_pack pack = open_golden(p);
         struct target t;
-        if (pack_view(&pack)->n == 0)
+        if (pack.anchors == 0)
             continue;
         aim(&t, golden_packs[p].name, &pack);
         attack(&t);
         printf("    %-70s sensitivity %8.1f, reached %.4f of it in a slot, %.4f between slots\n", t.name,
                (double)t.delta / 256.0, (double)t.closest_same, (double)t.closest_other);
-        bool boxed = t.pack->k > 2; /* the certificate is the diagonal of a box, which the rows do not reach */
+        bool boxed = t.pack->dimensions > 2; /* the certificate is the diagonal of a box, which the rows do not reach */
         TEST_ASSERT_TRUE_MESSAGE(boxed || t.closest_same >= (t.pack->alpha == 0 ? 0.99L : 0.9L), t.name);
         release_target(&t);
     }
@@ -152,8 +153,8 @@ static void test_hostile_packs_are_certified_soundly_or_refused(void)
         size_t size;
         uint8_t *bytes = copy_golden(PACK_CLASS, &size);
         pml_pack pack = open_golden(PACK_CLASS);
-        uint8_t *codes = bytes + (pack_view(&pack)->section[PML_SECTION_ANCHOR_CODES] - pack_view(&pack)->bytes);
-        for (size_t i = 0; i < (size_t)pack_view(&pack)->n * pack_view(&pack)->k; i++) {
+        uint8_t *codes = bytes + (pack.section[PML_SECTION_ANCHOR_CODES] - pack.bytes);
+        for (size_t i = 0; i < (size_t)pack.anchors * pack.dimensions; i++) {
             codes[2 * i] = i % 3 == 0 ? 0x01 : 0xFF;
             codes[2 * i + 1] = i % 3 == 0 ? 0x80 : 0x7F;
         }
@@ -188,7 +189,7 @@ static void test_rows_on_the_grid_stay_within_sensitivity_and_pad(void)
             struct fixture f;
             struct target t;
             setup_fixture(&f, p, PML_GAUSSIAN, epsilons[e]);
-            if (pack_view(&f.pack)->n == 0)
+            if (f.pack.anchors == 0)
                 continue;
             setup_client(&f);
             aim(&t, golden_packs[p].name, &f.pack);
@@ -212,16 +213,16 @@ static void test_the_attack_refutes_a_sensitivity_slightly_too_small(void)
     unsigned refuted = 0;
     aim(&t, "too small", &pack);
     t.delta = t.delta * 98 / 100;
-    for (uint32_t slot = 0; slot < t.pack->G; slot++)
+    for (uint32_t slot = 0; slot < t.pack->slots; slot++)
         for (size_t turn = 0; turn < 20; turn++) {
             long double direction[PML_DIMENSIONS_MAX];
             struct place pair[2];
             wide parts[PML_DIMENSIONS_MAX];
             draw_direction(&t, turn, direction);
             find_pair(&t, slot, direction, pair);
-            for (size_t i = 0; i < t.pack->k; i++)
+            for (size_t i = 0; i < t.pack->dimensions; i++)
                 parts[i] = pair[0].moved[i] * pair[1].degree - pair[1].moved[i] * pair[0].degree;
-            refuted += !are_within(parts, t.pack->k, 2 * t.delta * pair[0].degree * pair[1].degree, &share);
+            refuted += !are_within(parts, t.pack->dimensions, 2 * t.delta * pair[0].degree * pair[1].degree, &share);
         }
     TEST_ASSERT_TRUE(refuted > 0);
     release_target(&t);
@@ -235,18 +236,19 @@ static void check_query(const struct target *t, const int8_t *query, uint32_t sl
     int32_t row[PML_DIMENSIONS_MAX];
     struct place p = {.slot = slot};
     pml_neighbours_find(t->pack, &pml_kernels_portable, query, keys);
-    for (size_t j = 0; j < t->pack->K; j++) {
+    for (size_t j = 0; j < t->pack->neighbours; j++) {
         p.indices[j] = neighbour_index(keys[j]);
-        p.weights[j] =
-            pml_weights_of(neighbour_score(keys[j]), pml_inverse_norm(query, t->pack->d), t->pack->lambda, t->floor);
+        p.weights[j] = pml_weights_of(neighbour_score(keys[j]), pml_inverse_norm(query, t->pack->features),
+                                      t->pack->lambda, t->floor);
         TEST_ASSERT_TRUE(p.weights[j] >= t->floor && p.weights[j] <= 65536);
     }
     settle(t, &p);
     check_bound(t, &p);
     for (uint32_t grid = 1; grid < 4000; grid = 3 * grid + 1) {
         int64_t bound = (t->row_bound + grid - 1) / grid; /* what the calibration leaves room for */
-        pml_update_row(t->pack, slot, t->label_rows + (size_t)slot * t->pack->k, p.indices, p.weights, grid, row);
-        for (size_t i = 0; i < t->pack->k; i++)
+        pml_update_row(t->pack, slot, t->label_rows + (size_t)slot * t->pack->dimensions, p.indices, p.weights, grid,
+                       row);
+        for (size_t i = 0; i < t->pack->dimensions; i++)
             TEST_ASSERT_TRUE_MESSAGE(row[i] <= bound && row[i] >= -bound, t->name);
     }
 }
@@ -257,16 +259,16 @@ static void test_rows_of_queries_stay_within_the_row_bound(void)
         pml_pack pack = open_golden(p);
         struct target t;
         int8_t query[64];
-        if (pack_view(&pack)->n == 0)
+        if (pack.anchors == 0)
             continue;
         aim(&t, golden_packs[p].name, &pack);
         for (size_t i = 0; i < rounds(2000); i++) {
-            for (size_t j = 0; j < t.pack->d; j++)
+            for (size_t j = 0; j < t.pack->features; j++)
                 query[j] = (int8_t)draw_between(&t.state, -127, 127);
             if (i % 4 == 0)
-                memcpy(query, pml_pack_anchor(&pack, draw_below(&t.state, t.pack->n)), t.pack->d);
+                memcpy(query, pml_pack_anchor(&pack, draw_below(&t.state, t.pack->anchors)), t.pack->features);
             query[0] = query[0] == 0 ? 1 : query[0];
-            check_query(&t, query, (uint32_t)draw_below(&t.state, t.pack->G));
+            check_query(&t, query, (uint32_t)draw_below(&t.state, t.pack->slots));
         }
         release_target(&t);
     }
@@ -300,7 +302,7 @@ static void test_the_certificate_covers_every_angle(void)
         uint8_t anchors[8], slots[4] = {0};
         store_le32(anchors, (uint32_t)(x & 0xFFFF) | (uint32_t)(y & 0xFFFF) << 16);
         store_le32(anchors + 4, (uint32_t)(-x & 0xFFFF) | (uint32_t)(-y & 0xFFFF) << 16);
-        struct pack_view pack = {.n = 2, .K = 1, .k = 2, .G = 1, .lambda = 1};
+        pml_pack pack = {.anchors = 2, .neighbours = 1, .dimensions = 2, .slots = 1, .lambda = 1};
         pack.section[PML_SECTION_ANCHOR_CODES] = anchors;
         pack.section[PML_SECTION_SLOT_CODES] = slots;
         int64_t label_row[2] = {0, 0}, scratch[2];
@@ -319,10 +321,10 @@ static void test_a_pack_whose_codes_are_all_equal_is_refused(void)
     size_t size;
     uint8_t *bytes = copy_golden(PACK_ONE, &size);
     pml_pack pack = open_golden(PACK_ONE);
-    const struct pack_view *v = pack_view(&pack);
+    const pml_pack *v = &pack;
     uint8_t *codes = bytes + (v->section[PML_SECTION_ANCHOR_CODES] - v->bytes);
-    for (size_t i = v->k; i < (size_t)v->n * v->k; i++)
-        memcpy(codes + 2 * i, codes + 2 * (i % v->k), 2);
+    for (size_t i = v->dimensions; i < (size_t)v->anchors * v->dimensions; i++)
+        memcpy(codes + 2 * i, codes + 2 * (i % v->dimensions), 2);
     seal_pack(bytes, size);
     struct fixture f;
     setup_fixture(&f, PACK_ONE, PML_GAUSSIAN, 1.0);

@@ -21,7 +21,7 @@ void tearDown(void)
 
 /* A pack of codes only, which is all that these stages read. */
 struct codes {
-    struct pack_view view;
+    pml_pack view;
     uint8_t starts[4 * (SLOTS_MAX + 1)], anchors[2 * ANCHORS_MAX * 4], slots[2 * SLOTS_MAX * 4];
 };
 
@@ -40,35 +40,35 @@ static int64_t draw_code(uint64_t *state, int64_t size)
 static void draw_codes(uint64_t *state, struct codes *c, uint16_t k, int64_t size)
 {
     memset(c, 0, sizeof *c);
-    struct pack_view *v = &c->view;
-    v->k = k;
-    v->G = (uint16_t)(1 + draw_below(state, SLOTS_MAX));
-    for (uint32_t s = 0; s < v->G; s++) {
-        store_le32(c->starts + 4 * s, v->n);
-        v->n += 1 + (uint32_t)draw_below(state, ANCHORS_MAX / SLOTS_MAX);
+    pml_pack *v = &c->view;
+    v->dimensions = k;
+    v->slots = (uint16_t)(1 + draw_below(state, SLOTS_MAX));
+    for (uint32_t s = 0; s < v->slots; s++) {
+        store_le32(c->starts + 4 * s, v->anchors);
+        v->anchors += 1 + (uint32_t)draw_below(state, ANCHORS_MAX / SLOTS_MAX);
     }
-    store_le32(c->starts + 4 * (size_t)v->G, v->n);
-    uint32_t most = v->n < PML_NEIGHBOURS_MAX ? v->n : PML_NEIGHBOURS_MAX;
-    v->K = (uint16_t)(draw_below(state, 2) == 0 ? most : 1 + draw_below(state, most));
+    store_le32(c->starts + 4 * (size_t)v->slots, v->anchors);
+    uint32_t most = v->anchors < PML_NEIGHBOURS_MAX ? v->anchors : PML_NEIGHBOURS_MAX;
+    v->neighbours = (uint16_t)(draw_below(state, 2) == 0 ? most : 1 + draw_below(state, most));
     v->lambda = (uint32_t)(1 + (draw64(state) >> (32 + draw_below(state, 31))));
-    v->alpha = (uint16_t)(v->G == 1 || draw_below(state, 4) == 0 ? 0 : draw_between(state, 1, 1024));
-    for (size_t i = 0; i < (size_t)v->n * k; i++)
+    v->alpha = (uint16_t)(v->slots == 1 || draw_below(state, 4) == 0 ? 0 : draw_between(state, 1, 1024));
+    for (size_t i = 0; i < (size_t)v->anchors * k; i++)
         store_code(c->anchors, i, draw_code(state, size));
-    for (size_t i = 0; i < (size_t)v->G * k; i++)
+    for (size_t i = 0; i < (size_t)v->slots * k; i++)
         store_code(c->slots, i, draw_code(state, size));
     v->section[PML_SECTION_ANCHOR_STARTS] = c->starts;
     v->section[PML_SECTION_ANCHOR_CODES] = c->anchors;
     v->section[PML_SECTION_SLOT_CODES] = c->slots;
 }
 
-static int64_t anchor_code(const struct pack_view *v, size_t anchor, size_t i)
+static int64_t anchor_code(const pml_pack *v, size_t anchor, size_t i)
 {
-    return pack_code(v->section[PML_SECTION_ANCHOR_CODES], anchor * v->k + i);
+    return pack_code(v->section[PML_SECTION_ANCHOR_CODES], anchor * v->dimensions + i);
 }
 
-static int64_t slot_code(const struct pack_view *v, size_t slot, size_t i)
+static int64_t slot_code(const pml_pack *v, size_t slot, size_t i)
 {
-    return pack_code(v->section[PML_SECTION_SLOT_CODES], slot * v->k + i);
+    return pack_code(v->section[PML_SECTION_SLOT_CODES], slot * v->dimensions + i);
 }
 
 /* ---- label rows ---- */
@@ -85,25 +85,25 @@ static int by_distance(const void *left, const void *right)
     return a->anchor < b->anchor ? -1 : a->anchor > b->anchor;
 }
 
-static void check_label_rows(const struct pack_view *v)
+static void check_label_rows(const pml_pack *v)
 {
-    int64_t *rows = malloc((size_t)v->G * v->k * sizeof *rows);
+    int64_t *rows = malloc((size_t)v->slots * v->dimensions * sizeof *rows);
     TEST_ASSERT_NOT_NULL(rows);
     pml_label_rows(v, pml_weights_label, rows);
-    for (uint32_t slot = 0; slot < v->G; slot++) {
+    for (uint32_t slot = 0; slot < v->slots; slot++) {
         struct nearby all[ANCHORS_MAX];
-        for (uint32_t j = 0, at = 0; j < v->n; j++) {
+        for (uint32_t j = 0, at = 0; j < v->anchors; j++) {
             while (pack_u32(v->section[PML_SECTION_ANCHOR_STARTS], at + 1) <= j)
                 at++;
             all[j] = (struct nearby){at > slot ? at - slot : slot - at, j};
         }
-        qsort(all, v->n, sizeof *all, by_distance);
-        for (size_t i = 0; i < v->k; i++) {
+        qsort(all, v->anchors, sizeof *all, by_distance);
+        for (size_t i = 0; i < v->dimensions; i++) {
             int64_t sum = 0;
-            for (size_t j = 0; j < v->K && v->alpha != 0; j++)
+            for (size_t j = 0; j < v->neighbours && v->alpha != 0; j++)
                 sum += (int64_t)pml_weights_label(all[j].distance, v->lambda) *
                        (slot_code(v, slot, i) - anchor_code(v, all[j].anchor, i));
-            TEST_ASSERT_EQUAL_INT64(sum, rows[(size_t)slot * v->k + i]);
+            TEST_ASSERT_EQUAL_INT64(sum, rows[(size_t)slot * v->dimensions + i]);
         }
     }
     free(rows);
@@ -114,8 +114,8 @@ static void test_label_rows_sum_the_first_anchors_sorted_by_slot_distance(void)
     uint64_t state = 1;
     for (unsigned p = 0; p < GOLDEN_PACK_COUNT; p++) {
         pml_pack pack = open_golden(p);
-        if (pack_view(&pack)->n > 0)
-            check_label_rows(pack_view(&pack));
+        if (pack.anchors > 0)
+            check_label_rows(&pack);
     }
     for (size_t i = 0; i < rounds(1000); i++) {
         struct codes c;
@@ -126,11 +126,11 @@ static void test_label_rows_sum_the_first_anchors_sorted_by_slot_distance(void)
 
 /* ---- update ---- */
 
-static void draw_neighbours(uint64_t *state, const struct pack_view *v, uint32_t *indices, uint32_t *weights)
+static void draw_neighbours(uint64_t *state, const pml_pack *v, uint32_t *indices, uint32_t *weights)
 {
-    uint32_t first = (uint32_t)draw_below(state, v->n);
-    for (uint32_t j = 0; j < v->K; j++) {
-        indices[j] = (first + j) % v->n;
+    uint32_t first = (uint32_t)draw_below(state, v->anchors);
+    for (uint32_t j = 0; j < v->neighbours; j++) {
+        indices[j] = (first + j) % v->anchors;
         weights[j] = draw_below(state, 3) == 0 ? 65536 : (uint32_t)draw_between(state, 1, 65536);
     }
 }
@@ -144,18 +144,18 @@ static void test_the_update_rounds_the_exact_mean(void)
         int64_t labels[SLOTS_MAX * 4];
         int32_t row[4];
         draw_codes(&state, &c, (uint16_t)(1 + draw_below(&state, 4)), 32767);
-        const struct pack_view *v = &c.view;
-        uint32_t slot = (uint32_t)draw_below(&state, v->G), grid = 1 + (uint32_t)draw_below(&state, 1 << 18);
+        const pml_pack *v = &c.view;
+        uint32_t slot = (uint32_t)draw_below(&state, v->slots), grid = 1 + (uint32_t)draw_below(&state, 1 << 18);
         draw_neighbours(&state, v, indices, weights);
         pml_label_rows(v, pml_weights_label, labels);
         wide degree = 0;
-        for (size_t j = 0; j < v->K; j++)
+        for (size_t j = 0; j < v->neighbours; j++)
             degree += weights[j];
         bool fits = true; /* a certified pack has no row beyond 2^20 */
         wide exact[4];
-        for (size_t i = 0; i < v->k; i++) {
-            wide sum = 256 * slot_code(v, slot, i) * degree + (wide)v->alpha * labels[slot * v->k + i];
-            for (size_t j = 0; j < v->K; j++)
+        for (size_t i = 0; i < v->dimensions; i++) {
+            wide sum = 256 * slot_code(v, slot, i) * degree + (wide)v->alpha * labels[slot * v->dimensions + i];
+            for (size_t j = 0; j < v->neighbours; j++)
                 sum += (wide)256 * weights[j] * anchor_code(v, indices[j], i);
             wide up = 2 * sum + 512 * degree * grid, down = 2 * 512 * degree * grid;
             exact[i] = up >= 0 ? up / down : -((down - 1 - up) / down);
@@ -163,8 +163,8 @@ static void test_the_update_rounds_the_exact_mean(void)
         }
         if (!fits)
             continue;
-        pml_update_row(v, slot, labels + slot * v->k, indices, weights, grid, row);
-        for (size_t i = 0; i < v->k; i++)
+        pml_update_row(v, slot, labels + slot * v->dimensions, indices, weights, grid, row);
+        for (size_t i = 0; i < v->dimensions; i++)
             TEST_ASSERT_EQUAL_INT64((int64_t)exact[i], row[i]);
     }
 }
@@ -179,11 +179,11 @@ static void test_the_update_of_equal_codes_is_the_code(void)
         int64_t labels[SLOTS_MAX * 2], code[2] = {draw_code(&state, 32767), draw_code(&state, 32767)};
         int32_t row[2];
         draw_codes(&state, &c, 2, 32767);
-        for (size_t i = 0; i < (size_t)c.view.n * 2; i++)
+        for (size_t i = 0; i < (size_t)c.view.anchors * 2; i++)
             store_code(c.anchors, i, code[i % 2]);
-        for (size_t i = 0; i < (size_t)c.view.G * 2; i++)
+        for (size_t i = 0; i < (size_t)c.view.slots * 2; i++)
             store_code(c.slots, i, code[i % 2]);
-        uint32_t slot = (uint32_t)draw_below(&state, c.view.G), grid = 1 + (uint32_t)draw_below(&state, 5000);
+        uint32_t slot = (uint32_t)draw_below(&state, c.view.slots), grid = 1 + (uint32_t)draw_below(&state, 5000);
         draw_neighbours(&state, &c.view, indices, weights);
         pml_label_rows(&c.view, pml_weights_label, labels);
         pml_update_row(&c.view, slot, labels + slot * 2, indices, weights, grid, row);
@@ -204,16 +204,16 @@ static int descending(const void *left, const void *right)
 }
 
 /* H_s(4096·sign·e_i) */
-static wide support_of(const struct pack_view *v, uint32_t floor, int64_t label_row, size_t i, int64_t sign)
+static wide support_of(const pml_pack *v, uint32_t floor, int64_t label_row, size_t i, int64_t sign)
 {
     int64_t sorted[ANCHORS_MAX];
     wide best = 0;
-    for (size_t j = 0; j < v->n; j++)
+    for (size_t j = 0; j < v->anchors; j++)
         sorted[j] = 4096 * sign * anchor_code(v, j, i);
-    qsort(sorted, v->n, sizeof *sorted, descending);
-    for (size_t t = 0; t <= v->K; t++) {
+    qsort(sorted, v->anchors, sizeof *sorted, descending);
+    for (size_t t = 0; t <= v->neighbours; t++) {
         wide above = (wide)v->alpha * label_row * 4096 * sign, below = 0;
-        for (size_t j = 0; j < v->K; j++) {
+        for (size_t j = 0; j < v->neighbours; j++) {
             above += (wide)256 * (j < t ? 65536 : floor) * sorted[j];
             below += (wide)256 * (j < t ? 65536 : floor);
         }
@@ -238,7 +238,7 @@ static wide root_of(wide v)
     return root + (root * root < v);
 }
 
-static int check_certificate(const struct pack_view *v)
+static int check_certificate(const pml_pack *v)
 {
     const uint32_t floor = pml_weights_floor(v->lambda);
     int64_t labels[SLOTS_MAX * 4], centres[SLOTS_MAX * 4], scratch[2 * PML_NEIGHBOURS_MAX];
@@ -246,10 +246,10 @@ static int check_certificate(const struct pack_view *v)
     pml_certificate certificate;
     pml_label_rows(v, pml_weights_label, labels);
     int status = pml_certificate_of(v, floor, labels, centres, scratch, &certificate);
-    for (size_t i = 0; i < v->k; i++) {
+    for (size_t i = 0; i < v->dimensions; i++) {
         wide widest = 0;
-        for (size_t s = 0; s < v->G; s++) {
-            size_t at = s * v->k + i;
+        for (size_t s = 0; s < v->slots; s++) {
+            size_t at = s * v->dimensions + i;
             wide plus = support_of(v, floor, labels[at], i, 1), minus = support_of(v, floor, labels[at], i, -1);
             wide code = 4096 * slot_code(v, s, i);
             widest = upper(widest, plus + minus);
@@ -295,7 +295,7 @@ static void test_the_row_bound_alone_can_refuse_a_pack(void)
     unsigned certified = 0, refused = 0;
     struct codes c;
     draw_codes(&state, &c, 1, 32767);
-    c.view.G = 2, c.view.n = 8, c.view.K = 4, c.view.alpha = 1024;
+    c.view.slots = 2, c.view.anchors = 8, c.view.neighbours = 4, c.view.alpha = 1024;
     store_le32(c.starts + 4, 4);
     store_le32(c.starts + 8, 8);
     for (size_t i = 0; i < 8; i++)
@@ -320,7 +320,7 @@ static void test_the_largest_numbers_do_not_overflow(void)
             int64_t labels[2 * 4], centres[2 * 4], scratch[2 * PML_NEIGHBOURS_MAX];
             pml_certificate certificate;
             draw_codes(&state, &c, k, 32767);
-            c.view.G = 2, c.view.n = ANCHORS_MAX, c.view.K = PML_NEIGHBOURS_MAX;
+            c.view.slots = 2, c.view.anchors = ANCHORS_MAX, c.view.neighbours = PML_NEIGHBOURS_MAX;
             c.view.alpha = 1024, c.view.lambda = 0xFFFFFFFF;
             store_le32(c.starts + 4, ANCHORS_MAX / 2);
             store_le32(c.starts + 8, ANCHORS_MAX);

@@ -135,11 +135,11 @@ static void test_certificates_and_centres(void)
     for (size_t i = 0; i < GOLDEN_CERTIFICATE_COUNT; i++) {
         const struct golden_certificate *g = golden_certificates + i;
         pml_pack pack = open_golden(g->pack);
-        const struct pack_view *v = pack_view(&pack);
-        size_t rows = (size_t)v->G * v->k;
-        int64_t *scratch = malloc((2 * rows + 2 * v->K) * sizeof *scratch);
+        const pml_pack *v = &pack;
+        size_t rows = (size_t)v->slots * v->dimensions;
+        int64_t *scratch = malloc((2 * rows + 2 * v->neighbours) * sizeof *scratch);
         pml_certificate certificate;
-        TEST_ASSERT_EQUAL(PML_OK, pml_pack_certify(&pack, scratch, rows + 2 * v->K, &certificate));
+        TEST_ASSERT_EQUAL(PML_OK, pml_pack_certify(&pack, scratch, rows + 2 * v->neighbours, &certificate));
         TEST_ASSERT_EQUAL_UINT32(g->floor_weight, certificate.floor_weight);
         TEST_ASSERT_EQUAL_DOUBLE((double)g->delta_q8 / 256.0, certificate.sensitivity);
         TEST_ASSERT_EQUAL_DOUBLE((double)g->row_bound, certificate.row_bound);
@@ -162,8 +162,8 @@ static void test_calibrations(void)
     for (size_t i = 0; i < GOLDEN_CALIBRATION_COUNT; i++) {
         const struct golden_calibration *g = golden_calibrations + i;
         pml_pack pack = open_golden(g->pack);
-        const struct pack_view *v = pack_view(&pack);
-        size_t count = (size_t)v->G * v->k + 2 * v->K;
+        const pml_pack *v = &pack;
+        size_t count = (size_t)v->slots * v->dimensions + 2 * v->neighbours;
         int64_t *scratch = malloc(count * sizeof *scratch);
         pml_certificate certificate;
         pml_calibration c;
@@ -185,16 +185,16 @@ static void test_neighbours_weights_update(void)
     for (size_t i = 0; i < GOLDEN_UPDATE_COUNT; i++) {
         const struct golden_update *g = golden_updates + i;
         pml_pack pack = open_golden(g->pack);
-        const struct pack_view *v = pack_view(&pack);
+        const pml_pack *v = &pack;
         float *x = floats_of(g->bits, g->d);
         int8_t *q = malloc(g->d);
         uint64_t keys[PML_NEIGHBOURS_MAX];
         uint32_t indices[PML_NEIGHBOURS_MAX], weights[PML_NEIGHBOURS_MAX], slot;
         int32_t row[PML_DIMENSIONS_MAX];
-        int64_t *labels = malloc((size_t)v->G * v->k * sizeof *labels);
+        int64_t *labels = malloc((size_t)v->slots * v->dimensions * sizeof *labels);
         TEST_ASSERT_EQUAL(PML_OK, pml_quantise(x, g->d, q));
         TEST_ASSERT_EQUAL(PML_OK, pml_pack_slot(&pack, g->label, &slot));
-        TEST_ASSERT_EQUAL(g->neighbours, v->K);
+        TEST_ASSERT_EQUAL(g->neighbours, v->neighbours);
         pml_neighbours_find(v, &pml_kernels_portable, q, keys);
         for (size_t j = 0; j < g->neighbours; j++) {
             indices[j] = neighbour_index(keys[j]);
@@ -204,7 +204,7 @@ static void test_neighbours_weights_update(void)
             TEST_ASSERT_EQUAL_UINT32(g->weights[j], weights[j]);
         }
         pml_label_rows(v, pml_weights_label, labels);
-        pml_update_row(v, slot, labels + (size_t)slot * v->k, indices, weights, g->g, row);
+        pml_update_row(v, slot, labels + (size_t)slot * v->dimensions, indices, weights, g->g, row);
         TEST_ASSERT_EQUAL_INT32_ARRAY(g->row, row, g->k);
         free(labels);
         free(q);
@@ -237,8 +237,8 @@ static void test_releases_and_their_rows(void)
         setup_client(&f);
         float *x = floats_of(g->bits, g->d);
         TEST_ASSERT_EQUAL_MESSAGE(PML_OK, pml_client_arm(f.client, &f.budget), g->name);
-        TEST_ASSERT_EQUAL_MESSAGE(PML_OK, pml_client_load(f.client, x, g->d, g->label), g->name);
-        TEST_ASSERT_EQUAL_MESSAGE(PML_OK, pml_client_release(f.client, out, sizeof out, &written), g->name);
+        TEST_ASSERT_EQUAL_MESSAGE(PML_OK, release_query(f.client, x, g->d, g->label, out, sizeof out), g->name);
+        written = pml_client_release_size(f.client);
         TEST_ASSERT_EQUAL_MESSAGE(g->release_size, written, g->name);
         TEST_ASSERT_EQUAL_HEX8_ARRAY_MESSAGE(g->release, out, written, g->name);
         if (g->row_count > 0) {
@@ -280,17 +280,17 @@ static void test_answers_in_pieces_of_every_length(void)
             continue; /* this build lacks the pack's mechanism */
         setup_client(&f);
         float *x = floats_of(g->bits, g->d);
-        bool sketches = pack_view(&f.pack)->L > 0;
+        bool sketches = f.pack.sketch > 0;
         if (!sketches) {
-            TEST_ASSERT_EQUAL(PML_ERROR_SECTION, pml_answer_begin(f.client, x, g->d, g->label, 0, matches, 1));
+            TEST_ASSERT_EQUAL(PML_ERROR_SECTION, begin_ranking(&f, x, g->d, g->label, 0, matches, 1));
         }
         for (size_t piece = 1; sketches && piece <= g->size; piece += piece < 20 ? 1 : g->size / 3) {
-            TEST_ASSERT_EQUAL(PML_OK, pml_answer_begin(f.client, x, g->d, g->label,
-                                                       g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT, matches, g->limit));
+            TEST_ASSERT_EQUAL(PML_OK, begin_ranking(&f, x, g->d, g->label, g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT,
+                                                    matches, g->limit));
             for (size_t at = 0; at < g->size; at += piece)
                 TEST_ASSERT_EQUAL(
-                    PML_OK, pml_answer_feed(f.client, g->bytes + at, g->size - at < piece ? g->size - at : piece));
-            TEST_ASSERT_EQUAL(PML_OK, pml_answer_finish(f.client, &summary));
+                    PML_OK, pml_ranking_feed(f.ranking, g->bytes + at, g->size - at < piece ? g->size - at : piece));
+            TEST_ASSERT_EQUAL(PML_OK, pml_ranking_finish(f.ranking, &summary));
             TEST_ASSERT_EQUAL(g->match_count, summary.found);
             TEST_ASSERT_EQUAL_UINT64(g->size, summary.bytes);
             compare_matches(g, matches);

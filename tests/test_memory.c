@@ -15,10 +15,11 @@ void tearDown(void)
 {
 }
 
-static size_t by_macro(const pml_pack *pack, int mechanism)
+static size_t by_macro(const pml_pack *pack, pml_mechanism mechanism)
 {
-    const struct pack_view *v = pack_view(pack);
-    return PML_MEMORY_SIZE(v->d, v->K, v->G, v->m, v->k, mechanism);
+    return mechanism == PML_GAUSSIAN
+               ? PML_GAUSSIAN_MEMORY(pack->features, pack->slots, pack->neighbours, pack->dimensions)
+               : PML_RESPONSE_MEMORY(pack->features, pack->slots);
 }
 
 static void each_client(void (*check)(struct fixture *))
@@ -48,7 +49,7 @@ static void test_macro_and_function_agree(void)
 
 static void test_macro_is_a_constant_expression(void)
 {
-    static uint8_t memory[PML_MEMORY_SIZE(512, 0, 100, 8, 0, PML_RESPONSE)];
+    static uint8_t memory[PML_RESPONSE_MEMORY(512, 100) + PML_GAUSSIAN_MEMORY(1, 1, 1, 1) + PML_RANKING_MEMORY(1)];
     TEST_ASSERT_TRUE(sizeof memory > 0);
 }
 
@@ -84,8 +85,9 @@ static void lives_at_any_alignment(struct fixture *f)
         uint8_t *place = memory + 16 + shift;
         TEST_ASSERT_EQUAL(PML_OK, pml_client_init(&f->client, place, size, &f->pack, &f->config));
         TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f->client, &f->budget));
-        TEST_ASSERT_EQUAL(PML_OK, pml_client_load(f->client, features, pack_view(&f->pack)->d, some_label(&f->pack)));
-        TEST_ASSERT_EQUAL(PML_OK, pml_client_release(f->client, out, sizeof out, &written));
+        TEST_ASSERT_EQUAL(PML_OK,
+                          release_query(f->client, features, f->pack.features, some_label(&f->pack), out, sizeof out));
+        written = pml_client_release_size(f->client);
         if (shift == 0) {
             memcpy(first, out, written);
             length = written;
@@ -105,6 +107,52 @@ static void test_a_client_lives_at_any_alignment_between_guards(void)
     each_client(lives_at_any_alignment);
 }
 
+/* A ranking likewise, for packs with sketches. */
+static void rank_at_any_alignment(const struct golden_answer *g)
+{
+    pml_pack pack = open_golden(g->pack);
+    const size_t size = pml_ranking_size(&pack);
+    float features[64];
+    pml_match matches[PML_MATCHES_MAX];
+    pml_answer_summary summary;
+    memcpy(features, g->bits, g->d * sizeof *features);
+    const pml_query query = {features, g->d, g->label};
+    const pml_ranking_config config = {
+        .matches = matches, .capacity = g->limit, .scope = g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT};
+    TEST_ASSERT_EQUAL(PML_RANKING_MEMORY(pack.features), size);
+    for (size_t shift = 0; shift < 16; shift++) {
+        uint8_t *memory = malloc(size + 64), *place = memory + 16 + shift;
+        memset(memory, 0xC3, size + 64);
+        pml_ranking *ranking = (pml_ranking *)(void *)memory;
+        TEST_ASSERT_EQUAL(PML_ERROR_MEMORY, pml_ranking_begin(&ranking, place, size - 1, &pack, &query, &config));
+        TEST_ASSERT_NULL(ranking);
+        for (size_t i = 0; i < size + 64; i++)
+            TEST_ASSERT_EQUAL_HEX8(0xC3, memory[i]);
+        TEST_ASSERT_EQUAL(PML_OK, pml_ranking_begin(&ranking, place, size, &pack, &query, &config));
+        TEST_ASSERT_EQUAL(PML_OK, pml_ranking_feed(ranking, g->bytes, g->size));
+        TEST_ASSERT_EQUAL(PML_OK, pml_ranking_finish(ranking, &summary));
+        TEST_ASSERT_EQUAL(g->match_count, summary.found);
+        for (size_t i = 0; i < summary.found; i++)
+            TEST_ASSERT_EQUAL_UINT64(g->matches[i].item, matches[i].item);
+        for (size_t i = 0; i < 16 + shift; i++)
+            TEST_ASSERT_EQUAL_HEX8(0xC3, memory[i]);
+        for (size_t i = 16 + shift + size; i < size + 64; i++)
+            TEST_ASSERT_EQUAL_HEX8(0xC3, memory[i]);
+        free(memory);
+    }
+}
+
+static void test_a_ranking_lives_at_any_alignment_between_guards(void)
+{
+    unsigned done = 0;
+    for (size_t i = 0; i < GOLDEN_ANSWER_COUNT; i++)
+        if (open_golden(golden_answers[i].pack).sketch > 0) {
+            rank_at_any_alignment(golden_answers + i);
+            done++;
+        }
+    TEST_ASSERT_TRUE(done >= 4);
+}
+
 static char *read_text(const char *name)
 {
     char path[1024], *text = malloc(65536);
@@ -119,30 +167,31 @@ static char *read_text(const char *name)
 static void test_the_tables_of_header_and_readme(void)
 {
     static const struct {
-        const char *mechanism;
-        unsigned d, K, G, m, k;
+        const char *object;
+        unsigned features, slots, neighbours, dimensions;
         size_t bytes, limit;
     } table[] = {
-        {"response", 512, 0, 100, 8, 0, PML_MEMORY_SIZE(512, 0, 100, 8, 0, PML_RESPONSE), 8192},
-        {"response", 64, 0, 10, 4, 0, PML_MEMORY_SIZE(64, 0, 10, 4, 0, PML_RESPONSE), 1024},
-        {"response", 512, 0, 1, 100, 0, PML_MEMORY_SIZE(512, 0, 1, 100, 0, PML_RESPONSE), 8192},
-        {"Gaussian", 512, 10, 100, 0, 2, PML_MEMORY_SIZE(512, 10, 100, 0, 2, PML_GAUSSIAN), 16384},
-        {"Gaussian", 512, 10, 1, 0, 2, PML_MEMORY_SIZE(512, 10, 1, 0, 2, PML_GAUSSIAN), 16384},
+        {"response", 512, 100, 0, 0, PML_RESPONSE_MEMORY(512, 100), 8192},
+        {"response", 64, 10, 0, 0, PML_RESPONSE_MEMORY(64, 10), 512},
+        {"response", 512, 1, 0, 0, PML_RESPONSE_MEMORY(512, 1), 8192},
+        {"Gaussian", 512, 100, 10, 2, PML_GAUSSIAN_MEMORY(512, 100, 10, 2), 16384},
+        {"Gaussian", 512, 1, 10, 2, PML_GAUSSIAN_MEMORY(512, 1, 10, 2), 16384},
+        {"ranking", 512, 0, 0, 0, PML_RANKING_MEMORY(512), 1024},
     };
     char *header = read_text("/../core/include/privatemail.h"), *readme = read_text("/../README.md");
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        const unsigned optional[3] = {table[i].K, table[i].m, table[i].k};
+        const unsigned optional[3] = {table[i].slots, table[i].neighbours, table[i].dimensions};
         char text[3][12], line[80], cells[80];
         for (int j = 0; j < 3; j++)
             optional[j] > 0 ? snprintf(text[j], sizeof text[j], "%u", optional[j])
                             : snprintf(text[j], sizeof text[j], "-");
-        snprintf(line, sizeof line, "%-10s %-5u %-4s %-5u %-4s %-4s %zu\n", table[i].mechanism, table[i].d, text[0],
-                 table[i].G, text[1], text[2], table[i].bytes);
+        snprintf(line, sizeof line, "%-10s %-9u %-6s %-11s %-11s %zu\n", table[i].object, table[i].features, text[0],
+                 text[1], text[2], table[i].bytes);
         printf("%s", line);
         TEST_ASSERT_TRUE(table[i].bytes < table[i].limit);
         TEST_ASSERT_NOT_NULL_MESSAGE(strstr(header, line), line);
-        snprintf(cells, sizeof cells, "| %s | %u | %s | %u | %s | %s | %zu |", table[i].mechanism, table[i].d, text[0],
-                 table[i].G, text[1], text[2], table[i].bytes);
+        snprintf(cells, sizeof cells, "| %s | %u | %s | %s | %s | %zu |", table[i].object, table[i].features, text[0],
+                 text[1], text[2], table[i].bytes);
         TEST_ASSERT_NOT_NULL_MESSAGE(strstr(readme, cells), cells);
     }
     free(header);
@@ -156,6 +205,7 @@ int main(void)
     RUN_TEST(test_macro_is_a_constant_expression);
     RUN_TEST(test_one_byte_less_fails_and_touches_nothing);
     RUN_TEST(test_a_client_lives_at_any_alignment_between_guards);
+    RUN_TEST(test_a_ranking_lives_at_any_alignment_between_guards);
     RUN_TEST(test_the_tables_of_header_and_readme);
     return UNITY_END();
 }

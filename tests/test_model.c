@@ -135,7 +135,7 @@ static void test_a_name_that_differs_anywhere_is_another(void)
 
 static void test_without_a_pack_there_is_no_name(void)
 {
-    const pml_pack empty = {{0}};
+    const pml_pack empty = {0};
     TEST_ASSERT_EQUAL_STRING("", pml_pack_model(NULL));
     TEST_ASSERT_EQUAL_STRING("", pml_pack_model(&empty));
 }

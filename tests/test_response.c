@@ -121,16 +121,16 @@ struct query {
 /* The prototype itself is the query: it is its own nearest. */
 static struct query query_of(const pml_pack *pack, uint32_t slot, uint32_t prototype)
 {
-    const struct pack_view *v = pack_view(pack);
+    const pml_pack *v = pack;
     struct query q = {.slot = slot};
     const int8_t *row = pml_pack_prototype(pack, slot, prototype);
     int8_t quantised[64];
     uint32_t found;
-    TEST_ASSERT_TRUE(v->d <= 64 && v->G == RELEASE_SLOTS && v->m == RELEASE_SYMBOLS);
-    for (size_t i = 0; i < v->d; i++)
+    TEST_ASSERT_TRUE(v->features <= 64 && v->slots == RELEASE_SLOTS && v->cells == RELEASE_SYMBOLS);
+    for (size_t i = 0; i < v->features; i++)
         q.features[i] = row[i];
-    TEST_ASSERT_EQUAL(PML_OK, pml_quantise(q.features, v->d, quantised));
-    TEST_ASSERT_EQUAL(PML_OK, pml_nearest_cell(pack, NULL, quantised, slot, &q.nearest));
+    TEST_ASSERT_EQUAL(PML_OK, pml_quantise(q.features, v->features, quantised));
+    q.nearest = pml_prototypes_cell(pack, &pml_kernels_portable, quantised, slot);
     TEST_ASSERT_EQUAL_UINT32(prototype, q.nearest);
     TEST_ASSERT_EQUAL(PML_OK, pml_pack_class(pack, slot, &q.label, &found));
     TEST_ASSERT_EQUAL_UINT32(slot, found);
@@ -148,8 +148,8 @@ static void make_release(struct fixture *f, const struct query *q, uint8_t *symb
     size_t written;
     pml_release_view view;
     TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f->client, &f->budget));
-    TEST_ASSERT_EQUAL(PML_OK, pml_client_load(f->client, q->features, pack_view(&f->pack)->d, q->label));
-    TEST_ASSERT_EQUAL(PML_OK, pml_client_release(f->client, out, sizeof out, &written));
+    TEST_ASSERT_EQUAL(PML_OK, release_query(f->client, q->features, f->pack.features, q->label, out, sizeof out));
+    written = pml_client_release_size(f->client);
     TEST_ASSERT_EQUAL(PML_OK, pml_release_parse(&f->pack, out, written, &view));
     for (size_t c = 0; c < RELEASE_SLOTS; c++)
         symbols[c] = (uint8_t)pml_release_symbol(&view, c);

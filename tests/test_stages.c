@@ -34,7 +34,7 @@ static void check_unknown_label(const pml_pack *pack, int32_t label)
     uint32_t slot = 7;
     if (has_label(pack, label))
         return;
-    TEST_ASSERT_EQUAL_UINT32(0, pml_slots_find(pack_view(pack), label, &known));
+    TEST_ASSERT_EQUAL_UINT32(0, pml_slots_find(pack, label, &known));
     TEST_ASSERT_EQUAL_HEX64(0, known);
     TEST_ASSERT_EQUAL(PML_ERROR_LABEL, pml_pack_slot(pack, label, &slot));
     TEST_ASSERT_EQUAL_UINT32(0, slot);
@@ -43,12 +43,12 @@ static void check_unknown_label(const pml_pack *pack, int32_t label)
 static void check_labels_of(const pml_pack *pack)
 {
     const int32_t edges[] = {0, 1, -1, INT32_MAX, INT32_MIN, 65536, -65536};
-    for (size_t i = 0; i < pack_view(pack)->C; i++) {
+    for (size_t i = 0; i < pack->classes; i++) {
         int32_t label;
         uint32_t right, slot;
         uint64_t known;
         TEST_ASSERT_EQUAL(PML_OK, pml_pack_class(pack, i, &label, &right));
-        TEST_ASSERT_EQUAL_UINT32(right, pml_slots_find(pack_view(pack), label, &known));
+        TEST_ASSERT_EQUAL_UINT32(right, pml_slots_find(pack, label, &known));
         TEST_ASSERT_EQUAL_HEX64(~(uint64_t)0, known);
         TEST_ASSERT_EQUAL(PML_OK, pml_pack_slot(pack, label, &slot));
         TEST_ASSERT_EQUAL_UINT32(right, slot);
@@ -64,7 +64,7 @@ static void test_every_label_has_its_slot_and_others_have_none(void)
 {
     for (unsigned p = 0; p < GOLDEN_PACK_COUNT; p++) {
         pml_pack pack = open_golden(p);
-        if (pack_view(&pack)->kind != PML_SLOTS_ONE)
+        if (pack.slot_kind != PML_SLOTS_ONE)
             check_labels_of(&pack);
     }
 }
@@ -72,11 +72,11 @@ static void test_every_label_has_its_slot_and_others_have_none(void)
 static void test_with_one_slot_every_label_is_known(void)
 {
     const int32_t labels[] = {0, 1, -1, INT32_MAX, INT32_MIN};
-    pml_pack pack = open_golden(PACK_ONE), closed = {{0}};
+    pml_pack pack = open_golden(PACK_ONE), closed = {0};
     uint32_t slot = 7;
     for (size_t i = 0; i < 5; i++) {
         uint64_t known;
-        TEST_ASSERT_EQUAL_UINT32(0, pml_slots_find(pack_view(&pack), labels[i], &known));
+        TEST_ASSERT_EQUAL_UINT32(0, pml_slots_find(&pack, labels[i], &known));
         TEST_ASSERT_EQUAL_HEX64(~(uint64_t)0, known);
         TEST_ASSERT_EQUAL(PML_OK, pml_pack_slot(&pack, labels[i], &slot));
         TEST_ASSERT_EQUAL_UINT32(0, slot);

@@ -3,27 +3,30 @@
  * PrivateMail: search a remote collection without revealing what you look for.
  *
  * The device turns a feature vector x (and, if it knows it, a class) into one small differentially private message,
- * the *release*. A server answers with candidates for every slot; the device keeps what is nearest to its true x.
+ * the *release*. A server answers with candidates for every slot. The device keeps those nearest to its true x.
  *
- *     pml_pack_open ─► pml_client_init ─► pml_client_arm ─► pml_client_load ─► pml_client_release ─► (network)
- *                                                                      ─► pml_answer_begin / feed / finish
+ *     pml_pack_open ─► pml_client_init ─► pml_client_arm ─► pml_client_release ─► (network)
+ *                  └─► pml_ranking_begin ─► pml_ranking_feed … ─► pml_ranking_finish ◄─ (network)
+ *
+ * A client makes releases; a ranking reads one answer. Neither needs the other.
  *
  * Rules that privacy rests on (docs/PRIVACY.md proves what they buy):
  *
- *   One arm, one release.   `arm` pays the price and draws all randomness; the first `release` uses it up, whatever
- *                           its outcome. Never copy, fork or serialise a client that is armed.
+ *   One arm, one release.   `arm` pays the price and draws all randomness. `release` uses the randomness up when it
+ *                           writes a message. Never copy, fork or serialise a client that is armed.
  *   Resend bytes.           When the network fails, send the same bytes again: that is free. Never make a second
  *                           release because the first was lost, and never choose among several.
  *   Keep the bytes.         Store the release of a photo and reuse it. n releases about one photo cost n times ε.
- *   Arm early.              `arm` before private data is in memory, when idle: its duration depends on the noise.
- *   Nothing afterwards.     What the app fetches, logs or shows to others after `answer` must not depend on what was
- *                           found: the payload carries what is shown.
+ *   Arm early.              Call `arm` before private data is in memory, when idle: its duration depends on the noise.
+ *   Do not leak afterwards. Fetching, logging or sharing a result tells others which one it was. Put what you display
+ *                           (a thumbnail, for example) into the payload.
  *   ε and δ are yours.      They come from the app, never from the pack.
  *
- * Threads: one client (and one budget) belongs to one thread at a time; any number of clients may share one pack.
- * Memory: no call allocates. Every buffer is the caller's, of any alignment unless its type says otherwise.
- * Errors: every call answers 0 (PML_OK) or a negative pml_status. On error the buffer or structure that it fills is
- * zeroed, and nothing is spent (a release that failed after arm: refunded by disarm).
+ * Threads: one client, one ranking and one budget belong to one thread at a time. Any number of clients and rankings
+ * may share one pack.
+ * Memory: no function allocates. Every buffer is the caller's, of any alignment unless its type says otherwise.
+ * Errors: every function returns PML_OK (0) or a negative pml_status, unless its type says otherwise. On error the
+ * buffer or structure that it fills is zeroed, and nothing is spent.
  * Callbacks must not call back into the client or the budget they are called for.
  */
 #ifndef PRIVATEMAIL_H
@@ -81,35 +84,40 @@ extern "C" {
 
 /* ---- status --------------------------------------------------------------------------------------------------- */
 
-typedef enum pml_status {
-    PML_OK = 0,
-    PML_ERROR_ARGUMENT = -1,      /* a pointer is null, or a field of the configuration is out of range */
-    PML_ERROR_MEMORY = -2,        /* the client's memory is smaller than pml_client_size says */
-    PML_ERROR_BUFFER = -3,        /* the output buffer is too small */
-    PML_ERROR_STATE = -4,         /* the call does not fit the client's state: see the table at pml_client_arm */
-    PML_ERROR_EPSILON = -5,       /* ε is not a number, out of range, or so small that the noise does not fit */
-    PML_ERROR_DELTA = -6,         /* δ must be 0 for response and between 2^-50 and 1 for the Gaussian */
-    PML_ERROR_MECHANISM = -7,     /* the mechanism is unknown or was left out of this build */
-    PML_ERROR_DIMENSION = -8,     /* the vector has not as many features as the pack */
-    PML_ERROR_FEATURES = -9,      /* a feature is NaN or infinite, or all are zero */
-    PML_ERROR_LABEL = -10,        /* the pack knows no such class */
-    PML_ERROR_PACK = -11,         /* a field of the pack is out of its range or contradicts another */
-    PML_ERROR_PACK_VERSION = -12, /* not a pack, or a version this library does not read */
-    PML_ERROR_PACK_SIZE = -13,    /* the pack is truncated, or longer than it says */
-    PML_ERROR_PACK_HASH = -14,    /* the pack is damaged: its hash does not fit */
-    PML_ERROR_PACK_ID = -15,      /* a sound pack, release or answer, but of another pack than the one expected */
-    PML_ERROR_SECTION = -16,      /* the pack lacks a section that this mechanism or call needs */
-    PML_ERROR_SENSITIVITY = -17,  /* the pack's codes give a sensitivity of zero or beyond 2^20: refused */
-    PML_ERROR_ENTROPY = -18,      /* the entropy callback failed, was short, or gave 32 equal bytes */
-    PML_ERROR_PERSIST = -19,      /* the persist callback failed: not armed, nothing charged in memory */
-    PML_ERROR_BUDGET = -20,       /* the budget is damaged, foreign, or not a budget */
-    PML_ERROR_SPENT = -21,        /* the budget cannot pay for one more release */
-    PML_ERROR_RELEASE = -22,      /* the bytes are not a release of this pack */
-    PML_ERROR_ANSWER = -23,       /* the bytes are not an answer: truncated, lying lengths, or beyond a limit */
-    PML_ERROR_PACK_MODEL = -24,   /* the pack names another model than the one demanded, or none */
-} pml_status;
+/* The one list of all statuses, as X(name, number, text). Java, Swift and JavaScript have the same names and numbers
+ * (tests/check_status.py). Numbers follow each other; a new status goes to the end. */
+#define PML_STATUS_LIST(X)                                                                                             \
+    X(PML_OK, 0, "success")                                                                                            \
+    X(PML_ERROR_ARGUMENT, -1, "a null pointer, or an argument out of range")                                           \
+    X(PML_ERROR_MEMORY, -2, "memory too small: ask pml_client_size or pml_ranking_size")                               \
+    X(PML_ERROR_BUFFER, -3, "output buffer too small")                                                                 \
+    X(PML_ERROR_STATE, -4, "wrong order of calls: arm, then release; begin, feed, finish")                             \
+    X(PML_ERROR_EPSILON, -5, "epsilon out of range, or too small for the noise to fit")                                \
+    X(PML_ERROR_DELTA, -6, "delta must be 0 for response and between 2^-50 and 1 for the Gaussian")                    \
+    X(PML_ERROR_MECHANISM, -7, "mechanism unknown or left out of this build")                                          \
+    X(PML_ERROR_DIMENSION, -8, "wrong number of features for this pack")                                               \
+    X(PML_ERROR_FEATURES, -9, "a feature is not finite, or all are zero")                                              \
+    X(PML_ERROR_LABEL, -10, "the pack has no such class")                                                              \
+    X(PML_ERROR_PACK, -11, "the pack contradicts itself")                                                              \
+    X(PML_ERROR_PACK_VERSION, -12, "not a pack, or a version that this library does not read")                         \
+    X(PML_ERROR_PACK_SIZE, -13, "the pack is truncated or too long")                                                   \
+    X(PML_ERROR_PACK_HASH, -14, "the pack is damaged: hash mismatch")                                                  \
+    X(PML_ERROR_PACK_ID, -15, "the pack, release or answer belongs to another pack")                                   \
+    X(PML_ERROR_SECTION, -16, "the pack lacks a section that this call needs")                                         \
+    X(PML_ERROR_SENSITIVITY, -17, "the pack's codes give no usable sensitivity")                                       \
+    X(PML_ERROR_ENTROPY, -18, "the entropy source failed")                                                             \
+    X(PML_ERROR_PERSIST, -19, "the budget could not be stored")                                                        \
+    X(PML_ERROR_BUDGET, -20, "the budget is damaged or belongs to somebody else")                                      \
+    X(PML_ERROR_SPENT, -21, "the budget is spent")                                                                     \
+    X(PML_ERROR_RELEASE, -22, "not a release of this pack")                                                            \
+    X(PML_ERROR_ANSWER, -23, "not a valid answer: truncated, lying lengths, or beyond a limit")                        \
+    X(PML_ERROR_PACK_MODEL, -24, "the pack is for another model")
 
-/* One English sentence, never null, also for numbers that are no status. */
+#define PML_STATUS_ENTRY(name, number, text) name = (number),
+typedef enum pml_status { PML_STATUS_LIST(PML_STATUS_ENTRY) } pml_status;
+#undef PML_STATUS_ENTRY
+
+/* Returns the English text of the list above, and a text for numbers that are no status too. Never returns NULL. */
 PML_API const char *pml_status_text(int status);
 
 /* "0.2.0" */
@@ -117,10 +125,17 @@ PML_API const char *pml_version(void);
 
 /* ---- pack: what device and server both know -------------------------------------------------------------------- */
 
-/* A view of a pack's bytes, which must outlive it and must not change; nothing is copied. Opaque; its size is public so
- * that it can be a local or static variable. */
+#define PML_PACK_SECTIONS 13u
+
+/* A view of a pack's bytes, which must outlive it and must not change; nothing is copied. Its size is public so that it
+ * can be a local or static variable. */
 typedef struct pml_pack {
-    uint64_t opaque[20];
+    /* Do not rely on the contents: they may change. Call pml_pack_describe. */
+    const uint8_t *bytes;
+    const uint8_t *section[PML_PACK_SECTIONS]; /* NULL when absent */
+    uint64_t size;
+    uint32_t features, anchors, cells, prototypes, classes, lambda;
+    uint16_t neighbours, dimensions, slots, slot_kind, alpha, sketch;
 } pml_pack;
 
 /* Validates the pack completely: sizes, hash, every field, every row's norm (reads each byte twice). `pinned_id`:
@@ -129,58 +144,73 @@ typedef struct pml_pack {
  * `model`: the name of the model that makes the app's features, or NULL to accept any. Features of another model find
  * nothing; with a name given, such a pack is refused with PML_ERROR_PACK_MODEL. To tell both names, open the pack
  * again with NULL and call pml_pack_model. */
-PML_API PML_CHECKED int pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const uint8_t *pinned_id,
-                                      const char *model);
+PML_API PML_CHECKED pml_status pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const uint8_t *pinned_id,
+                                             const char *model);
 
-/* The name of the model whose features the pack was made from, as UTF-8 without control characters; "" when the pack
- * names none. Lies in the pack's bytes. */
+/* Returns the name of the model whose features the pack was made from, as UTF-8 without control characters; "" when the
+ * pack names none. Points into the pack's bytes. */
 PML_API const char *pml_pack_model(const pml_pack *pack);
 
-enum { PML_SLOTS_ONE = 0, PML_SLOTS_CLASS = 1, PML_SLOTS_GROUP = 2 };
+typedef enum pml_slot_kind { PML_SLOTS_ONE = 0, PML_SLOTS_CLASS = 1, PML_SLOTS_GROUP = 2 } pml_slot_kind;
 
+/* The letters are those of docs/SPEC.md. */
 typedef struct pml_pack_info {
     uint8_t id[PML_ID_SIZE];
     uint64_t size;       /* bytes */
     uint32_t features;   /* d */
-    uint32_t anchors;    /* n; 0: no anchors, no Gaussian */
+    uint32_t anchors;    /* n; 0 if the pack does not support the Gaussian */
     uint32_t neighbours; /* K */
-    uint32_t dimensions; /* k; 0: no codes */
+    uint32_t dimensions; /* k; 0 if the pack has no codes */
     uint32_t slots;      /* G */
-    uint32_t slot_kind;  /* PML_SLOTS_… */
-    uint32_t cells;      /* m a slot; 0: none, no response */
-    uint32_t prototypes; /* M a slot */
+    pml_slot_kind slot_kind;
+    uint32_t cells;      /* m, cells per slot; 0 if the pack does not support response */
+    uint32_t prototypes; /* M, prototypes per slot */
     uint32_t classes;    /* C */
     uint32_t lambda;     /* 1/σ² in 2^-16 */
     uint32_t alpha;      /* α in 2^-8 */
-    uint32_t sketch;     /* L, bytes of a sketch; 0: none, no answers */
+    uint32_t sketch;     /* L, bytes per sketch; 0 if the pack does not support ranking */
     bool cell_codes;     /* response releases decode to rows */
     bool lists;          /* neighbour lists of the anchors are there */
 } pml_pack_info;
 
-PML_API PML_CHECKED int pml_pack_describe(const pml_pack *pack, pml_pack_info *info);
+PML_API PML_CHECKED pml_status pml_pack_describe(const pml_pack *pack, pml_pack_info *info);
+
+/* ---- query: what must stay private ------------------------------------------------------------------------------ */
+
+typedef struct pml_query {
+    const float *features; /* finite numbers, not all zero, of any scale (they are normalised) */
+    size_t count;          /* as many as the pack has features */
+    int32_t label;         /* the class, as the pack's maker numbered it; ignored by packs with one slot */
+} pml_query;
+
+/* A function that takes a query keeps nothing of it but what it says, and leaves nothing of it on the stack below it.
+ * The structure and its array are the caller's, and the caller's to wipe. */
 
 /* ---- budget: what a person has left, over all packs and servers ------------------------------------------------- */
 
-/* Two caps fixed at creation: response releases add their ε up to `epsilon_response`; Gaussian releases add their μ²
- * up to what (epsilon_gaussian, delta) allows. Together: (epsilon_response + epsilon_gaussian, delta)-DP for
- * everything ever released, in any order and adaptively (PRIVACY.md, composition).
- * The 64 bytes are the stored form: write them as they are. A copy put back from a backup spends again what was
- * spent since: keep budgets out of backups. */
+/* The 64 bytes are the stored form: write them as they are. A copy put back from a backup spends again what was spent
+ * since: keep budgets out of backups. */
 typedef struct pml_budget {
     uint8_t bytes[PML_BUDGET_SIZE];
 } pml_budget;
 
+/* What a budget allows, fixed at creation. Response releases add their ε up to `epsilon_response`; Gaussian releases add
+ * their μ² up to what (epsilon_gaussian, delta) allows. Together: (epsilon_response + epsilon_gaussian, delta)-DP for
+ * everything ever released, in any order and adaptively (PRIVACY.md, composition). A field left out is 0: none of it. */
+typedef struct pml_budget_caps {
+    double epsilon_response; /* 0 to 4095 */
+    double epsilon_gaussian; /* 0 (then delta is 0), or PML_EPSILON_MIN to 256 */
+    double delta;            /* of all Gaussian releases together: 2^-50 to below 1 */
+} pml_budget_caps;
+
 /* `owner`: 16 bytes that name the person (for example a hash of an account), so that a budget is not mistaken for
- * another's; one budget an owner. epsilon_response: 0 to 4095. epsilon_gaussian: 0 (then delta is 0) or
- * PML_EPSILON_MIN to 256. */
-PML_API PML_CHECKED int pml_budget_create(pml_budget *budget, const uint8_t owner[16], double epsilon_response,
-                                          double epsilon_gaussian, double delta);
+ * somebody else's. Make one budget per owner. */
+PML_API PML_CHECKED pml_status pml_budget_create(pml_budget *budget, const uint8_t owner[16],
+                                                 const pml_budget_caps *caps);
 
-/* Reads the stored form. PML_ERROR_BUDGET when it is damaged or belongs to another owner. */
-PML_API PML_CHECKED int pml_budget_restore(pml_budget *budget, const uint8_t owner[16], const void *bytes, size_t size);
-
-/* Writes the stored form (PML_BUDGET_SIZE bytes) after checking it. */
-PML_API PML_CHECKED int pml_budget_save(const pml_budget *budget, uint8_t *out, size_t capacity);
+/* Reads the stored form. Returns PML_ERROR_BUDGET when it is damaged or belongs to another owner. */
+PML_API PML_CHECKED pml_status pml_budget_restore(pml_budget *budget, const uint8_t owner[16], const void *bytes,
+                                                  size_t size);
 
 typedef struct pml_budget_left {
     double epsilon_cap, epsilon_spent; /* Σ ε of response releases */
@@ -188,39 +218,39 @@ typedef struct pml_budget_left {
     double delta;                      /* of the Gaussian cap */
 } pml_budget_left;
 
-PML_API PML_CHECKED int pml_budget_remaining(const pml_budget *budget, pml_budget_left *left);
+PML_API PML_CHECKED pml_status pml_budget_remaining(const pml_budget *budget, pml_budget_left *left);
 
-/* ---- client ---------------------------------------------------------------------------------------------------- */
+/* ---- client: from a query to a release -------------------------------------------------------------------------- */
 
-enum { PML_RESPONSE = 1, PML_GAUSSIAN = 2 };
+typedef enum pml_mechanism { PML_RESPONSE = 1, PML_GAUSSIAN = 2 } pml_mechanism;
 
-/* Writes `size` random bytes from the system's cryptographic source; answers how many it wrote. Anything but `size`
- * is a failure. Called once per arm, with size 32. platform/ has one for every OS; on bare metal it is yours. */
-typedef size_t (*pml_entropy_fn)(void *context, uint8_t *out, size_t size);
+/* Writes `size` random bytes from the system's cryptographic source and returns 0; returns anything else on failure.
+ * Called once per arm, with size 32. platform/ has one for every OS; on bare metal it is yours. */
+typedef int (*pml_entropy_fn)(void *context, uint8_t *out, size_t size);
 
-/* Stores the budget's 64 bytes durably (written, flushed, renamed) and answers 0, or anything else on failure. Called
- * by arm before it answers PML_OK, and by disarm. A crash after it loses the price, never gains one. Two budgets restored
- * from one place spend twice unless this compares what is stored with what was restored. */
+/* Stores the budget's 64 bytes durably (written, flushed, renamed) and returns 0; returns anything else on failure.
+ * Called by arm before it returns PML_OK, and by disarm. A crash after it loses the price, never gains one. Two budgets
+ * restored from one place spend twice unless this compares what is stored with what was restored. */
 typedef int (*pml_persist_fn)(void *context, const uint8_t *bytes, size_t size);
 
 struct pml_kernels; /* core/kernels.h */
 
 typedef struct pml_config {
-    /* PML_RESPONSE or PML_GAUSSIAN; 0 means PML_RESPONSE. Response: pure ε, for retrieval; costs 2·G bytes of memory.
-     * Gaussian: (ε, δ), a noisy embedding; costs 20·G·k + 16·K bytes. */
-    int mechanism;
+    /* PML_RESPONSE or PML_GAUSSIAN; 0 means PML_RESPONSE. Response: pure ε, for retrieval; costs 2 bytes of memory per
+     * slot. Gaussian: (ε, δ), a noisy embedding; costs 20 bytes per coordinate of each slot and 16 per neighbour. */
+    pml_mechanism mechanism;
     /* Privacy of one release, PML_EPSILON_MIN … 16. 0 is an error: there is no default. */
     double epsilon;
-    /* 0 for response (anything else is an error); 2^-50 … below 1 for the Gaussian. No memory. */
+    /* 0 for response (anything else is an error); 2^-50 … below 1 for the Gaussian. */
     double delta;
-    /* Gaussian: bytes of a released coordinate, 1 or 2; 0 means 1. Response: 0. No memory. */
+    /* Gaussian: bytes per released coordinate, 1 or 2; 0 means 1. Response: 0. */
     unsigned value_bytes;
     /* false: bad features and unknown labels are errors, and then the *absence* of a message tells that the input was
-     * bad. true: they are replaced by a public default and the release is sent all the same. No memory. */
+     * bad. true: they are replaced by a public default and the release is sent all the same. */
     bool substitute;
     pml_entropy_fn entropy; /* required */
     void *entropy_context;  /* passed through; may be NULL */
-    pml_persist_fn persist; /* required; an app that wants no storage passes a function that answers 0 */
+    pml_persist_fn persist; /* required; an app that wants no storage passes a function that returns 0 */
     void *persist_context;  /* passed through; may be NULL */
     /* Distance kernels, from platform/ (pml_platform_kernels). NULL means the portable ones. */
     const struct pml_kernels *kernels;
@@ -228,16 +258,17 @@ typedef struct pml_config {
 
 typedef struct pml_client pml_client;
 
-/* Memory of a client, in bytes, at any alignment. One byte less is refused.
+/* Memory of a client or a ranking, in bytes, at any alignment. One byte less is refused.
  *
- *     mechanism  d     K    G     m    k    bytes
- *     response   512   -    100   8    -    1568
- *     response   64    -    10    4    -    944
- *     response   512   -    1     100  -    1376
- *     Gaussian   512   10   100   -    2    5528
- *     Gaussian   512   10   1     -    2    1568
+ *     object     features  slots  neighbours  dimensions  bytes
+ *     response   512       100    -           -           1104
+ *     response   64        10     -           -           480
+ *     response   512       1      -           -           912
+ *     Gaussian   512       100    10          2           5064
+ *     Gaussian   512       1      10          2           1104
+ *     ranking    512       -      -           -           928
  *
- * (printed by tests/test_memory). The pack is never copied. Use the macro for static storage, the function otherwise:
+ * (printed by tests/test_memory). The pack is never copied. Use the macros for static storage, the functions otherwise:
  * they agree. */
 #ifdef __cplusplus
 #define PML_SIZE(x) static_cast<size_t>(x)
@@ -245,53 +276,54 @@ typedef struct pml_client pml_client;
 #define PML_SIZE(x) ((size_t)(x))
 #endif
 #define PML_ROUND8(x) ((PML_SIZE(x) + 7u) & ~PML_SIZE(7))
-#define PML_MEMORY_FIXED 856u
-#define PML_MEMORY_SIZE(d, K, G, m, k, mechanism)                                                                      \
-    (PML_MEMORY_FIXED + PML_ROUND8(d) + 0u * PML_SIZE(m) +                                                             \
-     ((mechanism) == PML_GAUSSIAN ? 16u * PML_SIZE(G) * PML_SIZE(k) + PML_ROUND8(4u * PML_SIZE(G) * PML_SIZE(k)) +     \
-                                        16u * PML_SIZE(K)                                                              \
-                                  : PML_ROUND8(2u * PML_SIZE(G))))
+#define PML_CLIENT_FIXED 392u
+#define PML_RANKING_FIXED 416u
+#define PML_RESPONSE_MEMORY(features, slots)                                                                           \
+    (PML_CLIENT_FIXED + PML_ROUND8(features) + PML_ROUND8(2u * PML_SIZE(slots)))
+#define PML_GAUSSIAN_MEMORY(features, slots, neighbours, dimensions)                                                   \
+    (PML_CLIENT_FIXED + PML_ROUND8(features) + 16u * PML_SIZE(slots) * PML_SIZE(dimensions) +                          \
+     PML_ROUND8(4u * PML_SIZE(slots) * PML_SIZE(dimensions)) + 16u * PML_SIZE(neighbours))
+#define PML_RANKING_MEMORY(features) (PML_RANKING_FIXED + PML_ROUND8(features))
 
-/* 0 when the pack lacks what the mechanism needs. */
+/* Returns the bytes of a client; 0 when the pack lacks what the mechanism needs. */
 PML_API size_t pml_client_size(const pml_pack *pack, const pml_config *config);
 
 /* Lays the client out in `memory` and does all that depends on pack and configuration only: certificate, calibration,
  * public centres. `memory`, `pack` and what the configuration points to must outlive the client;
  * it must not be moved or copied. */
-PML_API PML_CHECKED int pml_client_init(pml_client **client, void *memory, size_t size, const pml_pack *pack,
-                                        const pml_config *config);
+PML_API PML_CHECKED pml_status pml_client_init(pml_client **client, void *memory, size_t size, const pml_pack *pack,
+                                               const pml_config *config);
 
-/* States and calls. A call in a state not listed answers PML_ERROR_STATE and changes nothing.
+/* A client is IDLE or ARMED. A call in another state returns PML_ERROR_STATE and changes nothing.
  *
- *     IDLE ──arm──► ARMED ──load──► LOADED ──release──► SPENT ──arm──► …
- *     disarm  from ARMED, LOADED, FAILED: wipes, refunds, → IDLE, also when storing the refund fails (price lost)
- *     load    from ARMED or LOADED (overwrites). When it fails → ARMED, and nothing of x is kept.
- *     release from ARMED or LOADED: wipes the noise, whatever happens. Success → SPENT. Failure → FAILED: no byte has
- *             left, so disarm may still refund, but nothing else can be done but arming anew.
- *     wipe    from any state → IDLE; the price is not refunded.
+ *     call     in     when it succeeds                          when it fails
+ *     arm      IDLE   → ARMED: paid, stored, noise drawn        stays IDLE, nothing charged
+ *     release  ARMED  → IDLE: bytes written, noise wiped        stays ARMED, nothing used up, output zeroed
+ *     disarm   ARMED  → IDLE: noise wiped, price refunded       wrong budget: stays ARMED. Store failed: → IDLE, the
+ *                                                               noise is wiped and the price is lost
+ *     wipe     any    → IDLE: noise wiped, price not refunded   cannot fail
  *
- * arm pays first: it charges the budget, stores it through `persist`, and only then is armed. When the entropy or the
+ * arm charges the budget, stores it through `persist`, and only then is the client armed. When the entropy or the
  * storage fails, nothing is charged. */
-PML_API PML_CHECKED int pml_client_arm(pml_client *client, pml_budget *budget);
+PML_API PML_CHECKED pml_status pml_client_arm(pml_client *client, pml_budget *budget);
 
-/* The query. `features`: d finite numbers, not all zero, of any scale (they are normalised). `label`: the class, as
- * the pack's maker numbered it; ignored by packs with one slot. Nothing of x itself is kept after the call, neither in
- * the client nor on the stack below it; the array `features` is the caller's, and the caller's to wipe. */
-PML_API PML_CHECKED int pml_client_load(pml_client *client, const float *features, size_t count, int32_t label);
-
-/* Bytes of a release of this client: a function of pack and configuration. */
+/* Returns the bytes per release of this client: a function of pack and configuration. */
 PML_API size_t pml_client_release_size(const pml_client *client);
 
-/* Writes the release. Its length is pml_client_release_size. */
-PML_API PML_CHECKED int pml_client_release(pml_client *client, uint8_t *out, size_t capacity, size_t *written);
+/* Writes the release of a query: pml_client_release_size bytes; the rest of `capacity` is zeroed. Of the query nothing
+ * is kept. A null pointer, a short buffer, a wrong number of features, and bad features or an unknown label without
+ * `substitute`, leave the client armed for another try: no noise has met a query, and no byte has been written. */
+PML_API PML_CHECKED pml_status pml_client_release(pml_client *client, const pml_query *query, uint8_t *out,
+                                                  size_t capacity);
 
-PML_API PML_CHECKED int pml_client_disarm(pml_client *client, pml_budget *budget);
+/* Gives an unused release back: wipes the noise, then refunds the budget that paid. */
+PML_API PML_CHECKED pml_status pml_client_disarm(pml_client *client, pml_budget *budget);
 
 PML_API void pml_client_wipe(pml_client *client);
 
 /* What one release costs and how it is made. All of it is public. */
 typedef struct pml_receipt {
-    int mechanism;
+    pml_mechanism mechanism;
     double epsilon, delta;
     double sensitivity; /* Gaussian: certified Δ of this pack, in embedding units, before the grid's pad; else 0 */
     double sigma;       /* Gaussian: standard deviation of the noise, in embedding units; else 0 */
@@ -300,11 +332,11 @@ typedef struct pml_receipt {
     size_t bytes;       /* length of a release */
 } pml_receipt;
 
-PML_API PML_CHECKED int pml_client_receipt(const pml_client *client, pml_receipt *receipt);
+PML_API PML_CHECKED pml_status pml_client_receipt(const pml_client *client, pml_receipt *receipt);
 
-/* ---- answer: keep what is nearest to the true x ----------------------------------------------------------------- */
+/* ---- ranking: keep what is nearest to the true query ------------------------------------------------------------- */
 
-enum { PML_OWN_SLOT = 0, PML_ALL_SLOTS = 1 };
+typedef enum pml_scope { PML_OWN_SLOT = 0, PML_ALL_SLOTS = 1 } pml_scope;
 
 typedef struct pml_match {
     uint64_t item;           /* the server's number of the item */
@@ -317,14 +349,30 @@ typedef struct pml_match {
 
 #define PML_NO_SLOT 0xFFFFFFFFu
 
-/* Re-ranks an answer as it streams in, in fixed memory: begin, any number of feeds of any length, finish. May be
- * called in any state of the client, but one answer at a time. `matches` (capacity 1 … PML_MATCHES_MAX) belongs to
- * the client from begin to finish. The whole answer is validated, all slots of it, before anything is handed out; the
- * status does not depend on x or label, and neither do time and addresses in feed. After an error, ask for the same
- * bytes again, never for a new release. With `substitute` set, invalid input gives an empty result. */
-PML_API PML_CHECKED int pml_answer_begin(pml_client *client, const float *features, size_t count, int32_t label,
-                                         int scope, pml_match *matches, size_t capacity);
-PML_API PML_CHECKED int pml_answer_feed(pml_client *client, const void *bytes, size_t size);
+typedef struct pml_ranking_config {
+    pml_match *matches; /* required: the result, best first; must outlive the ranking */
+    size_t capacity;    /* entries of `matches`, 1 … PML_MATCHES_MAX */
+    pml_scope scope;    /* candidates of the query's own slot, or of all slots */
+    /* false: bad features and unknown labels are errors. true: they give an empty result, after the same work. */
+    bool substitute;
+    const struct pml_kernels *kernels; /* as in pml_config */
+} pml_ranking_config;
+
+/* Ranks one answer as it streams in, in fixed memory: begin, any number of feeds of any length, finish. It needs no
+ * client, ε or budget: a device that stored a query's release can rank its answer at any time. */
+typedef struct pml_ranking pml_ranking;
+
+/* Returns the bytes of a ranking; 0 when the pack has no sketches. */
+PML_API size_t pml_ranking_size(const pml_pack *pack);
+
+/* Lays the ranking out in `memory`, which with `pack` must outlive it and must not be moved. Keeps a sketch of the
+ * query, until finish or wipe. `memory` may be used for the next ranking then. */
+PML_API PML_CHECKED pml_status pml_ranking_begin(pml_ranking **ranking, void *memory, size_t size, const pml_pack *pack,
+                                                 const pml_query *query, const pml_ranking_config *config);
+
+/* The status does not depend on the query, and neither do time and addresses. After an error finish or wipe, and ask
+ * the server for the same bytes again; never make a new release. */
+PML_API PML_CHECKED pml_status pml_ranking_feed(pml_ranking *ranking, const void *bytes, size_t size);
 
 typedef struct pml_answer_summary {
     size_t found;     /* entries of `matches` filled, best first */
@@ -333,23 +381,29 @@ typedef struct pml_answer_summary {
     uint64_t bytes;   /* length of the answer */
 } pml_answer_summary;
 
-PML_API PML_CHECKED int pml_answer_finish(pml_client *client, pml_answer_summary *summary);
+/* Ends the ranking and forgets the query. `matches` holds the result only when the whole answer, all slots of it, was
+ * valid; it is zeroed otherwise. Feeding or finishing again returns PML_ERROR_STATE. */
+PML_API PML_CHECKED pml_status pml_ranking_finish(pml_ranking *ranking, pml_answer_summary *summary);
+
+/* Gives a ranking up: forgets the query and zeroes `matches`. Changes nothing after finish. */
+PML_API void pml_ranking_wipe(pml_ranking *ranking);
 
 /* ---- what a release says, and what ε buys ------------------------------------------------------------------------ */
 
-/* The G×k embedding rows of any release of this pack: what the server sees. `rows` has room for `capacity` floats;
- * PML_ERROR_SECTION when the pack has no codes. */
-PML_API PML_CHECKED int pml_release_rows(const pml_pack *pack, const void *release, size_t size, float *rows,
-                                         size_t capacity);
+/* The embedding rows of any release of this pack, slots × dimensions floats: what the server sees. `rows` has room for
+ * `capacity` floats. Returns PML_ERROR_SECTION when the pack has no codes. */
+PML_API PML_CHECKED pml_status pml_release_rows(const pml_pack *pack, const void *release, size_t size, float *rows,
+                                                size_t capacity);
 
 /* g_ε(f) = f·e^ε / (1 + f·(e^ε − 1)): the best chance that any ε-DP method has to bring the right cell when the answer
- * carries the share f of a gallery whose items are equally often wanted; one cell per slot reaches it. Also the ceiling of class recall@k over C
- * equally likely classes, with f = k/C. NaN for arguments out of range (0 ≤ f ≤ 1, 0 ≤ ε ≤ 64). */
-PML_API double pml_curve(double epsilon, double share);
+ * carries the share f of a gallery whose items are equally often wanted; one cell per slot reaches it. It is also the
+ * ceiling of class recall@k over C equally likely classes, with f = k/C. Returns NaN for arguments out of range
+ * (0 ≤ f ≤ 1, 0 ≤ ε ≤ 64). */
+PML_API double pml_recall_ceiling(double epsilon, double share);
 
-/* The ε that reaches the chance `probability` at `share` (both strictly between 0 and 1, probability ≥ share), rounded
- * up; NaN otherwise, and for a share below 1e-100. */
-PML_API double pml_curve_epsilon(double share, double probability);
+/* Returns the ε that reaches the chance `probability` at `share` (both strictly between 0 and 1, probability ≥ share),
+ * rounded up; NaN otherwise, and for a share below 1e-100. */
+PML_API double pml_epsilon_for(double probability, double share);
 
 #ifdef __cplusplus
 }

@@ -17,53 +17,49 @@ extern "C" {
 /* For builders: writes the hash of a pack's bytes (size ≥ 88) into its place (SPEC 1). Says nothing of the rest. */
 PML_API void pml_pack_seal(uint8_t *bytes, size_t size);
 
-/* Bytes of a name that a pack may have for its model (SPEC 1, section 12); 0 when it may not: empty, longer than
- * PML_MODEL_MAX, not sound UTF-8, or with control characters. `name` ends with a zero byte. */
+/* Returns the bytes of a name that a pack may have for its model (SPEC 1, section 12); 0 when it may not: empty, longer
+ * than PML_MODEL_MAX, not sound UTF-8, or with control characters. `name` ends with a zero byte. */
 PML_API size_t pml_model_length(const char *name);
 
-/* Rows of the pack, NULL when it has none or the index is out of range. Rows are d int8 values. */
+/* Rows of the pack: as many int8 values as it has features. NULL when it has none or the index is out of range. */
 PML_API const int8_t *pml_pack_anchor(const pml_pack *pack, size_t index);
 PML_API const int8_t *pml_pack_prototype(const pml_pack *pack, size_t slot, size_t index);
 
-/* Codes into `out` (k values). PML_ERROR_SECTION, PML_ERROR_ARGUMENT. */
-PML_API PML_CHECKED int pml_pack_anchor_code(const pml_pack *pack, size_t index, int16_t *out);
-PML_API PML_CHECKED int pml_pack_slot_code(const pml_pack *pack, size_t slot, int16_t *out);
-PML_API PML_CHECKED int pml_pack_cell_code(const pml_pack *pack, size_t slot, size_t cell, int16_t *out);
+/* Codes into `out`, one value per dimension. Returns PML_ERROR_SECTION when the pack has none. */
+PML_API PML_CHECKED pml_status pml_pack_anchor_code(const pml_pack *pack, size_t index, int16_t *out);
+PML_API PML_CHECKED pml_status pml_pack_slot_code(const pml_pack *pack, size_t slot, int16_t *out);
 
 /* The cell that a prototype belongs to. */
-PML_API PML_CHECKED int pml_pack_prototype_cell(const pml_pack *pack, size_t slot, size_t index, uint32_t *cell);
+PML_API PML_CHECKED pml_status pml_pack_prototype_cell(const pml_pack *pack, size_t slot, size_t index, uint32_t *cell);
 
-/* Slot of an anchor; the K neighbours of an anchor into `out`. */
-PML_API PML_CHECKED int pml_pack_anchor_slot(const pml_pack *pack, size_t index, uint32_t *slot);
-PML_API PML_CHECKED int pml_pack_list(const pml_pack *pack, size_t index, uint32_t *out);
+/* Slot of an anchor; the neighbours of an anchor into `out`. */
+PML_API PML_CHECKED pml_status pml_pack_anchor_slot(const pml_pack *pack, size_t index, uint32_t *slot);
+PML_API PML_CHECKED pml_status pml_pack_list(const pml_pack *pack, size_t index, uint32_t *out);
 
 /* The index-th class: its label and slot. */
-PML_API PML_CHECKED int pml_pack_class(const pml_pack *pack, size_t index, int32_t *label, uint32_t *slot);
+PML_API PML_CHECKED pml_status pml_pack_class(const pml_pack *pack, size_t index, int32_t *label, uint32_t *slot);
 
-/* Slot of a label, without a branch on it. PML_ERROR_LABEL when the pack knows none; always 0 with one slot. */
-PML_API PML_CHECKED int pml_pack_slot(const pml_pack *pack, int32_t label, uint32_t *slot);
+/* Slot of a label, without a branch on it. Returns PML_ERROR_LABEL when the pack has no such class; the slot is always 0
+ * with one slot. */
+PML_API PML_CHECKED pml_status pml_pack_slot(const pml_pack *pack, int32_t label, uint32_t *slot);
 
 /* ---- features -------------------------------------------------------------------------------------------------- */
 
-/* SPEC 5.1: count numbers to int8; PML_ERROR_FEATURES when one is not finite or all are zero. */
-PML_API PML_CHECKED int pml_quantise(const float *features, size_t count, int8_t *out);
+/* SPEC 5.1: count numbers to int8. Returns PML_ERROR_FEATURES when one is not finite or all are zero. */
+PML_API PML_CHECKED pml_status pml_quantise(const float *features, size_t count, int8_t *out);
 
 /* SPEC 5.2: 0 for a zero row, and for more than PML_FEATURES_MAX values. */
 PML_API uint32_t pml_inverse_norm(const int8_t *row, size_t count);
 
-/* SPEC 5.13: quantised features (d values) to the pack's sketch (L bytes), branch-free. kernels: NULL = portable. */
-PML_API PML_CHECKED int pml_sketch(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row,
-                                   int8_t *out);
-
-/* SPEC 5.4: the cell of the prototype of `slot` nearest to a quantised row, likewise. */
-PML_API PML_CHECKED int pml_nearest_cell(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row,
-                                         uint32_t slot, uint32_t *cell);
+/* SPEC 5.13: quantised features to the pack's sketch, branch-free. A NULL for `kernels` means the portable ones. */
+PML_API PML_CHECKED pml_status pml_sketch(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row,
+                                          int8_t *out);
 
 /* ---- release --------------------------------------------------------------------------------------------------- */
 
 /* Points into the release's bytes. */
 typedef struct pml_release_view {
-    int mechanism;
+    pml_mechanism mechanism;
     uint32_t step;        /* Gaussian: embedding units per released unit */
     unsigned value_bytes; /* Gaussian */
     unsigned symbol_bits; /* response */
@@ -71,12 +67,13 @@ typedef struct pml_release_view {
     size_t body_size;
 } pml_release_view;
 
-/* The pack id inside a release, to find the pack; PML_ERROR_RELEASE when the bytes are none. */
-PML_API PML_CHECKED int pml_release_id(const void *release, size_t size, uint8_t id[PML_ID_SIZE]);
+/* The pack id inside a release, to find the pack; returns PML_ERROR_RELEASE when the bytes are no release. */
+PML_API PML_CHECKED pml_status pml_release_id(const void *release, size_t size, uint8_t id[PML_ID_SIZE]);
 
-/* Validates every byte against the pack. PML_ERROR_PACK_ID for another pack's, PML_ERROR_RELEASE for the rest. */
-PML_API PML_CHECKED int pml_release_parse(const pml_pack *pack, const void *release, size_t size,
-                                          pml_release_view *view);
+/* Validates every byte against the pack. Returns PML_ERROR_PACK_ID for another pack's release, PML_ERROR_RELEASE for
+ * everything else. */
+PML_API PML_CHECKED pml_status pml_release_parse(const pml_pack *pack, const void *release, size_t size,
+                                                 pml_release_view *view);
 
 /* Released cell of a slot (response), released integer of a coordinate (Gaussian); of a parsed view. */
 PML_API uint32_t pml_release_symbol(const pml_release_view *view, size_t slot);
@@ -87,33 +84,31 @@ PML_API int32_t pml_release_value(const pml_release_view *view, size_t index);
 /* All of it rounds outward: what is returned as an upper bound is one. NaN for arguments out of range. What speaks of
  * the Gaussian is absent from builds without it, pml_response_keep from builds without response. */
 
-/* Gaussian mechanism with shift/σ = μ: an upper bound of its δ at ε; an upper bound of its ε at δ (infinite when none
- * was found up to 256); the σ/Δ that (ε, δ) needs; the largest μ that (ε, δ) allows, rounded down. */
-PML_API double pml_gaussian_delta(double mu, double epsilon);
-PML_API double pml_gaussian_epsilon(double mu, double delta);
+/* Gaussian mechanism with shift/σ = μ: the σ/Δ that (ε, δ) needs, and the largest μ that (ε, δ) allows, rounded down. */
 PML_API double pml_gaussian_ratio(double epsilon, double delta);
 PML_API double pml_gaussian_mu(double epsilon, double delta);
 
 /* Ceiling of the chance to bring the right cell with share f under a μ-Gaussian mechanism: Φ(Φ⁻¹(f) + μ). */
-PML_API double pml_gaussian_curve(double mu, double share);
+PML_API double pml_gaussian_recall_ceiling(double mu, double share);
 
 /* Response: numerator over 2^40 of the probability that the true cell is released. 0 when out of range. */
 PML_API uint64_t pml_response_keep(double epsilon, uint32_t cells);
 
-/* What the device certifies about a pack. `scratch` has room for `count` ≥ G·k + 2K values. */
+/* What the device certifies about a pack. `scratch` has room for `count` values: slots × dimensions and
+ * 2 per neighbour. */
 typedef struct pml_certificate {
     double sensitivity;    /* Δ in embedding units */
     double row_bound;      /* no coordinate of a row is larger */
     uint32_t floor_weight; /* B: β = B/65536 */
 } pml_certificate;
 
-PML_API PML_CHECKED int pml_pack_certify(const pml_pack *pack, int64_t *scratch, size_t count,
-                                         pml_certificate *certificate);
+PML_API PML_CHECKED pml_status pml_pack_certify(const pml_pack *pack, int64_t *scratch, size_t count,
+                                                pml_certificate *certificate);
 
 /* How (ε, δ) becomes noise on a certified pack. */
 typedef struct pml_calibration {
     double ratio;     /* σ/Δ that (ε, δ) needs */
-    uint32_t grid;    /* g, embedding units a grid step */
+    uint32_t grid;    /* g, embedding units per grid step */
     uint32_t shift;   /* s: σ = g·2^s */
     uint32_t coarsen; /* e: released unit = 2^e grid steps */
     uint32_t step;    /* g·2^e */
@@ -121,8 +116,9 @@ typedef struct pml_calibration {
     double mu; /* (Δ + pad)/σ, rounded up */
 } pml_calibration;
 
-PML_API PML_CHECKED int pml_pack_calibrate(const pml_pack *pack, const pml_certificate *certificate, double epsilon,
-                                           double delta, unsigned value_bytes, pml_calibration *calibration);
+PML_API PML_CHECKED pml_status pml_pack_calibrate(const pml_pack *pack, const pml_certificate *certificate,
+                                                  double epsilon, double delta, unsigned value_bytes,
+                                                  pml_calibration *calibration);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* A pml_entropy_fn (privatemail.h): entropy_example.c. */
-size_t board_entropy(void *context, uint8_t *out, size_t size);
+int board_entropy(void *context, uint8_t *out, size_t size);
 
 /* A pml_persist_fn, and its reverse: budget_flash_example.c. */
 int board_store(void *context, const uint8_t *bytes, size_t size);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * An entropy callback for one chip, to write your own after. Fails rather than guess: then arm answers
+ * An entropy callback for one chip, to write your own after. Fails rather than guess: then arm returns
  * PML_ERROR_ENTROPY, nothing is charged and nothing can be released.
  *
  * WARNING. All privacy rests on these 32 bytes: whoever can guess them subtracts the noise. A product needs
  *   - a hardware generator whose maker documents its entropy, with its bias correction switched on;
  *   - health tests at start and on every byte (NIST SP 800-90B, 4.4: repetition count, adaptive proportion);
- *   - a limit to the waiting, and an answer shorter than asked for when it is reached.
+ *   - a limit to the waiting, and a failure when it is reached.
  * Never a clock, a serial number, rand(), noise of an unconnected pin, or a seed that came with the firmware: every
  * device of the series, or the same one after each reset, would then draw the same noise.
  *
  * This file has the first and the third, and of the health tests the repetition count. */
 #include "board.h"
+
+#include <stdbool.h>
 
 #if !defined(PRIVATEMAIL_ENTROPY_NRF51)
 #error "No entropy source: on an nRF51 define PRIVATEMAIL_ENTROPY_NRF51, elsewhere write your own board_entropy"
@@ -28,42 +30,42 @@ enum {
     CORRECT_BIAS = 1,
     /* A corrected byte takes 0.7 ms typically, at 16 MHz less than 2000 rounds of waiting; there is no maximum. */
     WAIT_ROUNDS = 1000000,
-    /* SP 800-90B 4.4.1 for 4 bits of entropy a byte, much less than the chip has: a sound generator is stopped by
+    /* SP 800-90B 4.4.1 for 4 bits of entropy per byte, much less than the chip has: a sound generator is stopped by
      * mistake with a chance of 2^-20 at most. */
     REPEATS_MAX = 5
 };
 
-static int next_byte(uint8_t *out)
+static bool next_byte(uint8_t *out)
 {
     for (uint32_t round = 0; round < WAIT_ROUNDS; round++)
         if (RNG_READY) {
             RNG_READY = 0;
             *out = (uint8_t)RNG_VALUE;
-            return 1;
+            return true;
         }
-    return 0;
+    return false;
 }
 
-static size_t read_bytes(uint8_t *out, size_t size)
+static int read_bytes(uint8_t *out, size_t size)
 {
     unsigned repeats = 1;
     for (size_t i = 0; i < size; i++) {
         if (!next_byte(out + i))
-            return i;
+            return -1;
         repeats = i > 0 && out[i] == out[i - 1] ? repeats + 1 : 1;
         if (repeats > REPEATS_MAX)
-            return i;
+            return -1;
     }
-    return size;
+    return 0;
 }
 
-size_t board_entropy(void *context, uint8_t *out, size_t size)
+int board_entropy(void *context, uint8_t *out, size_t size)
 {
     (void)context;
     RNG_CONFIG = CORRECT_BIAS;
     RNG_READY = 0;
     RNG_START = 1;
-    size_t got = read_bytes(out, size);
+    int failed = read_bytes(out, size);
     RNG_STOP = 1;
-    return got;
+    return failed;
 }

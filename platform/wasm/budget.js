@@ -55,7 +55,7 @@ export class Budget {
             machine.call('pml_budget_restore', machine.budget, machine.small, machine.chunk, BUDGET_SIZE);
             this.#bytes = machine.bytes(machine.budget, BUDGET_SIZE).slice();
         } else {
-            machine.call('pml_budget_create', machine.budget, machine.small, ...caps);
+            machine.call('pml_wasm_budget_create', machine.budget, machine.small, ...caps);
             const bytes = machine.bytes(machine.budget, BUDGET_SIZE).slice();
             await this.#ask('save', bytes);
             this.#bytes = bytes;

@@ -18,7 +18,9 @@ export class Client {
     #size;
     #mechanism;
     #answerLimit;
+    #substitute;
     #address = 0;
+    #ranking = 0; // of the answer under way
     #waiting = false; // for a store
 
     constructor(key, machine, pack, options) {
@@ -33,12 +35,13 @@ export class Client {
         this.#machine = machine;
         this.#pack = pack;
         this.#mechanism = mechanism;
+        this.#substitute = substitute === true;
         this.#answerLimit = toInteger(machine, answerLimit, 1, Number.MAX_SAFE_INTEGER);
         this.#size = machine.core.pml_wasm_client_size(pack.address, number);
         const memory = machine.take(this.#size);
         try {
             machine.call('pml_wasm_client_init', machine.small, memory, this.#size, pack.address, number,
-                toNumber(epsilon), toNumber(delta), toInteger(machine, valueBytes, 0, 2), substitute === true);
+                toNumber(epsilon), toNumber(delta), toInteger(machine, valueBytes, 0, 2), this.#substitute);
         } catch (error) {
             machine.give(memory, this.#size);
             throw error;
@@ -105,8 +108,8 @@ export class Client {
         }
     }
 
-    /** Calls the core with client, features, their number and label; of what is copied here nothing stays. */
-    #callWith(features, label, name, ...values) {
+    /** Calls the core with an address, features, their number and label; of what is copied here nothing stays. */
+    #callWith(address, features, label, name, ...values) {
         const machine = this.#machine;
         const { features: place, count, labelled } = this.#pack;
         const known = label === undefined && !labelled ? 0 : toInteger(machine, label, -(2 ** 31), 2 ** 31 - 1);
@@ -115,7 +118,7 @@ export class Client {
         try {
             if (features.length === count)
                 machine.floats(place, count).set(features);
-            machine.call(name, this.#address, place, features.length, known, ...values);
+            machine.call(name, address, place, features.length, known, ...values);
         } finally {
             machine.wipe(place, 4 * count);
         }
@@ -130,9 +133,8 @@ export class Client {
     release(features, label) {
         const machine = this.#machine;
         this.#checkState();
-        this.#callWith(features, label, 'pml_client_load');
         const size = machine.core.pml_client_release_size(this.#address);
-        machine.call('pml_client_release', this.#address, machine.chunk, size, machine.small);
+        this.#callWith(this.#address, features, label, 'pml_wasm_client_release', machine.chunk, size);
         const bytes = machine.bytes(machine.chunk, size).slice();
         return { bytes, receipt: this.receipt, rows: this.#pack.rowsOf(bytes) };
     }
@@ -148,34 +150,36 @@ export class Client {
         toInteger(machine, limit, 1, MATCHES_MAX);
         if (!SCOPES.has(scope))
             throw machine.error(STATUS.ARGUMENT);
+        if (this.#ranking !== 0) // one answer at a time
+            throw machine.error(STATUS.STATE);
         const room = MATCHES_MAX * machine.sizeOf('match');
         const matches = machine.take(room);
+        const size = machine.core.pml_ranking_size(this.#pack.address);
+        const memory = machine.take(size);
         try {
-            this.#callWith(features, label, 'pml_answer_begin', SCOPES.get(scope), matches, limit);
+            this.#callWith(memory, features, label, 'pml_wasm_ranking_begin', size, this.#pack.address,
+                SCOPES.get(scope), this.#substitute, matches, limit, machine.small);
+            this.#ranking = machine.view().getUint32(machine.small, true);
             return this.#ranked(await this.#feed(source), matches);
         } finally {
+            this.#ranking = 0;
+            machine.give(memory, size);
             machine.give(matches, room);
         }
     }
 
-    /** Feeds what arrives and keeps it, because payloads are in it. Whatever fails, the answer is closed then. */
+    /** Feeds what arrives and keeps it, because payloads are in it. */
     async #feed(source) {
         const machine = this.#machine;
         const answer = new AnswerBytes(machine, this.#answerLimit);
-        try {
-            for await (const piece of piecesOf(machine, source)) {
-                const kept = answer.append(piece);
-                for (let at = 0; at < kept.length; at += CHUNK_SIZE) {
-                    this.#checkOpen();
-                    const part = kept.subarray(at, at + CHUNK_SIZE);
-                    machine.write(machine.chunk, part);
-                    machine.call('pml_answer_feed', this.#address, machine.chunk, part.length);
-                }
+        for await (const piece of piecesOf(machine, source)) {
+            const kept = answer.append(piece);
+            for (let at = 0; at < kept.length; at += CHUNK_SIZE) {
+                this.#checkOpen();
+                const part = kept.subarray(at, at + CHUNK_SIZE);
+                machine.write(machine.chunk, part);
+                machine.call('pml_ranking_feed', this.#ranking, machine.chunk, part.length);
             }
-        } catch (error) {
-            if (this.#address !== 0)
-                machine.core.pml_answer_finish(this.#address, machine.small);
-            throw error;
         }
         this.#checkOpen();
         return answer;
@@ -183,7 +187,7 @@ export class Client {
 
     #ranked(answer, place) {
         const machine = this.#machine;
-        const summary = machine.ask('answer_summary', 'pml_answer_finish', this.#address);
+        const summary = machine.ask('answer_summary', 'pml_ranking_finish', this.#ranking);
         const matches = [];
         for (let i = 0; i < summary.found; i++) {
             const match = machine.read('match', place + i * machine.sizeOf('match'));
@@ -200,11 +204,12 @@ export class Client {
         return { matches, carried, gallery, share: carried / gallery, bytes };
     }
 
-    /** Wipes the client and gives its memory back. An armed release is lost, and so is its price. */
+    /** Wipes the client and an answer under way, and gives its memory back. An armed release is lost, and so is its price. */
     close() {
         if (this.#address === 0)
             return;
         this.#machine.core.pml_client_wipe(this.#address);
+        this.#machine.core.pml_ranking_wipe(this.#ranking);
         this.#machine.give(this.#memory, this.#size);
         this.#address = 0;
     }

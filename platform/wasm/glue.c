@@ -6,11 +6,11 @@
 #define EXPORTED(name) __attribute__((export_name(#name)))
 #define IMPORTED(name) __attribute__((import_module("env"), import_name(#name)))
 
-/* The only imports. entropy answers how many bytes it wrote; persist takes the 64 bytes to store and answers 0. */
-IMPORTED(entropy) size_t host_entropy(uint8_t *out, size_t size);
+/* The only imports. Both return 0 for success; persist takes the 64 bytes to store. */
+IMPORTED(entropy) int host_entropy(uint8_t *out, size_t size);
 IMPORTED(persist) int host_persist(const uint8_t *bytes, size_t size);
 
-static size_t entropy(void *context, uint8_t *out, size_t size)
+static int entropy(void *context, uint8_t *out, size_t size)
 {
     (void)context;
     return host_entropy(out, size);
@@ -22,17 +22,28 @@ static int persist(void *context, const uint8_t *bytes, size_t size)
     return host_persist(bytes, size);
 }
 
+/* ---- budget ---- */
+
+EXPORTED(pml_wasm_budget_create)
+pml_status pml_wasm_budget_create(pml_budget *budget, const uint8_t *owner, double response, double gaussian,
+                                  double delta)
+{
+    const pml_budget_caps caps = {.epsilon_response = response, .epsilon_gaussian = gaussian, .delta = delta};
+    return pml_budget_create(budget, owner, &caps);
+}
+
 /* ---- client ---- */
 
-EXPORTED(pml_wasm_client_size) size_t pml_wasm_client_size(const pml_pack *pack, int mechanism)
+EXPORTED(pml_wasm_client_size) size_t pml_wasm_client_size(const pml_pack *pack, pml_mechanism mechanism)
 {
     const pml_config config = {.mechanism = mechanism};
     return pml_client_size(pack, &config);
 }
 
 EXPORTED(pml_wasm_client_init)
-int pml_wasm_client_init(pml_client **client, void *memory, size_t size, const pml_pack *pack, int mechanism,
-                         double epsilon, double delta, unsigned value_bytes, bool substitute)
+pml_status pml_wasm_client_init(pml_client **client, void *memory, size_t size, const pml_pack *pack,
+                                pml_mechanism mechanism, double epsilon, double delta, unsigned value_bytes,
+                                bool substitute)
 {
     const pml_config config = {.mechanism = mechanism,
                                .epsilon = epsilon,
@@ -44,15 +55,36 @@ int pml_wasm_client_init(pml_client **client, void *memory, size_t size, const p
     return pml_client_init(client, memory, size, pack, &config);
 }
 
+EXPORTED(pml_wasm_client_release)
+pml_status pml_wasm_client_release(pml_client *client, const float *features, size_t count, int32_t label, uint8_t *out,
+                                   size_t capacity)
+{
+    const pml_query query = {.features = features, .count = count, .label = label};
+    return pml_client_release(client, &query, out, capacity);
+}
+
+/* ---- ranking ---- */
+
+EXPORTED(pml_wasm_ranking_begin)
+pml_status pml_wasm_ranking_begin(void *memory, const float *features, size_t count, int32_t label, size_t size,
+                                  const pml_pack *pack, pml_scope scope, bool substitute, pml_match *matches,
+                                  size_t capacity, pml_ranking **ranking)
+{
+    const pml_query query = {.features = features, .count = count, .label = label};
+    const pml_ranking_config config = {
+        .matches = matches, .capacity = capacity, .scope = scope, .substitute = substitute};
+    return pml_ranking_begin(ranking, memory, size, pack, &query, &config);
+}
+
 /* ---- release ---- */
 
 /* The released cell of every slot. PML_ERROR_MECHANISM when the release is a Gaussian one. */
 EXPORTED(pml_wasm_release_symbols)
-int pml_wasm_release_symbols(const pml_pack *pack, const void *release, size_t size, uint32_t *symbols)
+pml_status pml_wasm_release_symbols(const pml_pack *pack, const void *release, size_t size, uint32_t *symbols)
 {
     pml_release_view view;
     pml_pack_info info;
-    int status = pml_release_parse(pack, release, size, &view);
+    pml_status status = pml_release_parse(pack, release, size, &view);
     if (status == PML_OK)
         status = pml_pack_describe(pack, &info);
     if (status != PML_OK)

@@ -53,9 +53,9 @@ export class Machine {
     /** A failure of any kind must come back to the core as a number: it has noise to wipe. */
     #draw(address, size) {
         try {
-            return this.#source().getRandomValues(this.bytes(address >>> 0, size)).length;
+            return this.#source().getRandomValues(this.bytes(address >>> 0, size)).length === size ? 0 : -1;
         } catch {
-            return 0;
+            return -1;
         }
     }
 
@@ -125,7 +125,7 @@ export class Machine {
         return new PrivateMailError(status, this.text(this.core.pml_status_text(status)), cause);
     }
 
-    /** Calls a function that answers a status. */
+    /** Calls a function that returns a status. */
     call(name, ...values) {
         const status = this.core[name](...values);
         if (status !== STATUS.OK)
@@ -166,7 +166,7 @@ export class Machine {
         return Object.fromEntries(members.map(({ name, offset, type }) => [name, readers[type](address + offset)]));
     }
 
-    /** Calls a function whose last argument is a structure to fill, and answers the structure. */
+    /** Calls a function whose last argument is a structure to fill, and returns the structure. */
     ask(structure, name, ...values) {
         this.call(name, ...values, this.small);
         return this.read(structure, this.small);

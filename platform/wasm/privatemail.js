@@ -245,11 +245,11 @@ export class PrivateMail {
 
     /** The best chance that any method has to bring the right cell when the answer carries `share` of the gallery. */
     curve(epsilon, share) {
-        return this.#machine.core.pml_curve(epsilon, share);
+        return this.#machine.core.pml_recall_ceiling(epsilon, share);
     }
 
     /** The ε that reaches the chance `probability` at `share`; NaN when there is none. */
     curveEpsilon(share, probability) {
-        return this.#machine.core.pml_curve_epsilon(share, probability);
+        return this.#machine.core.pml_epsilon_for(probability, share);
     }
 }

@@ -9,12 +9,12 @@ struct bench bench;
 
 static const uint8_t owner[16] = "owner of budget";
 
-static size_t scripted_entropy(void *context, uint8_t *out, size_t size)
+static int scripted_entropy(void *context, uint8_t *out, size_t size)
 {
     const struct bench *script = context;
     bench.entropy_calls++;
     memcpy(out, script->seed, size);
-    return script->seed_size;
+    return script->entropy_fails ? -1 : 0;
 }
 
 static int counting_persist(void *context, const uint8_t *bytes, size_t size)
@@ -36,17 +36,17 @@ int bench_note(enum call which, const unsigned char *here, int status)
 bool bench_open(unsigned pack, int mechanism, double epsilon, double delta)
 {
     const struct golden_pack *golden = golden_packs + pack;
-    double gaussian = PML_WITH_GAUSSIAN ? 100.0 : 0.0;
-    bench.config = (pml_config){.mechanism = mechanism,
+    static const pml_budget_caps caps = {1000.0, PML_WITH_GAUSSIAN ? 100.0 : 0.0, PML_WITH_GAUSSIAN ? 1e-5 : 0.0};
+    bench.config = (pml_config){.mechanism = (pml_mechanism)mechanism,
                                 .kernels = pml_platform_kernels(),
                                 .epsilon = epsilon,
                                 .delta = delta,
                                 .entropy = scripted_entropy,
                                 .entropy_context = &bench,
                                 .persist = counting_persist};
-    bench.seed_size = 32;
+    bench.entropy_fails = false;
     return MEASURED(CALL_OPEN, pml_pack_open(&bench.pack, golden->bytes, golden->size, golden->id, NULL)) == PML_OK &&
-           pml_budget_create(&bench.budget, owner, 1000.0, gaussian, gaussian > 0.0 ? 1e-5 : 0.0) == PML_OK;
+           pml_budget_create(&bench.budget, owner, &caps) == PML_OK;
 }
 
 bool bench_can(void)
@@ -77,18 +77,18 @@ static bool rows_are_golden(const struct golden_release *golden)
 bool release_is_golden(const struct golden_release *golden, uint8_t flip)
 {
     static uint8_t message[MESSAGE_MAX];
-    size_t written;
+    const pml_query query = {bench.features, golden->d, golden->label};
     bench.config.value_bytes = (unsigned)golden->value_bytes;
     bench.seed = golden->seed;
     if (golden->d > CASE_FEATURES || !bench_init())
         return false;
     bench_features(golden->bits, golden->d);
     if (MEASURED(CALL_ARM, pml_client_arm(bench.client, &bench.budget)) != PML_OK ||
-        MEASURED(CALL_LOAD, pml_client_load(bench.client, bench.features, golden->d, golden->label)) != PML_OK ||
-        MEASURED(CALL_RELEASE, pml_client_release(bench.client, message, sizeof message, &written)) != PML_OK)
+        MEASURED(CALL_RELEASE, pml_client_release(bench.client, &query, message, sizeof message)) != PML_OK)
         return false;
-    message[written - 1] ^= flip;
-    return written == golden->release_size && memcmp(message, golden->release, written) == 0 &&
+    const size_t size = pml_client_release_size(bench.client);
+    message[size - 1] ^= flip;
+    return size == golden->release_size && memcmp(message, golden->release, size) == 0 &&
            (golden->row_count == 0 || rows_are_golden(golden));
 }
 
@@ -99,12 +99,11 @@ static bool is_match(const struct golden_match *golden, const pml_match *match)
            golden->payload_size == match->payload_size;
 }
 
-static int feed(const struct golden_answer *golden, size_t piece)
+static pml_status feed(pml_ranking *ranking, const struct golden_answer *golden, size_t piece)
 {
-    int status = PML_OK;
+    pml_status status = PML_OK;
     for (size_t at = 0; at < golden->size && status == PML_OK; at += piece)
-        status =
-            pml_answer_feed(bench.client, golden->bytes + at, golden->size - at < piece ? golden->size - at : piece);
+        status = pml_ranking_feed(ranking, golden->bytes + at, golden->size - at < piece ? golden->size - at : piece);
     return status;
 }
 
@@ -112,16 +111,21 @@ bool answer_is_golden(const struct golden_answer *golden, size_t piece)
 {
     static pml_match matches[MATCHES_MAX];
     pml_answer_summary summary;
-    int scope = golden->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT;
-    if (golden->limit > MATCHES_MAX || !bench_init())
+    const pml_query query = {bench.features, golden->d, golden->label};
+    const pml_ranking_config config = {.matches = matches,
+                                       .capacity = golden->limit,
+                                       .scope = golden->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT,
+                                       .kernels = bench.config.kernels};
+    pml_ranking *ranking;
+    if (golden->limit > MATCHES_MAX || golden->d > CASE_FEATURES)
         return false;
     bench_features(golden->bits, golden->d);
-    int begun = MEASURED(CALL_ANSWER, pml_answer_begin(bench.client, bench.features, golden->d, golden->label, scope,
-                                                       matches, golden->limit));
+    int begun = MEASURED(
+        CALL_ANSWER, pml_ranking_begin(&ranking, bench.ranking, sizeof bench.ranking, &bench.pack, &query, &config));
     if (begun == PML_ERROR_SECTION)
         return golden_packs[golden->pack].bytes[78] == 0; /* rightly so: L, the pack has no sketches (SPEC 1) */
-    if (begun != PML_OK || MEASURED(CALL_ANSWER, feed(golden, piece)) != PML_OK ||
-        MEASURED(CALL_ANSWER, pml_answer_finish(bench.client, &summary)) != PML_OK)
+    if (begun != PML_OK || MEASURED(CALL_ANSWER, feed(ranking, golden, piece)) != PML_OK ||
+        MEASURED(CALL_ANSWER, pml_ranking_finish(ranking, &summary)) != PML_OK)
         return false;
     bool same = summary.found == golden->match_count && summary.bytes == golden->size;
     for (size_t i = 0; same && i < golden->match_count; i++)
@@ -133,9 +137,8 @@ bool budget_is_golden(const struct golden_budget *golden)
 {
     pml_budget budget;
     pml_budget_left left;
-    uint8_t saved[PML_BUDGET_SIZE];
     return pml_budget_restore(&budget, golden->owner, golden->bytes, PML_BUDGET_SIZE) == PML_OK &&
-           pml_budget_save(&budget, saved, sizeof saved) == PML_OK && memcmp(saved, golden->bytes, sizeof saved) == 0 &&
+           memcmp(budget.bytes, golden->bytes, sizeof budget.bytes) == 0 &&
            pml_budget_remaining(&budget, &left) == PML_OK && left.epsilon_cap == golden->response_cap * 0x1p-20 &&
            left.epsilon_spent == golden->response_spent * 0x1p-20 &&
            left.mu2_cap == (double)golden->gaussian_cap * 0x1p-40 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One client at a time over the golden packs, in static memory, each call's stack measured. */
+ * One client and one ranking at a time over the golden packs, in static memory, each call's stack measured. */
 #ifndef GOLDEN_CASES_H
 #define GOLDEN_CASES_H
 
@@ -9,25 +9,26 @@
 
 #include "golden/vectors.h"
 
-enum call { CALL_OPEN, CALL_INIT, CALL_ARM, CALL_LOAD, CALL_RELEASE, CALL_ROWS, CALL_ANSWER, CALL_COUNT };
+enum call { CALL_OPEN, CALL_INIT, CALL_ARM, CALL_RELEASE, CALL_ROWS, CALL_ANSWER, CALL_COUNT };
 
 /* The largest of the golden packs; exactly pack k where there is only response, as on a chip with 16 KiB of RAM. */
 #define CASE_FEATURES 64
 #if PML_WITH_GAUSSIAN
-#define CASE_MEMORY PML_MEMORY_SIZE(CASE_FEATURES, 12, 10, 8, 2, PML_GAUSSIAN)
+#define CASE_MEMORY PML_GAUSSIAN_MEMORY(CASE_FEATURES, 10, 12, 2)
 #else
-#define CASE_MEMORY PML_MEMORY_SIZE(CASE_FEATURES, 0, 10, 4, 0, PML_RESPONSE)
+#define CASE_MEMORY PML_RESPONSE_MEMORY(CASE_FEATURES, 10)
 #endif
 
 struct bench {
     uint8_t memory[CASE_MEMORY];
+    uint8_t ranking[PML_RANKING_MEMORY(CASE_FEATURES)];
     pml_pack pack;
     pml_config config;
     pml_client *client;
     pml_budget budget;
     float features[CASE_FEATURES];
     const uint8_t *seed; /* what the entropy callback hands out */
-    size_t seed_size;    /* how much of it it says it has */
+    bool entropy_fails;
     unsigned entropy_calls, persist_calls;
     size_t depths[CALL_COUNT]; /* deepest stack of each kind of call */
 };

@@ -4,7 +4,7 @@
 
 #include "golden/vectors.h"
 
-/* After load and wipe nothing of seed, features or their quantised row is in the client's memory or on the stack. */
+/* After arm, release and wipe nothing of seed, features or their quantised row is in the client's memory or on the stack. */
 void check_residue(const struct golden_release *golden);
 
 #endif

@@ -12,7 +12,8 @@ enum { PACKS = sizeof pack_indices / sizeof pack_indices[0] };
 
 struct asker {
     pml_pack pack;
-    pml_client *client;
+    void *memory;
+    size_t memory_size;
     float features[2][FEATURES_MAX];
     int32_t labels[2];
     size_t d;
@@ -23,16 +24,9 @@ static struct asker *asker_of(unsigned which)
     static struct asker askers[PACKS];
     struct asker *a = askers + which;
     const struct golden_pack *g = golden_packs + pack_indices[which];
-    if (a->client)
+    if (a->memory)
         return a;
     const struct pack_fields f = read_fields(g->bytes);
-    pml_config config = {
-        .mechanism = PML_WITH_RESPONSE ? PML_RESPONSE : PML_GAUSSIAN,
-        .epsilon = 1.0,
-        .delta = PML_WITH_RESPONSE ? 0.0 : 1e-5,
-        .entropy = fuzz_entropy,
-        .persist = fuzz_persist,
-    };
     demand(f.d <= FEATURES_MAX && pml_pack_open(&a->pack, g->bytes, g->size, g->id, NULL) == PML_OK);
     a->d = f.d;
     for (size_t i = 0; i < 2; i++) {
@@ -42,8 +36,9 @@ static struct asker *asker_of(unsigned which)
         if (f.C > 0)
             demand(pml_pack_class(&a->pack, i, a->labels + i, &slot) == PML_OK);
     }
-    size_t size = pml_client_size(&a->pack, &config);
-    demand(pml_client_init(&a->client, malloc(size), size, &a->pack, &config) == PML_OK);
+    a->memory_size = pml_ranking_size(&a->pack);
+    a->memory = malloc(a->memory_size);
+    demand(a->memory_size > 0 && a->memory);
     return a;
 }
 
@@ -53,24 +48,27 @@ struct result {
     pml_match matches[CAPACITY_MAX];
 };
 
-static void ask(struct asker *a, int query, const uint8_t *bytes, size_t size, size_t piece, size_t capacity,
+static void ask(struct asker *a, int which, const uint8_t *bytes, size_t size, size_t piece, size_t capacity,
                 struct result *result)
 {
-    int scope = capacity % 2 == 0 ? PML_ALL_SLOTS : PML_OWN_SLOT, fed = PML_OK;
+    const pml_query query = {a->features[which], a->d, a->labels[which]};
+    const pml_ranking_config config = {
+        .matches = result->matches, .capacity = capacity, .scope = capacity % 2 == 0 ? PML_ALL_SLOTS : PML_OWN_SLOT};
+    pml_ranking *ranking;
+    pml_status fed = PML_OK;
     memset(result, 0, sizeof *result);
-    demand(pml_answer_begin(a->client, a->features[query], a->d, a->labels[query], scope, result->matches, capacity) ==
-           PML_OK);
+    demand(pml_ranking_begin(&ranking, a->memory, a->memory_size, &a->pack, &query, &config) == PML_OK);
     uint8_t *buffer = malloc(piece); /* a piece ends where it ends, so that a read beyond it is seen */
     demand(buffer != NULL);
     for (size_t at = 0; at < size; at += piece) {
         size_t length = size - at < piece ? size - at : piece;
         memcpy(buffer + (piece - length), bytes + at, length);
-        int status = pml_answer_feed(a->client, buffer + (piece - length), length);
+        pml_status status = pml_ranking_feed(ranking, buffer + (piece - length), length);
         demand(fed == PML_OK || status == fed);
         fed = status;
     }
     free(buffer);
-    result->status = pml_answer_finish(a->client, &result->summary);
+    result->status = pml_ranking_finish(ranking, &result->summary);
     demand(fed == PML_OK || result->status == fed);
     demand(result->status == PML_OK || result->status == PML_ERROR_ANSWER || result->status == PML_ERROR_PACK_ID);
     if (result->status != PML_OK)

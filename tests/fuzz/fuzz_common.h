@@ -27,12 +27,12 @@ static inline uint8_t *exact_copy(const uint8_t *data, size_t size)
     return copy;
 }
 
-static inline size_t fuzz_entropy(void *context, uint8_t *out, size_t size)
+static inline int fuzz_entropy(void *context, uint8_t *out, size_t size)
 {
     (void)context;
     for (size_t i = 0; i < size; i++)
         out[i] = (uint8_t)(37 * i + 11);
-    return size;
+    return 0;
 }
 
 static inline int fuzz_persist(void *context, const uint8_t *bytes, size_t size)

@@ -5,6 +5,7 @@
 #include "../pack_layout.h"
 #include "fuzz_common.h"
 #include "sha256.h"
+#include "stages.h"
 
 #include <string.h>
 
@@ -19,13 +20,11 @@ static void read_slots(const pml_pack *pack, const pml_pack_info *info)
             const int8_t *row = pml_pack_prototype(pack, s, j);
             demand(row && pml_inverse_norm(row, info->features) > 0);
             demand(pml_pack_prototype_cell(pack, s, j, &cell) == PML_OK && cell < info->cells);
-            demand(pml_nearest_cell(pack, NULL, row, (uint32_t)s, &cell) == PML_OK && cell < info->cells);
+            demand(pml_prototypes_cell(pack, &pml_kernels_portable, row, (uint32_t)s) < info->cells);
             if (j == 0)
                 demand(pml_sketch(pack, NULL, row, sketch) == (info->sketch > 0 ? PML_OK : PML_ERROR_SECTION));
         }
         demand(!pml_pack_prototype(pack, s, info->prototypes));
-        for (size_t j = 0; j < info->cells; j++)
-            demand(pml_pack_cell_code(pack, s, j, code) == (info->cell_codes ? PML_OK : PML_ERROR_SECTION));
     }
 }
 
@@ -56,7 +55,7 @@ static void use_client(pml_client *client, const pml_pack *pack, const pml_pack_
     pml_budget budget;
     int32_t label = 0;
     uint32_t slot;
-    size_t written, size = pml_client_release_size(client), count = (size_t)info->slots * info->dimensions;
+    size_t size = pml_client_release_size(client), count = (size_t)info->slots * info->dimensions;
     double gaussian = PML_WITH_GAUSSIAN ? 256.0 : 0.0;
     float *features = malloc(info->features * sizeof *features), *rows = malloc((count + 1) * sizeof *rows);
     uint8_t *release = malloc(size);
@@ -65,10 +64,11 @@ static void use_client(pml_client *client, const pml_pack *pack, const pml_pack_
         features[i] = (float)((int)(i * 89 + choice) % 255 - 127) + 0.5f;
     if (info->classes > 0)
         demand(pml_pack_class(pack, choice % info->classes, &label, &slot) == PML_OK);
-    demand(pml_budget_create(&budget, owner, 4095.0, gaussian, gaussian > 0 ? 0.5 : 0.0) == PML_OK);
+    const pml_budget_caps caps = {4095.0, gaussian, gaussian > 0 ? 0.5 : 0.0};
+    demand(pml_budget_create(&budget, owner, &caps) == PML_OK);
     demand(pml_client_arm(client, &budget) == PML_OK);
-    demand(pml_client_load(client, features, info->features, label) == PML_OK);
-    demand(pml_client_release(client, release, size, &written) == PML_OK && written == size);
+    const pml_query query = {features, info->features, label};
+    demand(pml_client_release(client, &query, release, size) == PML_OK);
     pml_release_view view;
     demand(pml_release_parse(pack, release, size, &view) == PML_OK);
     int status = pml_release_rows(pack, release, size, rows, count);
@@ -81,7 +81,7 @@ static void use_client(pml_client *client, const pml_pack *pack, const pml_pack_
     free(features);
 }
 
-static void use_pack(const pml_pack *pack, const pml_pack_info *info, int mechanism, const uint8_t *choices)
+static void use_pack(const pml_pack *pack, const pml_pack_info *info, pml_mechanism mechanism, const uint8_t *choices)
 {
     static const double epsilons[] = {PML_EPSILON_MIN, 0.1, 1.0, PML_EPSILON_MAX};
     static const double deltas[] = {0x1p-50, 1e-5, 0.5, 0.99};

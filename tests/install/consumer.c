@@ -8,7 +8,7 @@
 
 int main(void)
 {
-    double chance = pml_curve(1.0, 0.5);
+    double chance = pml_recall_ceiling(1.0, 0.5);
 
     printf("privatemail %s\n", pml_version());
     return chance > 0.731 && chance < 0.732 ? 0 : 1;

@@ -30,7 +30,8 @@ cc -static "$here/consumer.c" -o "$work/static" $(pkg-config --static --cflags -
 
 echo "== C++"
 printf '%s\n' '#include <privatemail_platform.h>' '#include <privatemail_public.h>' \
-    'unsigned char memory[PML_MEMORY_SIZE(512, 10, 100, 8, 2, PML_GAUSSIAN)];' |
+    'unsigned char memory[PML_GAUSSIAN_MEMORY(512, 100, 10, 2) + PML_RESPONSE_MEMORY(512, 100)];' \
+    'unsigned char ranking[PML_RANKING_MEMORY(512)];' |
     c++ -std=c++11 -Wall -Wextra -Wpedantic -Wold-style-cast -Werror -fsyntax-only -I"$prefix/include" -x c++ -
 
 echo "== exported symbols"

@@ -145,7 +145,7 @@ board() {
     used=$(figure "$name" metered_example example-stack)
     stack=$(figure "$name" golden_firmware stack-deepest)
     bound=$(stack_bound "$name") || bound=0
-    for call in open init arm load release rows answer; do
+    for call in open init arm release rows answer; do
         printf '        stack of %-8s %5d bytes\n' "$call" "$(figure "$name" golden_firmware "stack-$call")"
     done
     check "$name: library $text bytes of code and constants, limit $text_limit (and $helpers of libgcc)" \
@@ -243,7 +243,7 @@ makefile_as_printed() {
         make -f "$out/Makefile" CC="arm-none-eabi-gcc -Wall -Wextra -Werror" &&
         arm-none-eabi-nm build/libprivatemail.a | grep -E ' T pml_(client_release|platform_kernels)$' &&
         arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -nostdlib -Wl,--gc-sections -Wl,-e,pml_client_release \
-            -Wl,-u,pml_client_arm -Wl,-u,pml_client_load -Wl,-u,pml_platform_kernels -Iplatform/baremetal \
+            -Wl,-u,pml_client_arm -Wl,-u,pml_platform_kernels -Iplatform/baremetal \
             platform/baremetal/memory_functions.c build/libprivatemail.a -lgcc -o "$out/printed.elf"
 }
 

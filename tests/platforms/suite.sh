@@ -54,5 +54,5 @@ golden_of() { # FOLDER
 
 # Memory of the client that the matrix speaks of, as test_memory printed it.
 memory_of() { # FOLDER
-    awk '$2 == "response" && $3 == 512 && $5 == 100 && $6 == 8 { print $NF " bytes" }' "$1/ctest.log"
+    awk '$2 == "response" && $3 == 512 && $4 == 100 { print $NF " bytes" }' "$1/ctest.log"
 }

@@ -280,8 +280,9 @@ static void make_release(const struct built *built, int mechanism)
     size_t written;
     make_features(&built->pack, 5, features);
     TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f.client, &f.budget));
-    TEST_ASSERT_EQUAL(PML_OK, pml_client_load(f.client, features, built->info.features, some_label(&built->pack)));
-    TEST_ASSERT_EQUAL(PML_OK, pml_client_release(f.client, release, sizeof release, &written));
+    TEST_ASSERT_EQUAL(PML_OK, release_query(f.client, features, built->info.features, some_label(&built->pack), release,
+                                            sizeof release));
+    written = pml_client_release_size(f.client);
     TEST_ASSERT_EQUAL(PML_OK, pml_release_rows(&built->pack, release, written, rows, 64));
     teardown_fixture(&f);
 }

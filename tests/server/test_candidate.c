@@ -275,9 +275,9 @@ static void test_the_device_reads_the_same(void)
     static float features[PML_FEATURES_MAX];
     pml_answer_summary summary;
     make_features(&f.pack, 1, features);
-    TEST_ASSERT_EQUAL(
-        PML_OK, pml_answer_begin(f.client, features, info.features, some_label(&f.pack), PML_ALL_SLOTS, matches, 64));
-    TEST_ASSERT_EQUAL(PML_OK, feed_and_finish(f.client, answer.bytes, answer.size, &summary));
+    TEST_ASSERT_EQUAL(PML_OK,
+                      begin_ranking(&f, features, info.features, some_label(&f.pack), PML_ALL_SLOTS, matches, 64));
+    TEST_ASSERT_EQUAL(PML_OK, feed_and_finish(f.ranking, answer.bytes, answer.size, &summary));
     TEST_ASSERT_TRUE(carried > 1);
     TEST_ASSERT_EQUAL_UINT64(carried, summary.carried);
     TEST_ASSERT_EQUAL_UINT64(carried, summary.found);

@@ -7,6 +7,7 @@
 #include "cells_join.h"
 #include "knn.h"
 #include "rows_support.h"
+#include "stages.h"
 
 #include <math.h>
 
@@ -316,9 +317,8 @@ static void test_the_choice_reaches_the_pack(void)
     TEST_ASSERT_EQUAL_UINT32(64, built.info.prototypes);
     for (size_t i = 0; i < ROWS; i++) {
         uint32_t cell, of_ring;
-        TEST_ASSERT_EQUAL(PML_OK, pml_nearest_cell(&built.pack, NULL, pml_pack_anchor(&built.pack, i), 0, &cell));
-        TEST_ASSERT_EQUAL(PML_OK,
-                          pml_nearest_cell(&built.pack, NULL, pml_pack_anchor(&built.pack, i % 4), 0, &of_ring));
+        cell = pml_prototypes_cell(&built.pack, &pml_kernels_portable, pml_pack_anchor(&built.pack, i), 0);
+        of_ring = pml_prototypes_cell(&built.pack, &pml_kernels_portable, pml_pack_anchor(&built.pack, i % 4), 0);
         TEST_ASSERT_EQUAL_UINT32(of_ring, cell);
     }
     free(built.bytes);

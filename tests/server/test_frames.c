@@ -178,24 +178,24 @@ static void test_one_anchor_apart(void)
  * a weight that is rounded to 1/65536 can move it. */
 static double device_row(const pml_pack *pack, const int8_t *q, uint32_t slot, int32_t *row)
 {
-    const struct pack_view *v = pack_view(pack);
-    const uint32_t least = pml_weights_floor(v->lambda), inverse = pml_inverse_norm(q, v->d);
+    const pml_pack *v = pack;
+    const uint32_t least = pml_weights_floor(v->lambda), inverse = pml_inverse_norm(q, v->features);
     uint64_t keys[PML_NEIGHBOURS_MAX];
     uint32_t indices[PML_NEIGHBOURS_MAX], weights[PML_NEIGHBOURS_MAX];
-    int64_t *labels = malloc((size_t)v->G * v->k * sizeof *labels);
+    int64_t *labels = malloc((size_t)v->slots * v->dimensions * sizeof *labels);
     double degree = 0;
     TEST_ASSERT_NOT_NULL(labels);
     pml_neighbours_find(v, &pml_kernels_portable, q, keys);
-    for (size_t j = 0; j < v->K; j++) {
+    for (size_t j = 0; j < v->neighbours; j++) {
         indices[j] = neighbour_index(keys[j]);
         weights[j] = pml_weights_of(neighbour_score(keys[j]), inverse, v->lambda, least);
         degree += weights[j];
     }
     pml_label_rows(v, pml_weights_label, labels);
-    pml_update_row(v, slot, labels + (size_t)slot * v->k, indices, weights, 1, row);
+    pml_update_row(v, slot, labels + (size_t)slot * v->dimensions, indices, weights, 1, row);
     free(labels);
     /* Σw, Σl and D move by K/2 at most; codes are below 2^15. */
-    double part = 0.5 * v->K / degree, pull = v->alpha / 256.0 * v->K * 65536 / degree;
+    double part = 0.5 * v->neighbours / degree, pull = v->alpha / 256.0 * v->neighbours * 65536 / degree;
     return 0.5 + 65536 * (part + v->alpha / 256.0 * part + pull * part);
 }
 
@@ -207,11 +207,11 @@ static void test_an_item_like_the_query_stands_where_the_device_says(void)
     for (size_t i = 0; i < GOLDEN_UPDATE_COUNT; i++) {
         const struct golden_update *g = golden_updates + i;
         pml_pack pack = open_golden(g->pack);
-        const struct pack_view *v = pack_view(&pack);
+        const pml_pack *v = &pack;
         struct pml_frames *frames = make_frames(&pack, 0, 1);
         struct pml_rows rows;
-        float x[64], place[PML_DIMENSIONS_MAX], *released = calloc((size_t)v->G * v->k, sizeof *released);
-        double *placed = malloc((size_t)v->G * v->k * sizeof *placed);
+        float x[64], place[PML_DIMENSIONS_MAX], *released = calloc((size_t)v->slots * v->dimensions, sizeof *released);
+        double *placed = malloc((size_t)v->slots * v->dimensions * sizeof *placed);
         int32_t row[PML_DIMENSIONS_MAX];
         uint32_t slot;
         TEST_ASSERT_TRUE(g->d <= 64 && released && placed);
@@ -222,13 +222,13 @@ static void test_an_item_like_the_query_stands_where_the_device_says(void)
         TEST_ASSERT_EQUAL(PML_OK, pml_pack_slot(&pack, g->label, &slot));
         double within = device_row(&pack, rows.values, slot, row);
         narrowest = fmin(narrowest, within);
-        for (size_t c = 0; c < v->k; c++)
-            released[slot * v->k + c] = (float)row[c];
+        for (size_t c = 0; c < v->dimensions; c++)
+            released[slot * v->dimensions + c] = (float)row[c];
         TEST_ASSERT_EQUAL(0, pml_frames_items(frames, &rows, &slot, 1, place));
         TEST_ASSERT_EQUAL(0, pml_frames_place(frames, released, placed));
-        for (size_t c = 0; c < v->k; c++) {
+        for (size_t c = 0; c < v->dimensions; c++) {
             TEST_ASSERT_DOUBLE_WITHIN(within, row[c], (double)place[c]);
-            TEST_ASSERT_DOUBLE_WITHIN(1e-6, row[c], placed[slot * v->k + c]);
+            TEST_ASSERT_DOUBLE_WITHIN(1e-6, row[c], placed[slot * v->dimensions + c]);
         }
         free(placed);
         free(released);

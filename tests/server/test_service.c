@@ -361,10 +361,9 @@ static void assert_whole(struct fixture *fixture, const struct pml_bytes *answer
     static const float features[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     pml_match match;
     pml_answer_summary summary;
-    TEST_ASSERT_EQUAL(PML_OK,
-                      pml_answer_begin(fixture->client, features, 8, label_of(0, CLASSES), PML_ALL_SLOTS, &match, 1));
-    TEST_ASSERT_EQUAL(PML_OK, pml_answer_feed(fixture->client, answer->bytes, answer->size));
-    TEST_ASSERT_EQUAL(PML_OK, pml_answer_finish(fixture->client, &summary));
+    TEST_ASSERT_EQUAL(PML_OK, begin_ranking(fixture, features, 8, label_of(0, CLASSES), PML_ALL_SLOTS, &match, 1));
+    TEST_ASSERT_EQUAL(PML_OK, pml_ranking_feed(fixture->ranking, answer->bytes, answer->size));
+    TEST_ASSERT_EQUAL(PML_OK, pml_ranking_finish(fixture->ranking, &summary));
     TEST_ASSERT_EQUAL_UINT64(ITEMS, summary.gallery);
 }
 

@@ -36,17 +36,16 @@ static const struct {
     const char *name;
     binary function;
 } binaries[] = {
-    {"curve", pml_curve},
-    {"curve_epsilon", pml_curve_epsilon},
+    {"recall_ceiling", pml_recall_ceiling},
+    {"epsilon_for", pml_epsilon_for},
 #if PML_WITH_RESPONSE
     {"keep", keep},
 #endif
 #if PML_WITH_GAUSSIAN
     {"delta", pml_gaussian_delta},
-    {"epsilon", pml_gaussian_epsilon},
     {"ratio", pml_gaussian_ratio},
     {"mu", pml_gaussian_mu},
-    {"gaussian_curve", pml_gaussian_curve},
+    {"gaussian_recall_ceiling", pml_gaussian_recall_ceiling},
 #endif
 };
 

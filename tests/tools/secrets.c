@@ -3,9 +3,9 @@
  * every branch and every address that depends on a secret (tests/check_secrets.sh). `secrets MODE...`, with each set of
  * kernels that the CPU runs, as valgrind shows it; mode `leak` plants one such branch, to show that it would be found. */
 #include "answer.h"
-#include "client.h"
 #include "golden/vectors.h"
 #include "kernel_sets.h"
+#include "pipeline.h"
 #include "stages.h"
 
 #include <stdio.h>
@@ -18,12 +18,12 @@
 
 enum { PACK = 1, MAX_FEATURES = 64 }; /* the golden pack with class slots and all sections */
 
-static size_t entropy(void *context, uint8_t *out, size_t size)
+static int entropy(void *context, uint8_t *out, size_t size)
 {
     (void)context;
     for (size_t i = 0; i < size; i++)
         out[i] = (uint8_t)(17 * i + 3);
-    return size;
+    return 0;
 }
 
 static int persist(void *context, const uint8_t *bytes, size_t size)
@@ -41,7 +41,7 @@ static void need(int status)
 }
 
 /* An armed client; `substitute` leaves no public verdict on the input. */
-static pml_client *armed(pml_pack *pack, int mechanism, const struct pml_kernels *kernels)
+static pml_client *armed(pml_pack *pack, pml_mechanism mechanism, const struct pml_kernels *kernels)
 {
     static const uint8_t owner[16] = "secrets";
     pml_config config = {.mechanism = mechanism,
@@ -56,8 +56,8 @@ static pml_client *armed(pml_pack *pack, int mechanism, const struct pml_kernels
     need(pml_pack_open(pack, golden_packs[PACK].bytes, golden_packs[PACK].size, NULL, NULL));
     size_t size = pml_client_size(pack, &config);
     need(pml_client_init(&client, malloc(size), size, pack, &config));
-    need(pml_budget_create(&budget, owner, 10.0, mechanism == PML_GAUSSIAN ? 10.0 : 0.0,
-                           mechanism == PML_GAUSSIAN ? 1e-5 : 0.0));
+    const pml_budget_caps caps = {10.0, mechanism == PML_GAUSSIAN ? 10.0 : 0.0, mechanism == PML_GAUSSIAN ? 1e-5 : 0.0};
+    need(pml_budget_create(&budget, owner, &caps));
     need(pml_client_arm(client, &budget));
     return client;
 }
@@ -80,40 +80,45 @@ static void response(const struct pml_kernels *kernels, bool leak)
     float features[MAX_FEATURES];
     int32_t label;
     uint8_t out[256];
-    size_t written;
     make_query(features, &label);
-    SECRET(client->others, sizeof *client->others * pack_view(&pack)->G);
+    const pml_query query = {features, pack.features, label};
+    SECRET(client->others, sizeof *client->others * pack.slots);
     SECRET(&client->shift, sizeof client->shift);
-    need(pml_client_load(client, features, pack_view(&pack)->d, label));
-    if (leak && client->cell == 1)
+    need(pml_client_release(client, &query, out, sizeof out));
+    int8_t row[MAX_FEATURES];
+    pml_quantise_row(features, pack.features, row);
+    if (leak && pml_prototypes_cell(&pack, kernels, row, 0) == 1)
         fputs("planted\n", stderr);
-    need(pml_client_release(client, out, sizeof out, &written));
     PUBLIC(out, sizeof out);
     free(client);
 }
 
+#endif
+
 /* Ranking: begin and feed; the list is the device's own and may be looked at after finish. */
 static void answer(const struct pml_kernels *kernels)
 {
+    static uint8_t memory[PML_RANKING_MEMORY(MAX_FEATURES)];
     pml_pack pack;
-    pml_client *client = armed(&pack, PML_RESPONSE, kernels);
     float features[MAX_FEATURES];
     int32_t label;
     pml_match matches[8];
+    const pml_ranking_config config = {.matches = matches, .capacity = 8, .substitute = true, .kernels = kernels};
+    need(pml_pack_open(&pack, golden_packs[PACK].bytes, golden_packs[PACK].size, NULL, NULL));
     for (size_t i = 0; i < GOLDEN_ANSWER_COUNT; i++) {
         const struct golden_answer *g = golden_answers + i;
         pml_answer_summary summary;
         if (g->pack != PACK)
             continue;
         make_query(features, &label);
-        need(pml_answer_begin(client, features, pack_view(&pack)->d, label, PML_OWN_SLOT, matches, 8));
-        need(pml_answer_feed(client, g->bytes, g->size));
+        const pml_query query = {features, pack.features, label};
+        pml_ranking *ranking;
+        need(pml_ranking_begin(&ranking, memory, sizeof memory, &pack, &query, &config));
+        need(pml_ranking_feed(ranking, g->bytes, g->size));
         PUBLIC(matches, sizeof matches);
-        need(pml_answer_finish(client, &summary));
+        need(pml_ranking_finish(ranking, &summary));
     }
-    free(client);
 }
-#endif
 
 #if PML_WITH_GAUSSIAN
 /* Quantising and the search for neighbours; then, from the finished row on, the release. */
@@ -121,23 +126,26 @@ static void gaussian(const struct pml_kernels *kernels)
 {
     pml_pack pack;
     pml_client *client = armed(&pack, PML_GAUSSIAN, kernels);
-    const struct pack_view *v = pack_view(&pack);
+    const pml_pack *v = &pack;
     float features[MAX_FEATURES];
     int32_t label;
     int8_t row[MAX_FEATURES];
     uint64_t keys[PML_NEIGHBOURS_MAX];
+    int32_t update[PML_DIMENSIONS_MAX];
+    uint32_t slot = 3;
     uint8_t out[256];
-    size_t written;
     make_query(features, &label);
-    pml_quantise_row(features, v->d, row);
+    pml_quantise_row(features, v->features, row);
     pml_neighbours_find(v, kernels, row, keys);
     PUBLIC(features, sizeof features);
     PUBLIC(&label, sizeof label);
-    need(pml_client_load(client, features, v->d, label));
-    SECRET(client->update, sizeof client->update);
-    SECRET(&client->slot, sizeof client->slot);
-    SECRET(client->noise, sizeof *client->noise * v->G * v->k);
-    need(pml_client_release(client, out, sizeof out, &written));
+    need(pml_quantise(features, v->features, client->row));
+    pml_place_gaussian(client, slot, update);
+    SECRET(update, sizeof update);
+    SECRET(&slot, sizeof slot);
+    SECRET(client->noise, sizeof *client->noise * v->slots * v->dimensions);
+    pml_gaussian_emit(client->noise, client->centres, update, slot, v->slots, v->dimensions,
+                      client->calibration.coarsen, client->config.value_bytes, out);
     PUBLIC(out, sizeof out);
     free(client);
 }
@@ -166,9 +174,9 @@ static bool run(const char *mode, const struct pml_kernels *kernels)
 #if PML_WITH_RESPONSE
     if (strcmp(mode, "response") == 0 || strcmp(mode, "leak") == 0)
         return response(kernels, mode[0] == 'l'), true;
+#endif
     if (strcmp(mode, "answer") == 0)
         return answer(kernels), true;
-#endif
 #if PML_WITH_GAUSSIAN
     if (strcmp(mode, "gaussian") == 0)
         return gaussian(kernels), true;

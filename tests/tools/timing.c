@@ -44,12 +44,12 @@ static void need(int status)
 
 static uint64_t state = 1;
 
-static size_t entropy(void *context, uint8_t *out, size_t size)
+static int entropy(void *context, uint8_t *out, size_t size)
 {
     (void)context;
     for (size_t i = 0; i < size; i++)
         out[i] = (uint8_t)draw64(&state);
-    return size;
+    return 0;
 }
 
 static int persist(void *context, const uint8_t *bytes, size_t size)
@@ -67,14 +67,14 @@ struct query {
 
 struct bench {
     pml_pack pack;
-    const struct pack_view *view;
+    const pml_pack *view;
     pml_client *client;
     pml_budget full, budget;
     struct query query;
     uint8_t out[256];
 };
 
-static void set_up(struct bench *b, int mechanism)
+static void set_up(struct bench *b, pml_mechanism mechanism)
 {
     static const uint8_t owner[16] = "timing";
     const bool gaussian = mechanism == PML_GAUSSIAN;
@@ -83,23 +83,21 @@ static void set_up(struct bench *b, int mechanism)
     need(pml_pack_open(&b->pack, golden_packs[PACK].bytes, golden_packs[PACK].size, NULL, NULL));
     size_t size = pml_client_size(&b->pack, &config);
     need(pml_client_init(&b->client, malloc(size), size, &b->pack, &config));
-    need(pml_budget_create(&b->full, owner, 10.0, gaussian ? 10.0 : 0.0, gaussian ? 1e-5 : 0.0));
-    b->view = pack_view(&b->pack);
+    const pml_budget_caps caps = {10.0, gaussian ? 10.0 : 0.0, gaussian ? 1e-5 : 0.0};
+    need(pml_budget_create(&b->full, owner, &caps));
+    b->view = &b->pack;
 }
 
-static uint64_t time_load(struct bench *b)
+static pml_status release(struct bench *b)
 {
-    uint64_t start = ticks();
-    need(pml_client_load(b->client, b->query.features, b->view->d, b->query.label));
-    return ticks() - start;
+    const pml_query query = {b->query.features, b->view->features, b->query.label};
+    return pml_client_release(b->client, &query, b->out, sizeof b->out);
 }
 
 static uint64_t time_release(struct bench *b)
 {
-    size_t written;
-    need(pml_client_load(b->client, b->query.features, b->view->d, b->query.label));
     uint64_t start = ticks();
-    need(pml_client_release(b->client, b->out, sizeof b->out, &written));
+    need(release(b));
     return ticks() - start;
 }
 
@@ -109,18 +107,18 @@ static uint64_t time_insertion(struct bench *b)
     int64_t best[PML_NEIGHBOURS_MAX];
     int8_t row[MAX_FEATURES];
     int32_t dots[64];
-    pml_quantise_row(b->query.features, b->view->d, row);
+    pml_quantise_row(b->query.features, b->view->features, row);
     uint64_t start = ticks();
-    pml_kernels_portable.dots_s8(row, (const int8_t *)b->view->section[PML_SECTION_ANCHORS], b->view->d, b->view->n,
-                                 dots);
-    for (size_t i = 0; i < b->view->K; i++)
+    pml_kernels_portable.dots_s8(row, (const int8_t *)b->view->section[PML_SECTION_ANCHORS], b->view->features,
+                                 b->view->anchors, dots);
+    for (size_t i = 0; i < b->view->neighbours; i++)
         best[i] = INT64_MIN;
-    for (size_t i = 0; i < b->view->n; i++) {
-        size_t at = b->view->K;
+    for (size_t i = 0; i < b->view->anchors; i++) {
+        size_t at = b->view->neighbours;
         for (; at > 0 && best[at - 1] < dots[i]; at--)
-            if (at < b->view->K)
+            if (at < b->view->neighbours)
                 best[at] = best[at - 1];
-        if (at < b->view->K)
+        if (at < b->view->neighbours)
             best[at] = dots[i];
     }
     memcpy(b->out, best, sizeof best[0]);
@@ -131,7 +129,7 @@ static uint64_t time_insertion(struct bench *b)
 static uint64_t time_delay(struct bench *b)
 {
     uint64_t start = ticks();
-    need(pml_client_load(b->client, b->query.features, b->view->d, b->query.label));
+    need(release(b));
     if (b->query.features[0] > 0)
         for (volatile int i = 0; i < 200; i++)
             ;
@@ -169,24 +167,18 @@ static void first_or_last_slot(const struct bench *b, struct query *queries)
     random_features(queries[0].features);
     queries[1] = queries[0];
     need(pml_pack_class(&b->pack, 0, &queries[0].label, &slot));
-    need(pml_pack_class(&b->pack, b->view->C - 1, &queries[1].label, &slot));
+    need(pml_pack_class(&b->pack, b->view->classes - 1, &queries[1].label, &slot));
 }
 
 static const struct {
     const char *name;
-    int mechanism;
+    pml_mechanism mechanism;
     uint64_t (*time)(struct bench *);
     void (*choose)(const struct bench *, struct query *);
 } cases[] = {
-    {"response-load-random", PML_RESPONSE, time_load, fixed_or_random},
-    {"response-load-opposite", PML_RESPONSE, time_load, opposite},
-    {"response-load-slot", PML_RESPONSE, time_load, first_or_last_slot},
     {"response-release-random", PML_RESPONSE, time_release, fixed_or_random},
     {"response-release-opposite", PML_RESPONSE, time_release, opposite},
     {"response-release-slot", PML_RESPONSE, time_release, first_or_last_slot},
-    {"gaussian-load-random", PML_GAUSSIAN, time_load, fixed_or_random},
-    {"gaussian-load-opposite", PML_GAUSSIAN, time_load, opposite},
-    {"gaussian-load-slot", PML_GAUSSIAN, time_load, first_or_last_slot},
     {"gaussian-release-random", PML_GAUSSIAN, time_release, fixed_or_random},
     {"gaussian-release-opposite", PML_GAUSSIAN, time_release, opposite},
     {"gaussian-release-slot", PML_GAUSSIAN, time_release, first_or_last_slot},

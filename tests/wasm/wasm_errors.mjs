@@ -14,14 +14,6 @@ const features = makeFeatures(pack.info.features, 1);
 const release = golden.releases.find((one) => one.pack === 1);
 const answer = golden.answers.find((one) => one.pack === 1);
 
-await test('names and numbers of the statuses are those of privatemail.h', () => {
-    const header = readFileSync(new URL('core/include/privatemail.h', root), 'utf8');
-    const statuses = [...header.matchAll(/^ +(PML_ERROR_[A-Z_]+) = (-\d+),/gm)];
-    assert.ok(statuses.length >= 23);
-    for (const [, name, number] of statuses)
-        assert.equal(new PrivateMailError(Number(number), 'text').name, name);
-});
-
 await test('the version is that of privatemail.h and package.json', () => {
     const { version } = JSON.parse(readFileSync(new URL('platform/wasm/package.json', root), 'utf8'));
     assert.equal(library.version, version);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CPrivateMail
+import CPrivateMailPlatform
 import Foundation
 
 /// A candidate of the answer that is near to the true query.
@@ -38,6 +39,8 @@ public struct Answer: Sendable, Hashable {
         case ownSlot = 0
         /// Candidates of all slots.
         case allSlots = 1
+
+        var number: pml_scope { self == .ownSlot ? PML_OWN_SLOT : PML_ALL_SLOTS }
     }
 
     /// Best first.
@@ -97,9 +100,16 @@ extension Client {
         try Answer.check(limit: limit)
         let fresh = Matches(capacity: limit)
         try gate.run { () throws(PrivateMailError) in
+            guard matches == nil else { throw PrivateMailError(.state) }
+            var config = pml_ranking_config()
+            config.matches = fresh.pointer
+            config.capacity = fresh.capacity
+            config.scope = scope.number
+            config.substitute = options.substitute
+            config.kernels = pml_platform_kernels()
             try check(
-                withFloats(features) {
-                    pml_answer_begin(handle, $0, $1, label, scope.rawValue, fresh.pointer, fresh.capacity)
+                withQuery(features, label) {
+                    pml_ranking_begin(&ranking, rankingMemory.baseAddress, rankingMemory.count, pack.view, $0, &config)
                 })
             matches = fresh
         }
@@ -152,7 +162,7 @@ extension Client {
     fileprivate func feed(_ bytes: some ContiguousBytes, to open: Matches) throws(PrivateMailError) {
         try gate.run { () throws(PrivateMailError) in
             guard matches === open else { throw PrivateMailError(.state) }
-            try check(bytes.withUnsafeBytes { pml_answer_feed(handle, $0.baseAddress, $0.count) })
+            try check(bytes.withUnsafeBytes { pml_ranking_feed(ranking, $0.baseAddress, $0.count) })
         }
     }
 
@@ -161,7 +171,7 @@ extension Client {
             guard matches === open else { throw PrivateMailError(.state) }
             matches = nil
             var summary = pml_answer_summary()
-            try check(pml_answer_finish(handle, &summary))
+            try check(pml_ranking_finish(ranking, &summary))
             let found = UnsafeBufferPointer(start: open.pointer, count: summary.found)
             return Answer(
                 matches: found.map(Match.init), carried: summary.carried, gallery: summary.gallery,
@@ -173,8 +183,7 @@ extension Client {
         try? gate.run { () throws(PrivateMailError) in
             guard matches === open else { return }
             matches = nil
-            var summary = pml_answer_summary()
-            _ = pml_answer_finish(handle, &summary)
+            pml_ranking_wipe(ranking)
         }
     }
 }

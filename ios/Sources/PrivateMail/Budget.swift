@@ -82,7 +82,9 @@ public final class Budget: @unchecked Sendable {  // the bytes are only touched 
         if let stored = try asking({ try store.load() }) {
             try check(stored.withUnsafeBytes { pml_budget_restore(bytes, owner, $0.baseAddress, $0.count) })
         } else {
-            try check(pml_budget_create(bytes, owner, limits.response, limits.gaussian, limits.delta))
+            var caps = pml_budget_caps(
+                epsilon_response: limits.response, epsilon_gaussian: limits.gaussian, delta: limits.delta)
+            try check(pml_budget_create(bytes, owner, &caps))
             try asking { try store.save(current) }
         }
     }

@@ -30,8 +30,8 @@ public struct Release: Sendable {
 /// clients. Memory: one block, allocated by init, wiped and freed by deinit. A call from inside a ``BudgetStore`` that
 /// works for this client is refused with ``Status/state``.
 public final class Client: @unchecked Sendable {  // everything mutable is only touched inside the gate
-    /// Reads random bytes into a buffer and answers how many.
-    package typealias Entropy = (UnsafeMutableRawBufferPointer) -> Int
+    /// Fills a buffer with random bytes and returns 0; anything else is a failure.
+    package typealias Entropy = (UnsafeMutableRawBufferPointer) -> Int32
 
     public let pack: Pack
     public let options: Options
@@ -45,8 +45,10 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
     private let callbacks: Callbacks
     /// Armed the client last, and gets the price back from disarm.
     private var payer: Budget?
-    /// The answer under way.
+    /// The answer under way, and what ranks it.
     var matches: Matches?
+    var ranking: OpaquePointer?
+    let rankingMemory: UnsafeMutableRawBufferPointer
 
     /// Does all that depends on pack and options only. Slow for large Gaussian packs: make a client once and keep it.
     public convenience init(pack: Pack, options: Options) throws(PrivateMailError) {
@@ -63,12 +65,13 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
         callbacks.install(in: &config)
         config.kernels = pml_platform_kernels()
         // Zero for a pack that lacks what the mechanism needs; init then says which error that is.
+        let clientSize = max(1, pml_client_size(pack.view, &config))
         let memory = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: max(1, pml_client_size(pack.view, &config)), alignment: 8)
+            byteCount: clientSize + pml_ranking_size(pack.view), alignment: 8)
         var handle: OpaquePointer?
         var receipt = pml_receipt()
         do throws(PrivateMailError) {
-            try check(pml_client_init(&handle, memory.baseAddress, memory.count, pack.view, &config))
+            try check(pml_client_init(&handle, memory.baseAddress, clientSize, pack.view, &config))
             try check(pml_client_receipt(handle, &receipt))
         } catch {
             memory.deallocate()
@@ -79,6 +82,7 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
         self.receipt = Receipt(receipt, mechanism: options.mechanism)
         self.handle = handle!  // never null after success
         self.memory = memory
+        rankingMemory = UnsafeMutableRawBufferPointer(rebasing: memory[clientSize...])
         self.free = free
         self.callbacks = callbacks
     }
@@ -117,7 +121,7 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
     }
 
     private func pay(
-        _ budget: Budget, _ call: (UnsafeMutablePointer<pml_budget>) -> Int32
+        _ budget: Budget, _ call: (UnsafeMutablePointer<pml_budget>) -> pml_status
     ) throws(PrivateMailError) {
         try budget.lend { bytes throws(PrivateMailError) in
             try callbacks.storing(budget) { call(bytes) }
@@ -136,13 +140,13 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
     public func release(features: some Collection<Float>, label: Int) throws(PrivateMailError) -> Release {
         let label = try classNumber(label)
         return try gate.run { () throws(PrivateMailError) -> Release in
-            try check(withFloats(features) { pml_client_load(handle, $0, $1, label) })
             var bytes = Data(count: receipt.bytes)
-            var written = 0
             try check(
                 bytes.withUnsafeMutableBytes { out in
-                    pml_client_release(
-                        handle, out.baseAddress?.assumingMemoryBound(to: UInt8.self), out.count, &written)
+                    withQuery(features, label) {
+                        pml_client_release(
+                            handle, $0, out.baseAddress?.assumingMemoryBound(to: UInt8.self), out.count)
+                    }
                 })
             return Release(bytes: bytes, receipt: receipt, pack: pack)
         }
@@ -153,6 +157,8 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
     public func wipe() {
         try? gate.run { () throws(PrivateMailError) in
             pml_client_wipe(handle)
+            pml_ranking_wipe(ranking)
+            matches = nil
         }
     }
 }
@@ -163,12 +169,15 @@ func classNumber(_ label: Int) throws(PrivateMailError) -> Int32 {
     return number
 }
 
-/// Lends contiguous features to a call; those that are not are refused rather than copied.
-func withFloats(_ features: some Collection<Float>, _ body: (UnsafePointer<Float>, Int) -> Int32) -> Int32 {
+/// Lends a query of contiguous features to a call; those that are not are refused rather than copied.
+func withQuery(
+    _ features: some Collection<Float>, _ label: Int32, _ body: (UnsafePointer<pml_query>) -> pml_status
+) -> pml_status {
     features.withContiguousStorageIfAvailable { floats in
-        guard let first = floats.baseAddress else { return PML_ERROR_DIMENSION.rawValue }
-        return body(first, floats.count)
-    } ?? PML_ERROR_ARGUMENT.rawValue
+        guard let first = floats.baseAddress else { return PML_ERROR_DIMENSION }
+        var query = pml_query(features: first, count: floats.count, label: label)
+        return body(&query)
+    } ?? PML_ERROR_ARGUMENT
 }
 
 /// What the C callbacks reach through their context. Owned by the client, so it outlives every call of them.
@@ -206,7 +215,7 @@ private final class Callbacks {
     }
 
     /// Runs a call that may store the budget, and throws what the store threw along with its status.
-    func storing(_ budget: Budget, _ call: () -> Int32) throws(PrivateMailError) {
+    func storing(_ budget: Budget, _ call: () -> pml_status) throws(PrivateMailError) {
         self.budget = budget
         defer {
             self.budget = nil

@@ -9,12 +9,12 @@ public var version: String { String(cString: pml_version()) }
 ///
 /// - Returns: NaN for arguments out of range (0 ≤ share ≤ 1, 0 ≤ epsilon ≤ 64).
 public func curve(epsilon: Double, share: Double) -> Double {
-    pml_curve(epsilon, share)
+    pml_recall_ceiling(epsilon, share)
 }
 
 /// The ε that reaches a chance at a share of the gallery, rounded up: the inverse of ``curve(epsilon:share:)``.
 ///
 /// - Returns: NaN unless 0 < share ≤ probability < 1, and for a share below 1e-100.
 public func curveEpsilon(share: Double, probability: Double) -> Double {
-    pml_curve_epsilon(share, probability)
+    pml_epsilon_for(probability, share)
 }

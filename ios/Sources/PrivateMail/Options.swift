@@ -41,7 +41,7 @@ public struct Options: Sendable, Hashable {
 
     var config: pml_config {
         var config = pml_config()
-        config.mechanism = mechanism.rawValue
+        config.mechanism = mechanism == .gaussian ? PML_GAUSSIAN : PML_RESPONSE
         config.epsilon = epsilon
         config.delta = delta
         config.value_bytes = UInt32(exactly: valueBytes) ?? .max  // refused there, with the right status

@@ -76,18 +76,18 @@ public final class Pack: @unchecked Sendable {  // immutable from the end of ini
         view.initialize(to: pml_pack())
         self.free = free
         self.view = UnsafePointer(view)
-        func open(_ model: String?) -> Int32 {
-            guard pinnedID == nil || pinnedID?.count == Int(PML_ID_SIZE) else { return PML_ERROR_ARGUMENT.rawValue }
+        func open(_ model: String?) -> pml_status {
+            guard pinnedID == nil || pinnedID?.count == Int(PML_ID_SIZE) else { return PML_ERROR_ARGUMENT }
             return pml_pack_open(view, bytes.baseAddress, bytes.count, pinnedID, model)
         }
         // A zero byte would end the name early; no pack has such a name, and none has the empty one.
         let status = open(model.map { $0.utf8.contains(0) ? "" : $0 })
         var mismatch: ModelMismatch?
-        if let model, status == PML_ERROR_PACK_MODEL.rawValue, open(nil) == PML_OK.rawValue {
+        if let model, status == PML_ERROR_PACK_MODEL, open(nil) == PML_OK {
             mismatch = ModelMismatch(demanded: model, found: Pack.model(of: view))
         }
         var info = pml_pack_info()
-        let described = status == PML_OK.rawValue ? pml_pack_describe(view, &info) : status
+        let described = status == PML_OK ? pml_pack_describe(view, &info) : status
         self.info = info
         try check(described, underlying: mismatch)
     }

@@ -106,8 +106,8 @@ func sentence(_ words: String) -> String {
 }
 
 /// Throws unless the status is success.
-func check(_ code: Int32, underlying: (any Error)? = nil) throws(PrivateMailError) {
-    guard code != PML_OK.rawValue else { return }
-    guard let status = Status(rawValue: code) else { preconditionFailure("status \(code) is not in Status") }
+func check(_ code: pml_status, underlying: (any Error)? = nil) throws(PrivateMailError) {
+    guard code != PML_OK else { return }
+    guard let status = Status(rawValue: code.rawValue) else { preconditionFailure("\(code) is not in Status") }
     throw PrivateMailError(status, underlying: underlying)
 }

@@ -140,7 +140,7 @@ func someFeatures(_ count: Int, salt: Int = 1) -> [Float] {
 func script(_ seed: Data) -> Client.Entropy {
     { out in
         out.copyBytes(from: seed)
-        return seed.count
+        return 0
     }
 }
 

@@ -18,12 +18,12 @@
     X(pml_client_size)                                                                                                 \
     X(pml_client_init)                                                                                                 \
     X(pml_client_arm)                                                                                                  \
-    X(pml_client_load)                                                                                                 \
     X(pml_client_release)                                                                                              \
+    X(pml_client_release_size)                                                                                         \
     X(pml_release_rows)                                                                                                \
-    X(pml_answer_begin)                                                                                                \
-    X(pml_answer_feed)                                                                                                 \
-    X(pml_answer_finish)                                                                                               \
+    X(pml_ranking_begin)                                                                                               \
+    X(pml_ranking_feed)                                                                                                \
+    X(pml_ranking_finish)                                                                                              \
     X(pml_platform_entropy)                                                                                            \
     X(pml_platform_kernels)
 
@@ -47,10 +47,10 @@ static int find_functions(const struct shared_object *object)
 static _Alignas(16) uint8_t memory[1 << 16];
 static float numbers[4096];
 
-static size_t scripted_entropy(void *context, uint8_t *out, size_t size)
+static int scripted_entropy(void *context, uint8_t *out, size_t size)
 {
     memcpy(out, context, size);
-    return size;
+    return 0;
 }
 
 static int keep_nothing(void *context, const uint8_t *bytes, size_t size)
@@ -74,8 +74,9 @@ static int release_is_golden(const struct golden_release *g)
     static uint8_t out[4096];
     pml_pack pack;
     pml_budget budget;
-    size_t written;
-    pml_config config = {.mechanism = g->mechanism,
+    const pml_budget_caps caps = {1000.0, 100.0, 1e-5};
+    const pml_query query = {numbers, g->d, g->label};
+    pml_config config = {.mechanism = (pml_mechanism)g->mechanism,
                          .epsilon = g->epsilon,
                          .delta = g->delta,
                          .value_bytes = g->mechanism == PML_GAUSSIAN ? (unsigned)g->value_bytes : 0,
@@ -85,17 +86,17 @@ static int release_is_golden(const struct golden_release *g)
                          .kernels = library.pml_platform_kernels()};
     const struct golden_pack *golden = golden_packs + g->pack;
     if (library.pml_pack_open(&pack, golden->bytes, golden->size, golden->id, NULL) != PML_OK ||
-        library.pml_budget_create(&budget, owner, 1000.0, 100.0, 1e-5) != PML_OK)
+        library.pml_budget_create(&budget, owner, &caps) != PML_OK)
         return 0;
     pml_client *client = make_client(&pack, &config);
     memcpy(numbers, g->bits, g->d * sizeof *numbers);
     if (!client || library.pml_client_arm(client, &budget) != PML_OK ||
-        library.pml_client_load(client, numbers, g->d, g->label) != PML_OK ||
-        library.pml_client_release(client, out, sizeof out, &written) != PML_OK)
+        library.pml_client_release(client, &query, out, sizeof out) != PML_OK)
         return 0;
-    if (written != g->release_size || memcmp(out, g->release, written) != 0)
+    const size_t size = library.pml_client_release_size(client);
+    if (size != g->release_size || memcmp(out, g->release, size) != 0)
         return 0;
-    return g->row_count == 0 || (library.pml_release_rows(&pack, out, written, numbers, g->row_count) == PML_OK &&
+    return g->row_count == 0 || (library.pml_release_rows(&pack, out, size, numbers, g->row_count) == PML_OK &&
                                  memcmp(numbers, g->rows, g->row_count * sizeof *numbers) == 0);
 }
 
@@ -119,29 +120,26 @@ static int answer_is_golden(const struct golden_answer *g)
     pml_pack pack;
     pml_pack_info info;
     pml_answer_summary summary;
-    pml_config config = {.epsilon = 1.0, .entropy = scripted_entropy, .persist = keep_nothing};
+    const pml_query query = {numbers, g->d, g->label};
+    const pml_ranking_config config = {.matches = matches,
+                                       .capacity = g->limit,
+                                       .scope = g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT,
+                                       .kernels = library.pml_platform_kernels()};
+    pml_ranking *ranking;
     const struct golden_pack *golden = golden_packs + g->pack;
     if (library.pml_pack_open(&pack, golden->bytes, golden->size, NULL, NULL) != PML_OK ||
         library.pml_pack_describe(&pack, &info) != PML_OK)
         return 0;
-    if (info.cells == 0) {
-        config.mechanism = PML_GAUSSIAN;
-        config.delta = 1e-5;
-    }
-    pml_client *client = make_client(&pack, &config);
-    if (!client)
-        return 0;
     memcpy(numbers, g->bits, g->d * sizeof *numbers);
-    int begun = library.pml_answer_begin(client, numbers, g->d, g->label, g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT,
-                                         matches, g->limit);
+    pml_status begun = library.pml_ranking_begin(&ranking, memory, sizeof memory, &pack, &query, &config);
     if (info.sketch == 0)
         return begun == PML_ERROR_SECTION;
     if (begun != PML_OK)
         return 0;
     for (size_t at = 0; at < g->size; at += 7)
-        if (library.pml_answer_feed(client, g->bytes + at, g->size - at < 7 ? g->size - at : 7) != PML_OK)
+        if (library.pml_ranking_feed(ranking, g->bytes + at, g->size - at < 7 ? g->size - at : 7) != PML_OK)
             return 0;
-    return library.pml_answer_finish(client, &summary) == PML_OK && summary.found == g->match_count &&
+    return library.pml_ranking_finish(ranking, &summary) == PML_OK && summary.found == g->match_count &&
            summary.bytes == g->size && same_matches(g, matches);
 }
 
@@ -184,8 +182,8 @@ static int library_close(int file)
 static int entropy_differs(void)
 {
     uint8_t first[32] = {0}, second[32] = {0}, zero[32] = {0};
-    return library.pml_platform_entropy(NULL, first, 32) == 32 &&
-           library.pml_platform_entropy(NULL, second, 32) == 32 && memcmp(first, second, 32) != 0 &&
+    return library.pml_platform_entropy(NULL, first, 32) == 0 &&
+           library.pml_platform_entropy(NULL, second, 32) == 0 && memcmp(first, second, 32) != 0 &&
            memcmp(first, zero, 32) != 0;
 }
 

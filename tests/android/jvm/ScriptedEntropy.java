@@ -11,23 +11,23 @@ final class ScriptedEntropy {
 
     /** Other bytes at every call. */
     static void count() {
-        set(null, 0, false);
+        set(null, false, false);
     }
 
     /** These 32 bytes at every call. */
     static void seed(byte[] seed) {
-        set(seed, 0, false);
+        set(seed, false, false);
     }
 
-    /** The last {@code missing} of 32 bytes do not come. */
-    static void shortBy(int missing) {
-        set(null, missing, false);
+    /** The source says that it failed. */
+    static void fail() {
+        set(null, true, false);
     }
 
     /** All bytes are equal. */
     static void stuck() {
-        set(null, 0, true);
+        set(null, false, true);
     }
 
-    private static native void set(byte[] seed, int missing, boolean stuck);
+    private static native void set(byte[] seed, boolean fails, boolean stuck);
 }

@@ -88,7 +88,7 @@ run() { # LIBRARY GROUP OPTION...
     local library=$1 group=$2
     shift 2
     counted "$group" "$java/bin/java" -Xcheck:jni -ea "$@" -Djava.library.path="$out/$library" \
-        -Dprivatemail.header=core/include/privatemail.h -Dprivatemail.vectors="$PWD/tests/golden/vectors.txt" \
+        -Dprivatemail.vectors="$PWD/tests/golden/vectors.txt" \
         -Dprivatemail.golden="$out/golden.txt" -Dprivatemail.folder="$PWD/$out/folder" \
         -cp "$out/tests:$out/classes:$out/stubs" org.privatemail.JvmTests "$group"
     check "$group: -Xcheck:jni says nothing" silent "$out/$group.log"

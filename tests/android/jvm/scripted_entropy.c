@@ -9,8 +9,7 @@
 /* Threads may draw at the same time; scripts are changed only while none does. */
 static struct {
     atomic_uint calls;
-    bool seeded, stuck;
-    size_t missing;
+    bool seeded, stuck, fails;
     uint8_t seed[32];
 } script;
 
@@ -24,7 +23,7 @@ static void count(uint8_t *out, size_t size)
     }
 }
 
-size_t pml_platform_entropy(void *context, uint8_t *out, size_t size)
+int pml_platform_entropy(void *context, uint8_t *out, size_t size)
 {
     (void)context;
     if (script.stuck)
@@ -33,19 +32,19 @@ size_t pml_platform_entropy(void *context, uint8_t *out, size_t size)
         memcpy(out, script.seed, size);
     else
         count(out, size);
-    return script.missing < size ? size - script.missing : 0;
+    return script.fails ? -1 : 0;
 }
 
-JNIEXPORT void JNICALL Java_org_privatemail_ScriptedEntropy_set(JNIEnv *env, jclass type, jbyteArray seed, jint missing,
-                                                                jboolean stuck);
+JNIEXPORT void JNICALL Java_org_privatemail_ScriptedEntropy_set(JNIEnv *env, jclass type, jbyteArray seed,
+                                                                jboolean fails, jboolean stuck);
 
-JNIEXPORT void JNICALL Java_org_privatemail_ScriptedEntropy_set(JNIEnv *env, jclass type, jbyteArray seed, jint missing,
-                                                                jboolean stuck)
+JNIEXPORT void JNICALL Java_org_privatemail_ScriptedEntropy_set(JNIEnv *env, jclass type, jbyteArray seed,
+                                                                jboolean fails, jboolean stuck)
 {
     (void)type;
     script.seeded = seed != NULL;
     if (seed)
         (*env)->GetByteArrayRegion(env, seed, 0, sizeof script.seed, (jbyte *)script.seed);
-    script.missing = (size_t)missing;
+    script.fails = fails == JNI_TRUE;
     script.stuck = stuck == JNI_TRUE;
 }

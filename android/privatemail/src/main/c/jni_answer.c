@@ -2,6 +2,8 @@
  * Answers: begun, fed and finished under the client's lock, each call for itself. */
 #include "jni_shim.h"
 
+#include "privatemail_platform.h"
+
 static jint matchesSize(JNIEnv *env, jclass native, jint capacity)
 {
     (void)env, (void)native;
@@ -12,8 +14,14 @@ static jint answerBegin(JNIEnv *env, jclass native, jobject client, jobject memo
                         jint count, jint label, jint scope, jobject matches, jint capacity)
 {
     (void)native, (void)client;
-    return pml_answer_begin(pml_jni_client_of(env, memory), pml_jni_floats(env, features, first), (size_t)count, label,
-                            scope, pml_jni_aligned(env, matches), (size_t)capacity);
+    struct pml_jni_client *state = pml_jni_aligned(env, memory);
+    const pml_query query = {.features = pml_jni_floats(env, features, first), .count = (size_t)count, .label = label};
+    const pml_ranking_config config = {.matches = pml_jni_aligned(env, matches),
+                                       .capacity = (size_t)capacity,
+                                       .scope = (pml_scope)scope,
+                                       .substitute = state->substitute,
+                                       .kernels = pml_platform_kernels()};
+    return pml_ranking_begin(&state->ranking, state + 1, state->ranking_size, state->pack, &query, &config);
 }
 
 /* By pieces through the stack: an array's own bytes could be had only by stopping the garbage collector. A range that
@@ -29,7 +37,7 @@ static jint answerFeed(JNIEnv *env, jclass native, jobject client, jobject memor
         (*env)->GetByteArrayRegion(env, bytes, first, size, piece);
         if ((*env)->ExceptionCheck(env))
             break;
-        status = pml_answer_feed(pml_jni_client_of(env, memory), piece, (size_t)size);
+        status = pml_ranking_feed(pml_jni_ranking_of(env, memory), piece, (size_t)size);
         first += size;
         count -= size;
     }
@@ -40,7 +48,7 @@ static jint answerFinish(JNIEnv *env, jclass native, jobject client, jobject mem
 {
     (void)native, (void)client;
     pml_answer_summary summary;
-    int status = pml_answer_finish(pml_jni_client_of(env, memory), &summary);
+    int status = pml_ranking_finish(pml_jni_ranking_of(env, memory), &summary);
     if (status == PML_OK) {
         const jlong numbers[] = {(jlong)summary.found, (jlong)summary.carried, (jlong)summary.gallery,
                                  (jlong)summary.bytes};

@@ -10,8 +10,8 @@ static jint budgetCreate(JNIEnv *env, jclass native, jobject budget, jbyteArray 
     (void)native;
     jbyte tag[OWNER_SIZE];
     (*env)->GetByteArrayRegion(env, owner, 0, OWNER_SIZE, tag);
-    return pml_budget_create((*env)->GetDirectBufferAddress(env, budget), (const uint8_t *)tag, response, gaussian,
-                             delta);
+    const pml_budget_caps caps = {.epsilon_response = response, .epsilon_gaussian = gaussian, .delta = delta};
+    return pml_budget_create((*env)->GetDirectBufferAddress(env, budget), (const uint8_t *)tag, &caps);
 }
 
 /* One byte more than a budget has, so that longer bytes stay longer. */

@@ -23,9 +23,10 @@ static int persist(void *context, const uint8_t *bytes, size_t size)
 static jint clientSize(JNIEnv *env, jclass native, jobject pack, jobject view, jint mechanism)
 {
     (void)native, (void)pack;
-    const pml_config config = {.mechanism = mechanism};
+    const pml_config config = {.mechanism = (pml_mechanism)mechanism};
+    const pml_pack *opened = pml_jni_aligned(env, view);
     /* 0 when the pack does not serve the mechanism: clientInit then says why */
-    size_t size = pml_client_size(pml_jni_aligned(env, view), &config);
+    size_t size = pml_client_size(opened, &config) + pml_ranking_size(opened);
     return (jint)(PML_JNI_SLACK + sizeof(struct pml_jni_client) + size);
 }
 
@@ -34,7 +35,7 @@ static jint clientInit(JNIEnv *env, jclass native, jobject pack, jobject view, j
 {
     (void)native, (void)pack;
     struct pml_jni_client *state = pml_jni_aligned(env, memory);
-    const pml_config config = {.mechanism = mechanism,
+    const pml_config config = {.mechanism = (pml_mechanism)mechanism,
                                .epsilon = epsilon,
                                .delta = delta,
                                .value_bytes = (unsigned)value_bytes,
@@ -43,8 +44,12 @@ static jint clientInit(JNIEnv *env, jclass native, jobject pack, jobject view, j
                                .persist = persist,
                                .persist_context = state,
                                .kernels = pml_platform_kernels()};
-    return pml_client_init(&state->client, state + 1, (size_t)size - PML_JNI_SLACK - sizeof *state,
-                           pml_jni_aligned(env, view), &config);
+    state->pack = pml_jni_aligned(env, view);
+    state->substitute = config.substitute;
+    state->ranking = NULL;
+    state->ranking_size = pml_ranking_size(state->pack);
+    return pml_client_init(&state->client, (uint8_t *)(state + 1) + state->ranking_size,
+                           (size_t)size - PML_JNI_SLACK - sizeof *state - state->ranking_size, state->pack, &config);
 }
 
 static jint receipt(JNIEnv *env, jclass native, jobject client, jobject memory, jdoubleArray out)
@@ -57,7 +62,7 @@ static jint receipt(JNIEnv *env, jclass native, jobject client, jobject memory, 
     return status;
 }
 
-typedef int settle_fn(pml_client *client, pml_budget *budget);
+typedef pml_status settle_fn(pml_client *client, pml_budget *budget);
 
 static jint settle(JNIEnv *env, jclass native, jobject memory, jobject budget, jobject bytes, settle_fn *function)
 {
@@ -89,17 +94,16 @@ static jint release(JNIEnv *env, jclass native, jobject object, jobject memory, 
                     jint count, jint label, jobject out, jint capacity)
 {
     (void)native, (void)object;
-    pml_client *client = pml_jni_client_of(env, memory);
-    uint8_t *message = (*env)->GetDirectBufferAddress(env, out);
-    size_t written;
-    int status = pml_client_load(client, pml_jni_floats(env, features, first), (size_t)count, label);
-    return status == PML_OK ? pml_client_release(client, message, (size_t)capacity, &written) : status;
+    const pml_query query = {.features = pml_jni_floats(env, features, first), .count = (size_t)count, .label = label};
+    return pml_client_release(pml_jni_client_of(env, memory), &query, (*env)->GetDirectBufferAddress(env, out),
+                              (size_t)capacity);
 }
 
 static void clientWipe(JNIEnv *env, jclass native, jobject client, jobject memory)
 {
     (void)native, (void)client;
     pml_client_wipe(pml_jni_client_of(env, memory));
+    pml_ranking_wipe(pml_jni_ranking_of(env, memory));
 }
 
 #define CLIENT "(Lorg/privatemail/Client;Ljava/nio/ByteBuffer;"

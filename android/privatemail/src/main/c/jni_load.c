@@ -21,13 +21,13 @@ static jstring statusText(JNIEnv *env, jclass native, jint status)
 static jdouble curve(JNIEnv *env, jclass native, jdouble epsilon, jdouble share)
 {
     (void)env, (void)native;
-    return pml_curve(epsilon, share);
+    return pml_recall_ceiling(epsilon, share);
 }
 
 static jdouble curveEpsilon(JNIEnv *env, jclass native, jdouble share, jdouble probability)
 {
     (void)env, (void)native;
-    return pml_curve_epsilon(share, probability);
+    return pml_epsilon_for(probability, share);
 }
 
 static void wipe(JNIEnv *env, jclass native, jobject buffer, jint bytes)

@@ -42,9 +42,13 @@ static inline const float *pml_jni_floats(JNIEnv *env, jobject buffer, jint firs
     return address % _Alignof(float) == 0 && address != 0 ? (const float *)address + first : NULL;
 }
 
-/* The state of a client: this, then the library's memory. */
+/* The state of a client and of the answer it ranks: this, then the ranking's memory, then the client's. */
 struct pml_jni_client {
     pml_client *client;
+    pml_ranking *ranking; /* NULL before the first answer, and after one that did not begin */
+    const pml_pack *pack;
+    size_t ranking_size; /* 0 when the pack has no sketches */
+    bool substitute;
     /* who to tell of a charge; set while arm or disarm runs */
     JNIEnv *env;
     jclass native;
@@ -54,6 +58,11 @@ struct pml_jni_client {
 static inline pml_client *pml_jni_client_of(JNIEnv *env, jobject memory)
 {
     return ((struct pml_jni_client *)pml_jni_aligned(env, memory))->client;
+}
+
+static inline pml_ranking *pml_jni_ranking_of(JNIEnv *env, jobject memory)
+{
+    return ((struct pml_jni_client *)pml_jni_aligned(env, memory))->ranking;
 }
 
 /* Native.persist, looked up when the library is loaded. Valid as long as the class, and that as long as the library. */

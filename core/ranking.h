@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PML_RANKING_H
+#define PML_RANKING_H
+#include "answer.h"
+
+/* Everything a ranking is: the parser is public, the rest secret until finish. The row follows it in the caller's
+ * memory and holds something within begin only. */
+struct pml_ranking {
+    const pml_pack *pack;
+    struct answer answer;
+    struct shortlist shortlist;
+};
+
+#endif
