@@ -246,8 +246,8 @@ static int gaussian_pairs(struct audit_pool *pool, struct audit_pair *pairs, siz
     return status;
 }
 
-int audit_pairs_make(struct audit_pool *pool, const struct pack_file *file, int mechanism, struct audit_pair *pairs,
-                     size_t count)
+int audit_pairs_make(struct audit_pool *pool, const struct pack_file *file, pml_mechanism mechanism,
+                     struct audit_pair *pairs, size_t count)
 {
     int status = audit_pool_open(pool, file, CANDIDATES_MAX + 2 * AUDIT_PAIRS_MAX + 2 * SLOTS_TRIED + 8);
     if (status != PML_OK)

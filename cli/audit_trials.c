@@ -55,7 +55,7 @@ static int open_worker(struct audit_bench *bench, struct audit_worker *worker)
     return worker->release ? PML_OK : PML_ERROR_MEMORY;
 }
 
-int audit_bench_open(struct audit_bench *bench, const struct pack_file *file, int mechanism, double epsilon,
+int audit_bench_open(struct audit_bench *bench, const struct pack_file *file, pml_mechanism mechanism, double epsilon,
                      double delta)
 {
     memset(bench, 0, sizeof *bench);

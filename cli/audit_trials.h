@@ -48,7 +48,7 @@ struct audit_run {
 };
 
 /* These answer a pml_status. Close after a failure too. */
-int audit_bench_open(struct audit_bench *bench, const struct pack_file *file, int mechanism, double epsilon,
+int audit_bench_open(struct audit_bench *bench, const struct pack_file *file, pml_mechanism mechanism, double epsilon,
                      double delta);
 int audit_bench_run(struct audit_bench *bench, struct audit_run *run);
 void audit_bench_close(struct audit_bench *bench);

@@ -110,7 +110,7 @@ static int measure(struct audit *audit)
 static int examine(struct audit *audit)
 {
     const struct arguments *arguments = audit->arguments;
-    int mechanism = strcmp(arguments->mechanism, "gaussian") == 0 ? PML_GAUSSIAN : PML_RESPONSE;
+    pml_mechanism mechanism = strcmp(arguments->mechanism, "gaussian") == 0 ? PML_GAUSSIAN : PML_RESPONSE;
     audit->start = audit_clock();
     int status = audit_bench_open(&audit->bench, &audit->file, mechanism, arguments->epsilon, arguments->delta);
     if (status == PML_OK)

@@ -21,9 +21,10 @@ struct evaluate_files {
 struct evaluate_options {
     struct evaluate_files public, gallery, queries; /* no features: the sample gallery is drawn */
     struct evaluate_list epsilons, shares;
-    double delta;                /* 0 for response */
-    int mechanism, slots;        /* PML_RESPONSE …, PML_SLOTS_… */
-    int scope;                   /* PML_OWN_SLOT … */
+    double delta; /* 0 for response */
+    pml_mechanism mechanism;
+    int slots; /* PML_SLOTS_… */
+    pml_scope scope;
     uint64_t cells;              /* m; 0: by the rule (cells_rule.h) */
     uint64_t cells_per_item;     /* 0: lists of a share */
     uint64_t slot_count;         /* of groups; 0: the default of pack */

@@ -87,7 +87,7 @@ const char *pack_file_model(const struct pack_file *file)
     return name[0] == 0 ? NULL : name;
 }
 
-size_t pack_file_memory(const struct pack_file *file, int mechanism)
+size_t pack_file_memory(const struct pack_file *file, pml_mechanism mechanism)
 {
     pml_config config = {.mechanism = mechanism};
     return pml_client_size(&file->pack, &config);
@@ -130,7 +130,7 @@ int pack_file_release(const struct command *command, const struct pack_file *fil
     return status == PML_OK ? -1 : command_status(command, path, status);
 }
 
-const char *mechanism_name(int mechanism)
+const char *mechanism_name(pml_mechanism mechanism)
 {
     return mechanism == PML_GAUSSIAN ? "gaussian" : "response";
 }

@@ -31,7 +31,7 @@ const char *pack_file_model(const struct pack_file *file);
 void pack_file_close(struct pack_file *file);
 
 /* Bytes of a client; 0 when the pack or the build lacks the mechanism. */
-size_t pack_file_memory(const struct pack_file *file, int mechanism);
+size_t pack_file_memory(const struct pack_file *file, pml_mechanism mechanism);
 
 /* A pml_status: PML_ERROR_SECTION or PML_ERROR_MECHANISM when there is no Gaussian to certify. */
 int pack_file_certify(const struct pack_file *file, pml_certificate *certificate);
@@ -42,6 +42,6 @@ int pack_file_release(const struct command *command, const struct pack_file *fil
                       size_t *size, pml_release_view *view);
 
 /* "response" or "gaussian". */
-const char *mechanism_name(int mechanism);
+const char *mechanism_name(pml_mechanism mechanism);
 
 #endif

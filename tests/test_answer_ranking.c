@@ -93,7 +93,7 @@ static int in_order(const void *left, const void *right)
     return a->arrival < b->arrival ? -1 : 1;
 }
 
-static size_t rank_plainly(const struct answer_under_test *a, int scope, size_t capacity, pml_match *out)
+static size_t rank_plainly(const struct answer_under_test *a, pml_scope scope, size_t capacity, pml_match *out)
 {
     static struct candidate sorted[CANDIDATES_MAX];
     size_t count = 0, found = 0;
@@ -111,7 +111,7 @@ static size_t rank_plainly(const struct answer_under_test *a, int scope, size_t 
     return found;
 }
 
-static void compare(struct answer_under_test *a, int scope, size_t capacity)
+static void compare(struct answer_under_test *a, pml_scope scope, size_t capacity)
 {
     pml_match expected[PML_MATCHES_MAX];
     pml_match *matches = malloc(capacity * sizeof *matches);

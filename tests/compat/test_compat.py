@@ -38,7 +38,8 @@ def look(tester):
     """What the command says about every file of the folder it runs in."""
     said = {"inspect": {}, "decode": {}, "query": {}}
     for name in names(tester, ".pmpk"):
-        said["inspect"][name] = tester.json("inspect " + name, "inspect", name + ".pmpk")
+        shown = tester.json("inspect " + name, "inspect", name + ".pmpk")
+        said["inspect"][name] = {key: value for key, value in shown.items() if not key.endswith("_memory")}
     for name in names(tester, ".cbor"):
         decoded = tester.json("decode " + name, "decode", name + ".cbor", "--pack", pack_of(name))
         said["decode"][name] = without_file(decoded)

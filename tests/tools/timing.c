@@ -186,7 +186,7 @@ static const struct {
     {"leak-delay", PML_RESPONSE, time_delay, opposite},
 };
 
-static bool is_built(int mechanism)
+static bool is_built(pml_mechanism mechanism)
 {
     return mechanism == PML_GAUSSIAN ? PML_WITH_GAUSSIAN : PML_WITH_RESPONSE;
 }
