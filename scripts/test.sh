@@ -5,9 +5,10 @@
 #   scripts/test.sh           about six minutes on two idle cores, after set-up
 #   scripts/test.sh --long    also long versions of the statistical tests (PML_TEST_LONG=1), ten minutes per fuzz target,
 #                             load, timing, and the checks of the benches and of the paper
-#   scripts/test.sh --platforms    phones, boards, browsers, Windows, macOS instead: builds and runs them, prints their table
+#   scripts/test.sh --platforms    phones, boards, browsers, Windows, macOS and fleets of services instead: builds
+#                                  and runs them, prints their table
 #
-#   PRIVATEMAIL_FUZZ_SECONDS  seconds per fuzz target (10; with --long 600)
+#   PRIVATEMAIL_FUZZ_SECONDS  seconds per fuzz target (6; with --long 600)
 #
 # What a step printed is in build/logs or build/logs-platforms.
 set -uo pipefail
@@ -27,7 +28,7 @@ for argument in "$@"; do
     *) usage >&2; exit 2 ;;
     esac
 done
-fuzz_seconds=${PRIVATEMAIL_FUZZ_SECONDS:-10}
+fuzz_seconds=${PRIVATEMAIL_FUZZ_SECONDS:-6}
 
 logs=build/logs${platforms:+-platforms}
 mkdir -p "$logs"
@@ -150,7 +151,7 @@ page_tests() {
 
 # The commands of the documents that need what --platforms sets up; most start with a pack, which the command makes.
 document_platforms() {
-    build release && python tests/docs/run_blocks.py build/release/cli/privatemail --platforms
+    python tests/docs/run_blocks.py build/release/cli/privatemail --platforms
 }
 
 # Each tests/platforms/NAME.sh builds and runs one family of platforms in build/platforms/NAME and leaves its rows of
@@ -168,12 +169,15 @@ matrix() {
 
 all_platforms() {
     local name
-    step setup scripts/setup.sh --platforms
+    step setup scripts/setup.sh --platforms --page --services
     rm -rf build/platforms/*.rows
     mkdir -p build/platforms
     for name in "${platform_families[@]}"; do
         step "$name" "tests/platforms/$name.sh"
     done
+    step release build release
+    step faults python tests/cli/test_faults.py build/release/cli/privatemail
+    step page page_tests
     step secrets tests/check_secrets.sh --all
     step wipe tests/check_wipe.sh --all
     step branches python tests/check_branches.py --all
@@ -187,10 +191,10 @@ everything() {
     local command=build/release/cli/privatemail
     step setup scripts/setup.sh --page --services
     step gcc build_and_test release
-    step clang build_and_test_quickly clang -E in_postgres
+    step clang test_library_quickly clang
     step "response only" test_library_quickly response-only
     step "gaussian only" test_library_quickly gaussian-only
-    step "address, undefined" build_and_test asan
+    step "address, undefined" build_and_test asan -E in_postgres
     step memory test_library_quickly msan
     step valgrind valgrind_tests
     step fuzz fuzz_all
@@ -212,8 +216,6 @@ everything() {
     beside lists python tests/server/test_lists.py $command
     beside serve python tests/cli/test_serve.py $command
     beside postgres python tests/cli/test_postgres.py $command
-    beside faults python tests/cli/test_faults.py $command
-    beside page page_tests
     beside documents python tests/docs/run_blocks.py $command
     beside rooms scripts/check-rooms.sh
     beside size scripts/size.sh

@@ -3,13 +3,13 @@
 # each and runs it. And nothing below the public functions goes deeper than what pml_wipe_stack wipes: by gcc's call
 # graphs, here and on a Cortex-M4 and a Cortex-M0 if that compiler is installed.
 #
-#   tests/check_wipe.sh          -O2 and -Os
+#   tests/check_wipe.sh          -Os
 #   tests/check_wipe.sh --all    -O0 to -O3, -Os and -flto
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 case ${1:-} in
-'') levels=(-O2 -Os) whole_program= least=9 ;;
+'') levels=(-Os) whole_program= least=3 ;;
 --all) levels=(-O0 -O1 -O2 -O3 -Os) whole_program="-O2 -flto" least=16 ;;
 *) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2; exit 2 ;;
 esac
