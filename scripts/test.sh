@@ -172,10 +172,10 @@ all_platforms() {
     step setup scripts/setup.sh --platforms --page --services
     rm -rf build/platforms/*.rows
     mkdir -p build/platforms
+    step release build release
     for name in "${platform_families[@]}"; do
         step "$name" "tests/platforms/$name.sh"
     done
-    step release build release
     step faults python tests/cli/test_faults.py build/release/cli/privatemail
     step page page_tests
     step secrets tests/check_secrets.sh --all
