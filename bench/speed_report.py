@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of "Speed" in docs/RESULTS.md and README.md, between their markers, and its figures, from what
-scripts/bench.sh left in build/bench. Tables and figures of parts that were not measured stay as they are.
+"""Writes the tables of "Speed" in docs/RESULTS.md and docs/PLATFORMS.md, between their markers, and its figures, from
+what scripts/bench.sh left in build/bench. Tables and figures of parts that were not measured stay as they are.
 
     build/venv/bin/python bench/speed_report.py [--out docs/figures]
 """
@@ -115,7 +115,7 @@ def main():
         stop(f"there are no measurements in {FOLDER}: run scripts/bench.sh")
     tables, old_tables = made_of(results, TABLES)
     figures, old_figures = made_of(results, FIGURES)
-    for document in ("docs/RESULTS.md", "README.md"):
+    for document in ("docs/RESULTS.md", "docs/PLATFORMS.md"):
         replace(os.path.join(ROOT, document), tables)
     for name, figure in figures.items():
         figure.draw(os.path.join(chosen.out, name))

@@ -193,7 +193,7 @@ def goals(results):
 
 
 def summary(results):
-    """For the README."""
+    """For docs/PLATFORMS.md."""
     own, parts = results["query"]["rows"][0]["kernel"], results["peers"]["parts"]
     scan_rows = [row for row in parts["scan"] if row["n"] == 1000]
     level = results["peers"]["versions"]["FAISS levels"][0]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How fast is it? Runs the benches and other people's libraries beside them, each on one core, and writes their numbers to
-# build/bench/speed-*.json, the tables of "Speed" in docs/RESULTS.md and README.md, and the figures docs/figures/speed-*.svg.
+# build/bench/speed-*.json, the tables of "Speed" in docs/RESULTS.md and docs/PLATFORMS.md, and the figures docs/figures/speed-*.svg.
 #
 #   scripts/bench.sh                    everything, about ten minutes on an idle machine
 #   scripts/bench.sh --only peers,noise those parts, then the tables that need no others; parts:
@@ -56,4 +56,4 @@ case ,$only, in *,noise,*) run noise "$programs/bench_noise" ;; esac
 case ,$only, in *,peers,*) run peers "$python" bench/peers.py "${data[@]}" ;; esac
 case ,$only, in *,growth,*) run growth "$python" bench/growth.py ;; esac
 "$python" bench/speed_report.py
-say "the tables are in docs/RESULTS.md and README.md, the figures in docs/figures"
+say "the tables are in docs/RESULTS.md and docs/PLATFORMS.md, the figures in docs/figures"

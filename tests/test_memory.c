@@ -164,7 +164,7 @@ static char *read_text(const char *name)
     return text;
 }
 
-static void test_the_tables_of_header_and_readme(void)
+static void test_the_tables_of_header_and_document(void)
 {
     static const struct {
         const char *object;
@@ -178,7 +178,7 @@ static void test_the_tables_of_header_and_readme(void)
         {"Gaussian", 512, 1, 10, 2, PML_GAUSSIAN_MEMORY(512, 1, 10, 2), 16384},
         {"ranking", 512, 0, 0, 0, PML_RANKING_MEMORY(512), 1024},
     };
-    char *header = read_text("/../core/include/privatemail.h"), *readme = read_text("/../README.md");
+    char *header = read_text("/../core/include/privatemail.h"), *document = read_text("/../docs/PLATFORMS.md");
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         const unsigned optional[3] = {table[i].slots, table[i].neighbours, table[i].dimensions};
         char text[3][12], line[80], cells[80];
@@ -192,10 +192,10 @@ static void test_the_tables_of_header_and_readme(void)
         TEST_ASSERT_NOT_NULL_MESSAGE(strstr(header, line), line);
         snprintf(cells, sizeof cells, "| %s | %u | %s | %s | %s | %zu |", table[i].object, table[i].features, text[0],
                  text[1], text[2], table[i].bytes);
-        TEST_ASSERT_NOT_NULL_MESSAGE(strstr(readme, cells), cells);
+        TEST_ASSERT_NOT_NULL_MESSAGE(strstr(document, cells), cells);
     }
     free(header);
-    free(readme);
+    free(document);
 }
 
 int main(void)
@@ -206,6 +206,6 @@ int main(void)
     RUN_TEST(test_one_byte_less_fails_and_touches_nothing);
     RUN_TEST(test_a_client_lives_at_any_alignment_between_guards);
     RUN_TEST(test_a_ranking_lives_at_any_alignment_between_guards);
-    RUN_TEST(test_the_tables_of_header_and_readme);
+    RUN_TEST(test_the_tables_of_header_and_document);
     return UNITY_END();
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Cortex-M firmware under QEMU: builds platform/baremetal and tests/baremetal for four boards, compares the golden
-# bytes on each, measures code, RAM and stack and holds them to limits. Rows of the README's matrix go to
+# bytes on each, measures code, RAM and stack and holds them to limits. Rows of the table in docs/PLATFORMS.md go to
 # build/platforms/baremetal.rows, what the programs printed to build/platforms/baremetal/BOARD/*.log.
 #
 #   tests/platforms/baremetal.sh [--help]        about 30 seconds; needs scripts/setup.sh --platforms
