@@ -21,6 +21,7 @@ needs "$wine" "$zig" clang cmake lld-link llvm-dlltool llvm-lib llvm-readobj llv
 export ZIG_GLOBAL_CACHE_DIR=$PWD/build/platforms/zig ZIG_LOCAL_CACHE_DIR=$PWD/build/platforms/zig
 # A Windows of its own, without a screen, whose processes end with this script.
 export WINEPREFIX=$out/wine WINEDEBUG=-all DISPLAY=
+mkdir -p "$WINEPREFIX"
 trap '/usr/lib/wine/wineserver64 -k || true' EXIT
 /usr/lib/wine/wineserver64 -p
 
