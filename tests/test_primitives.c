@@ -272,10 +272,15 @@ static void test_wipe_zeroes_what_it_is_given_and_nothing_else(void)
 
 static void test_status_texts_are_distinct_and_never_null(void)
 {
-    const int unknown[] = {1, 2, PML_ERROR_ANSWER - 1, -1000, INT_MAX, INT_MIN};
+#define NUMBER(name, number, text) number,
+    static const int known[] = {PML_STATUS_LIST(NUMBER)};
+#undef NUMBER
+    const int count = (int)(sizeof known / sizeof known[0]);
+    const int unknown[] = {1, 2, -count, -1000, INT_MAX, INT_MIN};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
         TEST_ASSERT_NOT_NULL(pml_status_text(unknown[i]));
-    for (int a = PML_OK; a >= PML_ERROR_ANSWER; a--) {
+    for (int a = PML_OK; a > -count; a--) {
+        TEST_ASSERT_EQUAL(a, known[-a]);
         TEST_ASSERT_NOT_NULL(pml_status_text(a));
         TEST_ASSERT_TRUE(strlen(pml_status_text(a)) > 0);
         for (int b = PML_OK; b > a; b--)
