@@ -55,7 +55,7 @@ count_tests() {
 }
 
 # ", N skipped" of a log's last sum, if there is one.
-skipped() { sed -nE 's/^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)$/\1/p' "$1"; }
+skipped() { sed -nE 's/^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)$/\1/p' "$1" | tail -n 1; }
 
 # step NAME COMMAND...: runs it, prints one line, and the output when it failed. Leaves the sums in $logs/NAME.sums.
 step() {
@@ -116,13 +116,11 @@ python() {
 # The programs of a build whose names begin with PREFIX, for xargs -0; it is an error when there are none.
 programs() { find "$1" -maxdepth 1 -type f -perm -u+x -name "$2*" -print0 | sort -z | grep -z .; }
 
-# The release build, so nothing is built for it. Not through ctest: it would need its dashboard's configuration. Valgrind
-# is slow, so tests are asked to be quick, and those that repeat one path very often are left to the sanitisers.
+# What reads the formats of the server, in the release build; the sanitisers have the core. Not through ctest: it would
+# need its dashboard's configuration. Valgrind is slow, so tests are asked to be quick.
 valgrind_tests() {
-    local often='answer_hostile|answer_ranking|pack|sampler|battery|residue|certificate|response|exact'
     local formats='npy|candidate|files|http_fields|store|store_damage'
-    { programs build/release/tests test_ | grep -zvE "test_($often)\$" &&
-        programs build/release/tests/server test_ | grep -zE "test_($formats)\$"; } |
+    programs build/release/tests/server test_ | grep -zE "test_($formats)\$" |
         env -u PML_TEST_LONG PML_TEST_QUICK=1 xargs -0 -r -n 1 -P "$jobs" \
             valgrind -q --leak-check=full --error-exitcode=9
 }
@@ -149,9 +147,10 @@ page_tests() {
         python tests/page/test_page.py build/release/cli/privatemail build/page-wasm
 }
 
-# The commands of the documents that need what --platforms sets up; most start with a pack, which the command makes.
-document_platforms() {
-    python tests/docs/run_blocks.py build/release/cli/privatemail --platforms
+# The commands of the documents, then those that need what --platforms sets up.
+all_documents() {
+    python tests/docs/run_blocks.py build/release/cli/privatemail &&
+        python tests/docs/run_blocks.py build/release/cli/privatemail --platforms
 }
 
 # Each tests/platforms/NAME.sh builds and runs one family of platforms in build/platforms/NAME and leaves its rows of
@@ -176,12 +175,14 @@ all_platforms() {
     for name in "${platform_families[@]}"; do
         step "$name" "tests/platforms/$name.sh"
     done
+    step databases ctest --preset release -V -R in_postgres
+    step lists python tests/server/test_lists.py build/release/cli/privatemail
     step faults python tests/cli/test_faults.py build/release/cli/privatemail
     step page page_tests
     step secrets tests/check_secrets.sh --all
     step wipe tests/check_wipe.sh --all
     step branches python tests/check_branches.py --all
-    step documents document_platforms
+    step documents all_documents
     [ -z "${PML_TEST_LONG:-}" ] || step "ARM instructions" bench/arm_instructions.sh
     matrix
 }
@@ -190,7 +191,7 @@ all_platforms() {
 everything() {
     local command=build/release/cli/privatemail
     step setup scripts/setup.sh --page --services
-    step gcc build_and_test release
+    step gcc build_and_test release -E in_postgres
     step clang test_library_quickly clang
     step "response only" test_library_quickly response-only
     step "gaussian only" test_library_quickly gaussian-only
@@ -213,10 +214,8 @@ everything() {
     beside audit python tests/cli/test_audit.py $command
     beside index python tests/cli/test_index.py $command
     beside evaluate python tests/cli/test_evaluate.py $command
-    beside lists python tests/server/test_lists.py $command
     beside serve python tests/cli/test_serve.py $command
     beside postgres python tests/cli/test_postgres.py $command
-    beside documents python tests/docs/run_blocks.py $command
     beside rooms scripts/check-rooms.sh
     beside size scripts/size.sh
     wait
