@@ -34,11 +34,7 @@ out=$(mktemp -d) || exit 1
 trap 'rm -rf "$out"' EXIT
 export out
 
-sources() {
-    sed -n '/^set(/,/^)/p' core/sources.cmake | grep -oE '^ +[a-z0-9_]+\.c' | sed -E 's|^ +|core/|'
-    ls platform/kernels_*.c
-}
-export -f sources
+source tests/library_sources.sh
 
 # run COMPILER OPTIONS: one line for the library as it is, one with the leak, and what was printed when one failed.
 # DWARF 4: valgrind 3.19 cannot read clang's 5.

@@ -19,11 +19,7 @@ export unity=${UNITY_DIR:-$cache/unity} out=build/wipe
 rm -rf "$out"
 mkdir -p "$out"
 
-sources() {
-    sed -n '/^set(/,/^)/p' core/sources.cmake | grep -oE '^ +[a-z0-9_]+\.c' | sed -E "s|^ +|core/|"
-    ls platform/kernels_*.c
-}
-export -f sources
+source tests/library_sources.sh
 
 # run COMPILER OPTIONS: one line, and the output when it failed.
 run() {
