@@ -3,7 +3,7 @@
 #ifndef GOLDEN_CASES_H
 #define GOLDEN_CASES_H
 
-#include "stack_meter.h"
+#include "platform/baremetal/stack_meter.h"
 
 #include <privatemail.h>
 

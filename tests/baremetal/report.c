@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
-#include "firmware.h"
-#include "semihosting.h"
+#include "platform/baremetal/firmware.h"
+#include "platform/baremetal/semihosting.h"
 
 static unsigned failures;
 
