@@ -4,7 +4,7 @@
 #include "index_payloads.h"
 
 #include "common/files.h"
-#include "common/messages.h"
+#include "common/message.h"
 
 #include <errno.h>
 #include <fcntl.h>

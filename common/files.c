@@ -6,7 +6,7 @@
 #include "file_place.h"
 #include "generator.h"
 #include "leftovers.h"
-#include "messages.h"
+#include "message.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "npy.h"
 #include "files.h"
-#include "messages.h"
+#include "message.h"
 #include "npy_header.h"
 #include "privatemail.h"
 

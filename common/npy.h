@@ -3,16 +3,10 @@
 #ifndef PML_NPY_H
 #define PML_NPY_H
 
+#include "message.h"
+
 #include <stddef.h>
 #include <stdint.h>
-
-/* What went wrong, in words for a person: what it is, and what to do next. Empty when nothing did. */
-struct pml_message {
-    char text[512];
-};
-
-/* What functions with a message answer when memory is missing; −1 is for all other failures. */
-#define PML_NO_MEMORY (-2)
 
 /* n×d float32, little-endian, C order, n ≥ 1, 1 ≤ d ≤ 4096, every value finite, no row all zero. */
 struct pml_features {

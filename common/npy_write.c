@@ -2,7 +2,7 @@
  * In: features or labels. Out: a .npy file of version 1, little-endian.
  * Never leaves half a file (files.h). */
 #include "files.h"
-#include "messages.h"
+#include "message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

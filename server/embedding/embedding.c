@@ -2,7 +2,7 @@
  * The conductor of the frames. In: a pack; then releases. Out: its anchors at all times in both frames, aligned; then
  * the places of released rows. Never sees a query: what it knows of one is the release. */
 #include "embedding.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "common/rows/knn.h"
 #include "embedding_parts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * In: frames. Out: whether the numbers stay numbers, whatever the items and the releases.
  * Never looks at either: α·u/D is not normalised (SPEC 6.1), so with a small bandwidth rows can grow at every step. */
-#include "common/messages.h"
+#include "common/message.h"
 #include "embedding_parts.h"
 
 #include <float.h>

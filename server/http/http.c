@@ -3,7 +3,7 @@
  * a log entry a request. */
 #define _POSIX_C_SOURCE 200809L
 #include "common/clock.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "http_framing.h"
 #include "http_routes.h"
 

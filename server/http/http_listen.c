@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A socket to listen on. In: "HOST:PORT". Out: the socket, and where it really listens. */
 #define _POSIX_C_SOURCE 200809L
-#include "common/messages.h"
+#include "common/message.h"
 #include "http.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * In: features, slots, payloads. Out: items of a store, in the order of the rows.
  * Never lets an item depend on its batch: a store that was resumed is the same as one that was not. */
 #include "index_build.h"
-#include "common/messages.h"
+#include "common/message.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * From release to answer. In: a release's bytes, from anybody. Out: a whole answer, or an error and nothing. */
 #include "service.h"
 
-#include "common/messages.h"
+#include "common/message.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,41 +10,6 @@
 #define HEAD_MAX 9u /* bytes of the longest head */
 #define FIELDS 4u   /* of a candidate */
 
-/* ---- bytes that grow ---- */
-
-static int reserve(struct pml_bytes *bytes, size_t more)
-{
-    if (more <= bytes->capacity - bytes->size)
-        return 0;
-    if (more > SIZE_MAX / 2 - bytes->size)
-        return -1;
-    size_t capacity = bytes->capacity > 256 ? bytes->capacity : 256;
-    while (capacity < bytes->size + more)
-        capacity *= 2;
-    uint8_t *room = realloc(bytes->bytes, capacity);
-    if (!room)
-        return -1;
-    bytes->bytes = room;
-    bytes->capacity = capacity;
-    return 0;
-}
-
-int pml_bytes_append(struct pml_bytes *bytes, const void *more, size_t size)
-{
-    if (reserve(bytes, size) != 0)
-        return -1;
-    if (size > 0)
-        memcpy(bytes->bytes + bytes->size, more, size);
-    bytes->size += size;
-    return 0;
-}
-
-void pml_bytes_free(struct pml_bytes *bytes)
-{
-    free(bytes->bytes);
-    *bytes = (struct pml_bytes){0};
-}
-
 /* ---- writing ---- */
 
 /* libcbor's encoders choose the shortest head. These write without asking for room: their callers have made some. */
@@ -76,7 +41,7 @@ static void put_string(struct pml_bytes *bytes, const void *string, size_t size)
 
 int pml_candidate_write(struct pml_bytes *bytes, const struct pml_candidate *candidate)
 {
-    if (reserve(bytes, (FIELDS + 1) * HEAD_MAX + candidate->sketch_size + candidate->payload_size) != 0)
+    if (pml_bytes_reserve(bytes, (FIELDS + 1) * HEAD_MAX + candidate->sketch_size + candidate->payload_size) != 0)
         return -1;
     put_array(bytes, FIELDS);
     put_uint(bytes, candidate->item);
@@ -89,7 +54,7 @@ int pml_candidate_write(struct pml_bytes *bytes, const struct pml_candidate *can
 int pml_answer_write_header(struct pml_bytes *bytes, const uint8_t id[PML_ID_SIZE], uint32_t slots, uint32_t sketch,
                             uint64_t gallery)
 {
-    if (reserve(bytes, 6 * HEAD_MAX + PML_ID_SIZE) != 0)
+    if (pml_bytes_reserve(bytes, 6 * HEAD_MAX + PML_ID_SIZE) != 0)
         return -1;
     put_array(bytes, 5);
     put_uint(bytes, 1);
@@ -102,7 +67,7 @@ int pml_answer_write_header(struct pml_bytes *bytes, const uint8_t id[PML_ID_SIZ
 
 int pml_answer_write_slot(struct pml_bytes *bytes, uint32_t slot, uint32_t count)
 {
-    if (reserve(bytes, 3 * HEAD_MAX) != 0)
+    if (pml_bytes_reserve(bytes, 3 * HEAD_MAX) != 0)
         return -1;
     put_array(bytes, 2);
     put_uint(bytes, slot);

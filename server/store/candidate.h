@@ -3,15 +3,9 @@
 #ifndef PML_CANDIDATE_H
 #define PML_CANDIDATE_H
 
-#include <privatemail.h>
+#include "common/bytes.h"
 
-/* Bytes that grow. Zero is empty; pml_bytes_free frees. */
-struct pml_bytes {
-    uint8_t *bytes;
-    size_t size, capacity;
-};
-int pml_bytes_append(struct pml_bytes *bytes, const void *more, size_t size); /* −1 without memory */
-void pml_bytes_free(struct pml_bytes *bytes);
+#include <privatemail.h>
 
 /* One candidate; `sketch` and `payload` point into the bytes it was read from. */
 struct pml_candidate {

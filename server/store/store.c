@@ -2,7 +2,7 @@
  * In: a URI. Out: the kind of store that its scheme names does the rest.
  * Never knows how a store keeps its items. */
 #include "store.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "store_content.h"
 #include "store_kind.h"
 

@@ -3,7 +3,7 @@
  * Never knows which kind of store they belong to. */
 #include "store_content.h"
 #include "common/digest.h"
-#include "common/messages.h"
+#include "common/message.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * In: items, in any order. Out: fragments of answers, as every other store gives them.
  * Never checks what it was told: who writes it reads it. */
 #include "store_memory.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "places.h"
 #include "store_kind.h"
 

@@ -4,7 +4,7 @@
 #include "build_options.h"
 #include "cells.h"
 #include "cells_rule.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "common/parallel.h"
 #include "privatemail_public.h"
 

@@ -6,7 +6,7 @@
 #include "cells.h"
 #include "cells_choice.h"
 #include "common/generator.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "common/rows/knn.h"
 #include "pack_bytes.h"
 #include "privatemail_public.h"

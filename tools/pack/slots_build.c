@@ -3,7 +3,7 @@
  * Never leaves a slot empty. */
 #include "slots_build.h"
 #include "common/generator.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "common/rows/kmeans.h"
 #include "privatemail_public.h"
 

@@ -3,7 +3,7 @@
  * Never hands out a candidate or a cell whose digest does not fit, and never waits for a database that is gone. */
 #define _POSIX_C_SOURCE 200809L
 #include "common/digest.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "server/store/places.h"
 #include "server/store/store_content.h"
 #include "store_postgres_pool.h"

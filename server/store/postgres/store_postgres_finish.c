@@ -2,7 +2,7 @@
  * In: a gallery all of whose items are there. Out: its cells, index and digest.
  * Never takes for granted what was written: every row is read back. */
 #include "common/digest.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "server/store/store_content.h"
 #include "store_postgres.h"
 

@@ -4,7 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "store_postgres_pool.h"
 #include "common/clock.h"
-#include "common/messages.h"
+#include "common/message.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
  * Never drops what somebody reads, and never lets two writers build one. */
 #define _POSIX_C_SOURCE 200809L
 #include "common/digest.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "server/store/store_content.h"
 #include "store_postgres.h"
 

@@ -3,7 +3,7 @@
  * Never waits longer than it was told, and never shows a password. */
 #define _POSIX_C_SOURCE 200809L
 #include "common/clock.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "server/store/store_content.h"
 #include "store_postgres.h"
 

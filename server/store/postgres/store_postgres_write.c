@@ -3,7 +3,7 @@
  * goes on with.
  * Never lets readers see a gallery before all of it is there: what is added is a transaction, and so is the end. */
 #include "common/digest.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "server/store/store_content.h"
 #include "store_postgres.h"
 

@@ -3,7 +3,7 @@
  * Never hands out a candidate whose digest does not fit, and never writes: the file is opened as immutable. */
 #define _POSIX_C_SOURCE 200809L
 #include "store_sqlite.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "server/store/store_content.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #define _XOPEN_SOURCE 700
 #include "store_sqlite_building.h"
 #include "common/files.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "server/store/store_content.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "common/file_place.h"
 #include "common/files.h"
 #include "common/leftovers.h"
-#include "common/messages.h"
+#include "common/message.h"
 #include "server/store/store_content.h"
 #include "store_sqlite_building.h"
 
