@@ -20,6 +20,7 @@ set(PML_CORE_SOURCES
     stages/answer.c
     stages/answer_rank.c
     privacy/budget.c
+    privacy/normal.c
     privacy/ceiling.c
     # conductors
     query.c
@@ -37,7 +38,6 @@ set(PML_CORE_GAUSSIAN_SOURCES
     stages/update.c
     stages/calibrate.c
     stages/gaussian.c
-    privacy/normal.c
     # conductor
     pipeline_gaussian.c
 )
@@ -47,4 +47,13 @@ set(PML_CORE_RESPONSE_SOURCES
     stages/response.c
     # conductor
     pipeline_response.c
+)
+
+# Only when the crowd is built, which needs response.
+set(PML_CORE_CROWD_SOURCES
+    stages/public_list.c
+    stages/bundle.c
+    # conductors
+    pipeline_crowd.c
+    crowd.c
 )

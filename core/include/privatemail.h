@@ -81,10 +81,13 @@ extern "C" {
 #define PML_ID_SIZE 16u
 #define PML_MODEL_MAX 64u /* bytes of a model's name */
 #define PML_BUDGET_SIZE 112u
-#define PML_SYMBOLS_MAX 1048576u /* slots times cells, in a crowd */
-#define PML_CROWD_CLUSTERS_MAX 31u
-#define PML_CROWD_COPIES_MAX 64u
-#define PML_CROWD_OWN_MAX 8u
+#define PML_SYMBOLS_MAX 1048576u          /* slots times cells, in a crowd */
+#define PML_CROWD_CLIENTS_MAX 4294967296u /* n, honest clients per epoch: 2^32 */
+#define PML_CROWD_CLUSTERS_MAX 4.0        /* κ, mean clusters per client */
+#define PML_CROWD_CLUSTERS_CUT 31u        /* more clusters than that are never drawn */
+#define PML_CROWD_COPIES_MAX 64u          /* v, messages of a cluster */
+#define PML_CROWD_OWN_MAX 8u              /* w, own messages of a bundle */
+#define PML_CROWD_RELAY_MAX 16777216.0    /* R, mean clusters of the relay per epoch: 2^24 */
 
 /* ---- status --------------------------------------------------------------------------------------------------- */
 
@@ -258,14 +261,14 @@ struct pml_kernels; /* core/base/kernels.h */
  * makes holds if the relay mixes and at least `clients` honest clients take part in every epoch. Nobody can verify that,
  * so the client's ε, the floor, holds in any case. */
 typedef struct pml_crowd {
-    uint64_t clients;      /* honest clients per epoch that the promise counts on, 0 to 2^32 */
-    double clusters;       /* mean clusters of fakes per client, 0 to 4; 0 when `clients` is 0 */
-    double relay_clusters; /* mean clusters that the relay adds per epoch, 0 to 2^24 */
-    double mu, delta0;     /* what one own message is booked with: 2^-20 to 16 and 2^-60 to 2^-10, or both 0: then
-                              nothing but the floor is promised */
-    uint32_t copies;       /* the largest size of a cluster, 1 to 64 */
-    uint32_t own;          /* own messages per bundle, 1 to 8 and at most as many as the pack has cells */
-    bool cover;            /* a bundle without a query has a uniform message in its place: as many as one with */
+    uint64_t clients;      /* n, honest clients per epoch that the promise counts on, 0 to 2^32 */
+    double clusters;       /* κ, mean clusters of fakes per client, 0 to 4; 0 when `clients` is 0 */
+    uint32_t copies;       /* v, the largest size of a cluster, 1 to 64 */
+    uint32_t own;          /* w, own messages per bundle, 1 to 8 and at most the pack's cells: a drawn cell, its list */
+    double relay_clusters; /* R, mean clusters that the relay itself adds per epoch, 0 to 2^24 */
+    bool cover;            /* idle clients send own messages with uniform cells too */
+    double delta0, mu;     /* what one own message is booked with, 2^-60 to 2^-10 and 2^-20 to 16; both 0: only the
+                              floor is promised */
 } pml_crowd;
 
 typedef struct pml_config {
@@ -297,11 +300,12 @@ typedef struct pml_client pml_client;
 /* Memory of a client or a ranking, in bytes, at any alignment. One byte less is refused.
  *
  *     object     features  slots  neighbours  dimensions  bytes
- *     response   512       100    -           -           1104
- *     response   64        10     -           -           480
- *     response   512       1      -           -           912
- *     Gaussian   512       100    10          2           5064
- *     Gaussian   512       1      10          2           1104
+ *     response   512       100    -           -           1136
+ *     response   64        10     -           -           512
+ *     response   512       1      -           -           944
+ *     crowd      512       any    -           -           1200
+ *     Gaussian   512       100    10          2           5096
+ *     Gaussian   512       1      10          2           1136
  *     ranking    512       -      -           -           928
  *
  * (printed by tests/test_memory). The pack is never copied. Use the macros for static storage, the functions otherwise:
@@ -312,8 +316,8 @@ typedef struct pml_client pml_client;
 #define PML_SIZE(x) ((size_t)(x))
 #endif
 #define PML_ROUND8(x) ((PML_SIZE(x) + 7u) & ~PML_SIZE(7))
-#define PML_CLIENT_FIXED 392u
-#define PML_CROWD_FIXED 272u
+#define PML_CLIENT_FIXED 424u
+#define PML_CROWD_FIXED 264u
 #define PML_RANKING_FIXED 416u
 #define PML_RESPONSE_MEMORY(features, slots)                                                                           \
     (PML_CLIENT_FIXED + PML_ROUND8(features) + PML_ROUND8(2u * PML_SIZE(slots)))
@@ -379,8 +383,8 @@ PML_API PML_CHECKED pml_status pml_client_receipt(const pml_client *client, pml_
  * fakes, in random order, all of one length. The relay mixes the messages of all clients, so the server cannot tell
  * whose they are. Such a client is armed by pml_crowd_arm and writes by pml_crowd_next; pml_client_arm and
  * pml_client_release refuse it with PML_ERROR_CROWD, and these functions refuse every other client likewise.
- * pml_client_disarm, _wipe, _receipt and _release_size are for both. Builds without the crowd (PRIVATEMAIL_CROWD) refuse
- * the configuration with PML_ERROR_MECHANISM.
+ * pml_client_disarm, _wipe, _receipt and _release_size are for both. Builds without the crowd (PRIVATEMAIL_CROWD) lack
+ * these functions, and refuse the configuration with PML_ERROR_MECHANISM.
  *
  *     call         in       when it succeeds                                  when it fails
  *     crowd_arm    IDLE     → ARMED: paid, stored, fakes drawn                stays IDLE, nothing charged

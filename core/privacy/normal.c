@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Φ and the privacy of the Gaussian mechanism. In: public parameters. Out: bounds, rounded outward (PRIVACY.md,
- * calibration). Never sees a query. */
+ * calibration). Never sees a query.
+ * Empty when nothing of the build needs it. */
 #include "normal.h"
 #include "base/elementary.h"
+
+#if PML_WITH_GAUSSIAN || PML_WITH_CROWD
 
 /* Covers Φ's error, the rounding of its argument (|x| ≤ 37 within 2^-51 of the larger operand) and e^ε's. */
 #define SLACK 1e-11
@@ -104,3 +107,5 @@ double pml_gaussian_recall_ceiling(double mu, double share)
     double chance = pml_normal_cdf(quantile + mu) * (1.0 + SLACK);
     return chance < 1.0 ? chance : 1.0;
 }
+
+#endif
