@@ -84,7 +84,7 @@ extern "C" {
 #define PML_SYMBOLS_MAX 1048576u          /* slots times cells, in a crowd */
 #define PML_CROWD_CLIENTS_MAX 4294967296u /* n, honest clients per epoch: 2^32 */
 #define PML_CROWD_CLUSTERS_MAX 4.0        /* κ, mean clusters per client */
-#define PML_CROWD_CLUSTERS_CUT 31u        /* more clusters than that are never drawn */
+#define PML_CROWD_CLUSTERS_CUT 63u        /* more clusters than that are never drawn */
 #define PML_CROWD_COPIES_MAX 64u          /* v, messages of a cluster */
 #define PML_CROWD_OWN_MAX 8u              /* w, own messages of a bundle */
 #define PML_CROWD_RELAY_MAX 16777216.0    /* R, mean clusters of the relay per epoch: 2^24 */
@@ -303,7 +303,7 @@ typedef struct pml_client pml_client;
  *     response   512       100    -           -           1136
  *     response   64        10     -           -           512
  *     response   512       1      -           -           944
- *     crowd      512       any    -           -           1200
+ *     crowd      512       any    -           -           1360
  *     Gaussian   512       100    10          2           5096
  *     Gaussian   512       1      10          2           1136
  *     ranking    512       -      -           -           928
@@ -317,7 +317,7 @@ typedef struct pml_client pml_client;
 #endif
 #define PML_ROUND8(x) ((PML_SIZE(x) + 7u) & ~PML_SIZE(7))
 #define PML_CLIENT_FIXED 424u
-#define PML_CROWD_FIXED 264u
+#define PML_CROWD_FIXED 424u
 #define PML_RANKING_FIXED 416u
 #define PML_RESPONSE_MEMORY(features, slots)                                                                           \
     (PML_CLIENT_FIXED + PML_ROUND8(features) + PML_ROUND8(2u * PML_SIZE(slots)))

@@ -36,7 +36,9 @@ int bench_note(enum call which, const unsigned char *here, int status)
 bool bench_open(unsigned pack, int mechanism, double epsilon, double delta)
 {
     const struct golden_pack *golden = golden_packs + pack;
-    static const pml_budget_caps caps = {1000.0, PML_WITH_GAUSSIAN ? 100.0 : 0.0, PML_WITH_GAUSSIAN ? 1e-5 : 0.0};
+    static const pml_budget_caps caps = {.epsilon_response = 1000.0,
+                                         .epsilon_gaussian = PML_WITH_GAUSSIAN ? 100.0 : 0.0,
+                                         .delta = PML_WITH_GAUSSIAN ? 1e-5 : 0.0};
     bench.config = (pml_config){.mechanism = (pml_mechanism)mechanism,
                                 .kernels = pml_platform_kernels(),
                                 .epsilon = epsilon,

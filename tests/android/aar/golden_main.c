@@ -74,7 +74,7 @@ static int release_is_golden(const struct golden_release *g)
     static uint8_t out[4096];
     pml_pack pack;
     pml_budget budget;
-    const pml_budget_caps caps = {1000.0, 100.0, 1e-5};
+    const pml_budget_caps caps = {.epsilon_response = 1000.0, .epsilon_gaussian = 100.0, .delta = 1e-5};
     const pml_query query = {numbers, g->d, g->label};
     pml_config config = {.mechanism = (pml_mechanism)g->mechanism,
                          .epsilon = g->epsilon,
