@@ -113,6 +113,8 @@ pml_status pml_budget_create(pml_budget *budget, const uint8_t owner[16], const 
         return PML_ERROR_EPSILON;
     pml_status status = mu2_cap(caps->epsilon_gaussian, PML_BUDGET_EPSILON_MAX, caps->delta, PML_WITH_GAUSSIAN,
                                 &cap[PML_LEDGER_GAUSSIAN]);
+    if (status == PML_OK && !(caps->delta_crowd < 1.0))
+        status = PML_ERROR_DELTA;
     if (status == PML_OK) /* half of the crowd's δ is for Σδ₀ */
         status = mu2_cap(caps->epsilon_crowd, PML_EPSILON_MAX, 0.5 * caps->delta_crowd, PML_WITH_CROWD,
                          &cap[PML_LEDGER_CROWD]);

@@ -314,7 +314,7 @@ static void test_prices_of_bundles(void)
     TEST_ASSERT_EQUAL_UINT64(0, kept.of[PML_LEDGER_FLOOR]);
     TEST_ASSERT_EQUAL_UINT64(query.of[PML_LEDGER_CROWD], kept.of[PML_LEDGER_CROWD]);
     TEST_ASSERT_EQUAL_UINT64(query.of[PML_LEDGER_DELTA0], kept.of[PML_LEDGER_DELTA0]);
-    TEST_ASSERT_TRUE(is_zero(&idle, sizeof idle));
+    TEST_ASSERT_TRUE(is_zero(idle.of, sizeof idle.of) && !idle.unpromised);
 }
 
 /* All ledgers or none: what the floor could pay stays when the crowd cannot. */
@@ -323,7 +323,7 @@ static void test_one_full_ledger_stops_all(void)
     const struct pml_price price = pml_crowd_price(&promising, 8, PML_BUNDLE_QUERY);
     pml_budget rich = crowd_budget(4095, 16, 0.5), next, poor;
     TEST_ASSERT_EQUAL(PML_OK, pml_budget_charge(&rich, &price, &next));
-    const pml_budget poors[] = {crowd_budget(7.9, 16, 0.5), crowd_budget(4095, 0.001, 0.5),
+    const pml_budget poors[] = {crowd_budget(7.9, 16, 0.5), crowd_budget(4095, 0.001, 1e-6),
                                 crowd_budget(4095, 16, 1e-12)};
     for (size_t i = 0; i < 3; i++) {
         poor = poors[i];
