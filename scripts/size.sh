@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 
 text_limit_full=32768
 text_limit_response=15360
+text_limit_crowd=3072 # more than without it
 stack_limit=2048
 
 flags=(-Os -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=c11 -ffreestanding -ffunction-sections
@@ -28,17 +29,18 @@ foreign() {
         'mem(cpy|move|set|cmp)|__aeabi_[a-z0-9_]+|__[a-z]+[sdt]i[234]|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail' || true
 }
 
-# build NAME RESPONSE GAUSSIAN TEXT_LIMIT
+# build NAME RESPONSE GAUSSIAN CROWD TEXT_LIMIT
 build() {
-    local name=$1 response=$2 gaussian=$3 limit=$4 dir=$out/$1 sources source text data taken stack chain unknown
+    local name=$1 response=$2 gaussian=$3 crowd=$4 limit=$5 dir=$out/$1 sources source data taken stack chain unknown
     rm -rf "$dir"
     mkdir -p "$dir"
     sources=$(list PML_CORE_SOURCES)
     [ "$gaussian" = 0 ] || sources+=" $(list PML_CORE_GAUSSIAN_SOURCES)"
     [ "$response" = 0 ] || sources+=" $(list PML_CORE_RESPONSE_SOURCES)"
+    [ "$crowd" = 0 ] || sources+=" $(list PML_CORE_CROWD_SOURCES)"
     for source in $sources; do
         arm-none-eabi-gcc "${flags[@]}" -DPML_WITH_RESPONSE="$response" -DPML_WITH_GAUSSIAN="$gaussian" \
-            -c "core/$source" -o "$dir/$(basename "$source" .c).o"
+            -DPML_WITH_CROWD="$crowd" -c "core/$source" -o "$dir/$(basename "$source" .c).o"
     done
 
     read -r text data < <(arm-none-eabi-size -A "$dir"/*.o | awk '
@@ -61,9 +63,13 @@ build() {
 }
 
 printf '%-14s %6s %6s %5s %6s %5s  %s\n' build text limit data stack limit "deepest calls"
-build full 1 1 $text_limit_full
-build response-only 1 0 $text_limit_response
-build gaussian-only 0 1 -
+build full 1 1 0 $text_limit_full
+without=$text
+build crowd 1 1 1 $((without + text_limit_crowd))
+crowd_text=$text
+build response-only 1 0 0 $text_limit_response
+build gaussian-only 0 1 0 -
+echo "A crowd adds $((crowd_text - without)) bytes to both mechanisms."
 echo "text is .text + .rodata. Stack is without the caller's own callbacks (entropy, persist)."
 
 host=(build/release/CMakeFiles/privatemail_core.dir/core/*.o build/release/CMakeFiles/privatemail_core.dir/core/*/*.o)

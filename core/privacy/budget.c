@@ -7,44 +7,33 @@
 
 enum { OWNER = 8, DELTA = 32, CROWD_DELTA = 56, CHECKSUM = 104, CHECKSUM_SIZE = 8 };
 
+/* Of every ledger: where cap and sum stand, and the bytes of each. */
+enum { CAP, SPENT };
 static const struct {
-    uint8_t cap, spent, size; /* where they stand, and the bytes of each */
-} ledgers[PML_LEDGER_COUNT] = {[PML_LEDGER_RESPONSE] = {40, 96, 4},
-                               [PML_LEDGER_GAUSSIAN] = {24, 72, 8},
-                               [PML_LEDGER_FLOOR] = {44, 100, 4},
-                               [PML_LEDGER_CROWD] = {48, 80, 8},
-                               [PML_LEDGER_DELTA0] = {64, 88, 8}};
+    uint8_t at[2], size;
+} ledgers[PML_LEDGER_COUNT] = {[PML_LEDGER_RESPONSE] = {{40, 96}, 4},
+                               [PML_LEDGER_GAUSSIAN] = {{24, 72}, 8},
+                               [PML_LEDGER_FLOOR] = {{44, 100}, 4},
+                               [PML_LEDGER_CROWD] = {{48, 80}, 8},
+                               [PML_LEDGER_DELTA0] = {{64, 88}, 8}};
 
 /* Version 1 has the owner, the first two caps and δ at the same places, and no other cap. */
 enum { OLD_SIZE = 64, OLD_CAPS = 44, OLD_RESPONSE_SPENT = 44, OLD_GAUSSIAN_SPENT = 48, OLD_CHECKSUM = 56 };
 
 static const uint8_t magic[8] = "PMLB\2\0\0", old_magic[8] = "PMLB\1\0\0";
 
-static uint64_t load(const uint8_t *p, unsigned size)
+static uint64_t get(const pml_budget *budget, unsigned ledger, unsigned which)
 {
-    return size == 8 ? load_le64(p) : load_le32(p);
+    const uint8_t *p = budget->bytes + ledgers[ledger].at[which];
+    return ledgers[ledger].size == 8 ? load_le64(p) : load_le32(p);
 }
 
-static void store(uint8_t *p, unsigned size, uint64_t v)
+static void set(pml_budget *budget, unsigned ledger, unsigned which, uint64_t v)
 {
+    uint8_t *p = budget->bytes + ledgers[ledger].at[which];
     store_le32(p, (uint32_t)v);
-    if (size == 8)
+    if (ledgers[ledger].size == 8)
         store_le32(p + 4, (uint32_t)(v >> 32));
-}
-
-static uint64_t cap_of(const pml_budget *budget, unsigned ledger)
-{
-    return load(budget->bytes + ledgers[ledger].cap, ledgers[ledger].size);
-}
-
-static uint64_t spent_of(const pml_budget *budget, unsigned ledger)
-{
-    return load(budget->bytes + ledgers[ledger].spent, ledgers[ledger].size);
-}
-
-static void set_spent(pml_budget *budget, unsigned ledger, uint64_t spent)
-{
-    store(budget->bytes + ledgers[ledger].spent, ledgers[ledger].size, spent);
 }
 
 static void checksum(const uint8_t *bytes, size_t size, uint8_t out[CHECKSUM_SIZE])
@@ -59,7 +48,7 @@ static void seal(pml_budget *budget)
     checksum(budget->bytes, CHECKSUM, budget->bytes + CHECKSUM);
 }
 
-static uint64_t ceiling(double v)
+static PML_NOINLINE uint64_t ceiling(double v)
 {
     uint64_t whole = (uint64_t)v;
     return whole + ((double)whole < v);
@@ -72,12 +61,12 @@ pml_status pml_budget_check(const pml_budget *budget)
     bool sound =
         memcmp(budget->bytes, magic, sizeof magic) == 0 && memcmp(budget->bytes + CHECKSUM, sum, CHECKSUM_SIZE) == 0;
     for (unsigned i = 0; i < PML_LEDGER_COUNT; i++)
-        sound = sound && spent_of(budget, i) <= cap_of(budget, i);
+        sound = sound && get(budget, i, SPENT) <= get(budget, i, CAP);
     return sound ? PML_OK : PML_ERROR_BUDGET;
 }
 
 /* The largest Σμ² that (ε, δ) allows, rounded down. `built`: something of this build can spend it. */
-static pml_status mu2_cap(double epsilon, double most, double delta, bool built, uint64_t *cap)
+static PML_NOINLINE pml_status mu2_cap(double epsilon, double most, double delta, bool built, uint64_t *cap)
 {
     *cap = 0;
     if (epsilon == 0.0)
@@ -128,7 +117,7 @@ pml_status pml_budget_create(pml_budget *budget, const uint8_t owner[16], const 
     store_le64(budget->bytes + DELTA, ceiling(caps->delta * 0x1p64));
     store_le64(budget->bytes + CROWD_DELTA, ceiling(caps->delta_crowd * 0x1p64));
     for (unsigned i = 0; i < PML_LEDGER_COUNT; i++)
-        store(budget->bytes + ledgers[i].cap, ledgers[i].size, cap[i]);
+        set(budget, i, CAP, cap[i]);
     seal(budget);
     return PML_OK;
 }
@@ -144,8 +133,8 @@ static pml_status upgrade(pml_budget *budget, const uint8_t *bytes)
     memset(budget, 0, sizeof *budget);
     memcpy(budget->bytes, bytes, OLD_CAPS);
     memcpy(budget->bytes, magic, sizeof magic);
-    set_spent(budget, PML_LEDGER_RESPONSE, load_le32(bytes + OLD_RESPONSE_SPENT));
-    set_spent(budget, PML_LEDGER_GAUSSIAN, load_le64(bytes + OLD_GAUSSIAN_SPENT));
+    set(budget, PML_LEDGER_RESPONSE, SPENT, load_le32(bytes + OLD_RESPONSE_SPENT));
+    set(budget, PML_LEDGER_GAUSSIAN, SPENT, load_le64(bytes + OLD_GAUSSIAN_SPENT));
     seal(budget);
     return PML_OK;
 }
@@ -166,6 +155,12 @@ pml_status pml_budget_restore(pml_budget *budget, const uint8_t owner[16], const
     return PML_OK;
 }
 
+static PML_NOINLINE double amount(const pml_budget *budget, unsigned ledger, unsigned which)
+{
+    static const float units[PML_LEDGER_COUNT] = {0x1p-20f, 0x1p-40f, 0x1p-20f, 0x1p-40f, 0x1p-64f};
+    return (double)get(budget, ledger, which) * (double)units[ledger];
+}
+
 pml_status pml_budget_remaining(const pml_budget *budget, pml_budget_left *left)
 {
     if (!budget || !left)
@@ -173,17 +168,17 @@ pml_status pml_budget_remaining(const pml_budget *budget, pml_budget_left *left)
     memset(left, 0, sizeof *left);
     if (pml_budget_check(budget) != PML_OK)
         return PML_ERROR_BUDGET;
-    left->epsilon_cap = (double)cap_of(budget, PML_LEDGER_RESPONSE) * 0x1p-20;
-    left->epsilon_spent = (double)spent_of(budget, PML_LEDGER_RESPONSE) * 0x1p-20;
-    left->mu2_cap = (double)cap_of(budget, PML_LEDGER_GAUSSIAN) * 0x1p-40;
-    left->mu2_spent = (double)spent_of(budget, PML_LEDGER_GAUSSIAN) * 0x1p-40;
+    left->epsilon_cap = amount(budget, PML_LEDGER_RESPONSE, CAP);
+    left->epsilon_spent = amount(budget, PML_LEDGER_RESPONSE, SPENT);
+    left->mu2_cap = amount(budget, PML_LEDGER_GAUSSIAN, CAP);
+    left->mu2_spent = amount(budget, PML_LEDGER_GAUSSIAN, SPENT);
     left->delta = (double)load_le64(budget->bytes + DELTA) * 0x1p-64;
-    left->floor_cap = (double)cap_of(budget, PML_LEDGER_FLOOR) * 0x1p-20;
-    left->floor_spent = (double)spent_of(budget, PML_LEDGER_FLOOR) * 0x1p-20;
-    left->crowd_mu2_cap = (double)cap_of(budget, PML_LEDGER_CROWD) * 0x1p-40;
-    left->crowd_mu2_spent = (double)spent_of(budget, PML_LEDGER_CROWD) * 0x1p-40;
-    left->crowd_delta0_cap = (double)cap_of(budget, PML_LEDGER_DELTA0) * 0x1p-64;
-    left->crowd_delta0_spent = (double)spent_of(budget, PML_LEDGER_DELTA0) * 0x1p-64;
+    left->floor_cap = amount(budget, PML_LEDGER_FLOOR, CAP);
+    left->floor_spent = amount(budget, PML_LEDGER_FLOOR, SPENT);
+    left->crowd_mu2_cap = amount(budget, PML_LEDGER_CROWD, CAP);
+    left->crowd_mu2_spent = amount(budget, PML_LEDGER_CROWD, SPENT);
+    left->crowd_delta0_cap = amount(budget, PML_LEDGER_DELTA0, CAP);
+    left->crowd_delta0_spent = amount(budget, PML_LEDGER_DELTA0, SPENT);
     left->crowd_delta = (double)load_le64(budget->bytes + CROWD_DELTA) * 0x1p-64;
     return PML_OK;
 }
@@ -227,14 +222,14 @@ static pml_status book(const pml_budget *budget, const struct pml_price *price, 
 {
     if (pml_budget_check(budget) != PML_OK)
         return PML_ERROR_BUDGET;
-    if (price->unpromised && cap_of(budget, PML_LEDGER_CROWD) > 0)
+    if (price->unpromised && get(budget, PML_LEDGER_CROWD, CAP) > 0)
         return PML_ERROR_SPENT;
     pml_budget next = *budget;
     for (unsigned i = 0; i < PML_LEDGER_COUNT; i++) {
-        const uint64_t spent = spent_of(budget, i), due = price->of[i];
-        if (refund ? due > spent : due > cap_of(budget, i) - spent)
+        const uint64_t spent = get(budget, i, SPENT), due = price->of[i];
+        if (refund ? due > spent : due > get(budget, i, CAP) - spent)
             return refund ? PML_ERROR_BUDGET : PML_ERROR_SPENT;
-        set_spent(&next, i, refund ? spent - due : spent + due);
+        set(&next, i, SPENT, refund ? spent - due : spent + due);
     }
     seal(&next);
     *changed = next;

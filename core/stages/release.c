@@ -58,10 +58,15 @@ pml_status pml_release_id(const void *release, size_t size, uint8_t id[PML_ID_SI
     return PML_OK;
 }
 
+static bool is_crowd(pml_mechanism mechanism)
+{
+    return PML_WITH_CROWD && mechanism == PML_CROWD;
+}
+
 /* The body a sound release of `mechanism` has at this total size; 0 when there is none. */
 static size_t body_of(const pml_pack *pack, pml_mechanism mechanism, size_t size, unsigned *width)
 {
-    const bool crowd = mechanism == PML_CROWD && pack->slots > 1; /* with one slot it would be a second form */
+    const bool crowd = is_crowd(mechanism) && pack->slots > 1; /* with one slot it would be a second form */
     if ((mechanism == PML_RESPONSE || crowd) && pack->section[PML_SECTION_PROTOTYPES]) {
         *width = symbol_bits(crowd ? pack->slots * pack->cells : pack->cells);
         size_t body = symbols_size(crowd ? 1 : pack->slots, *width);
@@ -78,7 +83,7 @@ static size_t body_of(const pml_pack *pack, pml_mechanism mechanism, size_t size
 
 static bool symbols_sound(const pml_pack *pack, const pml_release_view *view)
 {
-    const bool crowd = view->mechanism == PML_CROWD;
+    const bool crowd = is_crowd(view->mechanism);
     const size_t count = crowd ? 1 : pack->slots;
     for (size_t c = 0; c < count; c++)
         if (pml_release_symbol(view, c) >= (crowd ? pack->slots * pack->cells : pack->cells))
@@ -145,7 +150,7 @@ pml_status pml_release_rows(const pml_pack *pack, const void *release, size_t si
     const uint8_t *cell_codes = pack->section[PML_SECTION_CELL_CODES];
     if (view.mechanism != PML_GAUSSIAN && !cell_codes)
         return PML_ERROR_SECTION;
-    const size_t count = view.mechanism == PML_CROWD ? 1 : pack->slots;
+    const size_t count = is_crowd(view.mechanism) ? 1 : pack->slots;
     if (capacity < count * pack->dimensions)
         return PML_ERROR_BUFFER;
     for (size_t s = 0; s < count; s++)
