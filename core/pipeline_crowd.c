@@ -25,11 +25,8 @@ static bool in_range(double v, double low, double high)
 
 static bool policy_sound(const pml_crowd *policy, const pml_pack *pack)
 {
-    bool promised = in_range(policy->mu, 0x1p-20, 16.0) && in_range(policy->delta0, 0x1p-60, 0x1p-10);
-    return policy->clients <= PML_CROWD_CLIENTS_MAX &&
-           in_range(policy->clusters, 0.0, policy->clients > 0 ? PML_CROWD_CLUSTERS_MAX : 0.0) && policy->copies >= 1 &&
-           policy->copies <= PML_CROWD_COPIES_MAX && policy->own >= 1 && policy->own <= PML_CROWD_OWN_MAX &&
-           policy->own <= pack->cells && in_range(policy->relay_clusters, 0.0, PML_CROWD_RELAY_MAX) &&
+    bool promised = in_range(policy->mu, 0x1p-20, 16.0) && in_range(policy->delta0, PML_CROWD_DELTA_MIN, 0x1p-10);
+    return crowd_in_range(policy) && policy->own <= pack->cells &&
            (promised || (policy->mu == 0.0 && policy->delta0 == 0.0));
 }
 
@@ -47,7 +44,7 @@ pml_status pml_prepare_crowd(pml_client *client)
     client->crowd->policy = *client->config.crowd;
     if (!policy_sound(&client->crowd->policy, pack))
         return PML_ERROR_CROWD;
-    if (client->config.epsilon < 0x1p-16)
+    if (client->config.epsilon < PML_CROWD_FLOOR_MIN)
         return PML_ERROR_EPSILON;
     client->keep = pml_response_keep(client->config.epsilon, symbols_of(pack));
     client->body_size = symbols_size(1, symbol_bits(symbols_of(pack)));

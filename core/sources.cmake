@@ -20,7 +20,6 @@ set(PML_CORE_SOURCES
     stages/answer.c
     stages/answer_rank.c
     privacy/budget.c
-    privacy/normal.c
     privacy/ceiling.c
     # conductors
     query.c
@@ -42,6 +41,11 @@ set(PML_CORE_GAUSSIAN_SOURCES
     pipeline_gaussian.c
 )
 
+# When the Gaussian mechanism or the crowd is built.
+set(PML_CORE_NORMAL_SOURCES
+    privacy/normal.c
+)
+
 # Only when the response mechanism is built.
 set(PML_CORE_RESPONSE_SOURCES
     stages/response.c
@@ -49,11 +53,24 @@ set(PML_CORE_RESPONSE_SOURCES
     pipeline_response.c
 )
 
-# Only when the crowd is built, which needs response.
+# Only when the crowd is built, which needs response: the client.
 set(PML_CORE_CROWD_SOURCES
     stages/public_list.c
     stages/bundle.c
     # conductors
     pipeline_crowd.c
     crowd.c
+)
+
+# The same: the account of a policy and the planner.
+set(PML_CORE_CROWD_ACCOUNTING_SOURCES
+    privacy/crowd_law.c
+    privacy/crowd_losses.c
+    privacy/crowd_account.c
+    privacy/crowd_plan.c
+)
+
+# The same, but not on bare metal: what mixing gives without clusters. No device needs it.
+set(PML_CORE_CROWD_SHUFFLE_SOURCES
+    privacy/crowd_shuffle.c
 )

@@ -69,6 +69,15 @@ static inline bool delta_in_range(double delta)
     return delta >= 0x1p-50 && delta < 1.0;
 }
 
+/* SPEC 5.17, but for what depends on a pack, and for what is booked. */
+static inline bool crowd_in_range(const pml_crowd *crowd)
+{
+    return crowd->clients <= PML_CROWD_CLIENTS_MAX && crowd->clusters >= 0.0 &&
+           crowd->clusters <= (crowd->clients > 0 ? PML_CROWD_CLUSTERS_MAX : 0.0) &&
+           crowd->copies - 1u < PML_CROWD_COPIES_MAX && crowd->own - 1u < PML_CROWD_OWN_MAX &&
+           crowd->relay_clusters >= 0.0 && crowd->relay_clusters <= PML_CROWD_RELAY_MAX;
+}
+
 /* ---- wiping ---- */
 
 /* Zeroes memory in a way the compiler cannot remove. */

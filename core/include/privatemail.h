@@ -81,13 +81,15 @@ extern "C" {
 #define PML_ID_SIZE 16u
 #define PML_MODEL_MAX 64u /* bytes of a model's name */
 #define PML_BUDGET_SIZE 112u
-#define PML_SYMBOLS_MAX 1048576u          /* slots times cells, in a crowd */
+#define PML_CROWD_CELLS_MAX 1048576u      /* S, symbols that a message chooses from: slots × cells */
 #define PML_CROWD_CLIENTS_MAX 4294967296u /* n, honest clients per epoch: 2^32 */
 #define PML_CROWD_CLUSTERS_MAX 4.0        /* κ, mean clusters per client */
 #define PML_CROWD_CLUSTERS_CUT 63u        /* more clusters than that are never drawn */
 #define PML_CROWD_COPIES_MAX 64u          /* v, messages of a cluster */
 #define PML_CROWD_OWN_MAX 8u              /* w, own messages of a bundle */
 #define PML_CROWD_RELAY_MAX 16777216.0    /* R, mean clusters of the relay per epoch: 2^24 */
+#define PML_CROWD_FLOOR_MIN (1.0 / 65536.0)
+#define PML_CROWD_DELTA_MIN (1.0 / 1152921504606846976.0) /* of δ₀: 2^-60 */
 
 /* ---- status --------------------------------------------------------------------------------------------------- */
 
@@ -119,7 +121,7 @@ extern "C" {
     X(PML_ERROR_RELEASE, -22, "not a release of this pack")                                                            \
     X(PML_ERROR_ANSWER, -23, "not a valid answer: truncated, lying lengths, or beyond a limit")                        \
     X(PML_ERROR_PACK_MODEL, -24, "the pack is for another model")                                                      \
-    X(PML_ERROR_CROWD, -25, "the crowd's policy is out of range, was changed, or is not for this call")
+    X(PML_ERROR_CROWD, -25, "the crowd's policy is out of range, too small or changed")
 
 #define PML_STATUS_ENTRY(name, number, text) name = (number),
 typedef enum pml_status { PML_STATUS_LIST(PML_STATUS_ENTRY) } pml_status;

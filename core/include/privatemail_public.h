@@ -83,7 +83,8 @@ PML_API int32_t pml_release_value(const pml_release_view *view, size_t index);
 /* ---- privacy arithmetic ---------------------------------------------------------------------------------------- */
 
 /* All of it rounds outward: what is returned as an upper bound is one. NaN for arguments out of range. What speaks of
- * the Gaussian is absent from builds without it, pml_response_keep from builds without response. */
+ * the Gaussian is absent from builds without it, but for the three functions that the crowd uses too; pml_response_keep is
+ * absent from builds without response. */
 
 /* Gaussian mechanism with shift/σ = μ: the σ/Δ that (ε, δ) needs, and the largest μ that (ε, δ) allows, rounded down. */
 PML_API double pml_gaussian_ratio(double epsilon, double delta);
@@ -93,7 +94,7 @@ PML_API double pml_gaussian_mu(double epsilon, double delta);
 PML_API double pml_gaussian_recall_ceiling(double mu, double share);
 
 /* Response: numerator over 2^40 of the probability that the true one of `cells` (in a crowd: of the symbols) is released.
- * 0 when out of range: `cells` is 2 to PML_SYMBOLS_MAX. */
+ * 0 when out of range: `cells` is 2 to PML_CROWD_CELLS_MAX. */
 PML_API uint64_t pml_response_keep(double epsilon, uint32_t cells);
 
 /* What the device certifies about a pack. `scratch` has room for `count` values: slots × dimensions and

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Φ and the privacy of the Gaussian mechanism. In: public parameters. Out: bounds, rounded outward (PRIVACY.md,
- * calibration). Never sees a query.
- * Empty when nothing of the build needs it. */
+ * calibration). Never sees a query. */
 #include "normal.h"
 #include "base/elementary.h"
-
-#if PML_WITH_GAUSSIAN || PML_WITH_CROWD
 
 /* Covers Φ's error, the rounding of its argument (|x| ≤ 37 within 2^-51 of the larger operand) and e^ε's. */
 #define SLACK 1e-11
@@ -46,6 +43,14 @@ double pml_gaussian_delta(double mu, double epsilon)
     double plus = pml_normal_cdf(0.5 * mu - epsilon / mu) * (1.0 + SLACK) + TINY;
     double minus = pml_exp(epsilon) * pml_normal_cdf(-0.5 * mu - epsilon / mu) * (1.0 - SLACK);
     return plus - minus < 1.0 ? plus - minus : 1.0;
+}
+
+/* Rounded the other way. */
+double pml_gaussian_delta_below(double mu, double epsilon)
+{
+    double plus = pml_normal_cdf(0.5 * mu - epsilon / mu) * (1.0 - SLACK);
+    double minus = (pml_exp(epsilon) * pml_normal_cdf(-0.5 * mu - epsilon / mu) + TINY) * (1.0 + SLACK);
+    return plus - minus;
 }
 
 static bool in_range(double v, double low, double high)
@@ -107,5 +112,3 @@ double pml_gaussian_recall_ceiling(double mu, double share)
     double chance = pml_normal_cdf(quantile + mu) * (1.0 + SLACK);
     return chance < 1.0 ? chance : 1.0;
 }
-
-#endif
