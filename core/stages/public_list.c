@@ -44,11 +44,12 @@ static void copy_prototype(const pml_pack *pack, uint32_t first, uint32_t cell, 
         index = select32(found, i, index);
         missing &= ~found;
     }
-    memset(row, 0, pack->features);
-    for (uint32_t i = 0; i < end; i++) {
+    const size_t features = pack->features; /* known not to be changed through the row */
+    memset(row, 0, features);
+    for (uint32_t i = 0; i < end; i++, rows += features) {
         const int8_t mask = (int8_t)mask_equal(i, index);
-        for (uint32_t j = 0; j < pack->features; j++)
-            row[j] = (int8_t)(row[j] | (rows[(size_t)i * pack->features + j] & mask));
+        for (size_t j = 0; j < features; j++)
+            row[j] = (int8_t)(row[j] | (rows[j] & mask));
     }
 }
 
