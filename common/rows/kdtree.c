@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: points. Out: the nearest of them to a query.
+ * In: points. Out: those nearest to a query.
  * Never approximates: a box's distance is added up like a point's, term by term not larger, and rounding is monotone;
  * so no point in a box is, as computed, nearer than the box. */
 #include "kdtree.h"
@@ -26,7 +26,7 @@ static double *box_of(const struct pml_kdtree *tree, size_t node)
     return tree->boxes + node * 2 * tree->dimensions;
 }
 
-/* Fills the box and answers its widest axis. */
+/* Fills the box and returns its widest axis. */
 static unsigned enclose(struct pml_kdtree *tree, const double *points, size_t node, size_t first, size_t end)
 {
     const unsigned k = tree->dimensions;
@@ -49,7 +49,7 @@ static unsigned enclose(struct pml_kdtree *tree, const double *points, size_t no
 }
 
 /* Hoare's selection: puts the middle-th in its place, none before it larger, none behind it smaller. `values` has one
- * number a point, `stride` apart. */
+ * number per point, `stride` apart. */
 static void select_middle(uint32_t *indices, size_t count, const double *values, size_t stride, size_t middle)
 {
     ptrdiff_t low = 0, high = (ptrdiff_t)count - 1;
@@ -87,14 +87,14 @@ static void divide(struct pml_kdtree *tree, const double *points, size_t node, s
     divide(tree, points, 2 * node + 2, middle, end);
 }
 
-int pml_kdtree_build(struct pml_kdtree **made, const double *points, size_t count, unsigned dimensions)
+pml_outcome pml_kdtree_build(struct pml_kdtree **made, const double *points, size_t count, unsigned dimensions)
 {
     size_t nodes = 1;
     for (size_t most = count; most > LEAF; most -= most / 2)
         nodes = 2 * nodes + 1;
     struct pml_kdtree *tree = malloc(sizeof *tree);
     if (!(*made = tree))
-        return -1;
+        return PML_NO_MEMORY;
     *tree = (struct pml_kdtree){
         .count = count,
         .dimensions = dimensions,
@@ -105,7 +105,7 @@ int pml_kdtree_build(struct pml_kdtree **made, const double *points, size_t coun
     if (!tree->points || !tree->indices || !tree->boxes) {
         pml_kdtree_free(tree);
         *made = NULL;
-        return -1;
+        return PML_NO_MEMORY;
     }
     for (size_t i = 0; i < count; i++)
         tree->indices[i] = (uint32_t)i;
@@ -113,7 +113,7 @@ int pml_kdtree_build(struct pml_kdtree **made, const double *points, size_t coun
     for (size_t i = 0; i < count; i++)
         memcpy(tree->points + i * dimensions, points + (size_t)tree->indices[i] * dimensions,
                dimensions * sizeof *points);
-    return 0;
+    return PML_DONE;
 }
 
 void pml_kdtree_free(struct pml_kdtree *tree)

@@ -191,7 +191,7 @@ def test_full_disk(tester):
         for size in (whole // 2, whole * 3 // 2):
             subprocess.run(["mount", "-o", "remount,size=%d" % size, disk], check=True)
             done = tester.run(*INDEX, "--store", "sqlite:disk/s")
-            tester.check(done.returncode == OUTPUT and b"free some room" in done.stderr and
+            tester.check(done.returncode == OUTPUT and b"free some space" in done.stderr and
                          os.listdir(disk) in (["s.building"], ["s.building", "s.building-journal"]),
                          "full disk: %d, %r, %s" % (done.returncode, done.stderr, os.listdir(disk)))
         subprocess.run(["mount", "-o", "remount,size=%d" % (whole * 4), disk], check=True)
