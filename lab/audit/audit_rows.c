@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: a pack and made-up queries. Out: about which rows they become. */
+ * Computes approximately which rows made-up queries become. */
 #include "audit_rows.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ static void find_extremes(struct audit_rows *rows, size_t coordinate)
     }
 }
 
-int audit_rows_open(struct audit_rows *rows, const struct pack_file *file)
+pml_status audit_rows_open(struct audit_rows *rows, const struct pack_file *file)
 {
     memset(rows, 0, sizeof *rows);
     rows->file = file;
@@ -66,14 +66,14 @@ static int32_t dot(const int8_t *left, const int8_t *right, size_t count)
     return sum;
 }
 
-int audit_rows_sum(const struct audit_rows *rows, const float *features, struct audit_sum *sum)
+pml_status audit_rows_sum(const struct audit_rows *rows, const float *features, struct audit_sum *sum)
 {
     const pml_pack_info *info = &rows->file->info;
     const pml_pack *pack = &rows->file->pack;
     int8_t query[PML_FEATURES_MAX];
     int16_t code[PML_DIMENSIONS_MAX];
     memset(sum, 0, sizeof *sum);
-    int status = pml_quantise(features, info->features, query);
+    pml_status status = pml_quantise(features, info->features, query);
     if (status != PML_OK)
         return status;
     struct best nearest = {.most = info->neighbours};
