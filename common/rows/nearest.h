@@ -27,4 +27,13 @@ static inline bool pml_nearest_offer(const struct pml_nearest *nearest, int64_t 
     return reaches;
 }
 
+/* The same list for real scores. It has room for `length` ≥ 1 entries and holds `held`, 0 at first. */
+struct pml_best {
+    double *scores;
+    uint32_t *indices;
+    unsigned length, held;
+};
+
+void pml_best_offer(struct pml_best *best, double score, uint32_t index);
+
 #endif

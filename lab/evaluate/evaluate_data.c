@@ -7,6 +7,7 @@
 #include "lab/sample/sample_image.h"
 
 #include "common/parallel.h"
+#include "common/rows/nearest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,26 +79,6 @@ static exit_code read_all(struct evaluate_data *data, const struct evaluate_opti
 
 /* ---- what is truly nearest ---- */
 
-struct ranked {
-    double score;
-    uint32_t row;
-};
-
-/* Rows come in ascending order, so an equal score never overtakes. */
-static void keep(struct ranked *best, size_t *held, size_t most, struct ranked found)
-{
-    size_t at = *held;
-    if (at == most && best[most - 1].score >= found.score)
-        return;
-    if (at == most)
-        at--;
-    else
-        ++*held;
-    for (; at > 0 && best[at - 1].score < found.score; at--)
-        best[at] = best[at - 1];
-    best[at] = found;
-}
-
 struct search {
     const struct pml_features *rows, *queries;
     const double *inverse; /* of the rows' lengths */
@@ -126,18 +107,17 @@ static pml_outcome search_piece(void *context, size_t piece)
     const struct search *search = context;
     const size_t columns = search->rows->columns, first = piece * TOGETHER, left = search->queries->rows - first,
                  queries = left < TOGETHER ? left : TOGETHER;
-    struct ranked best[TOGETHER][EVALUATE_TOP];
-    size_t held[TOGETHER] = {0};
+    double scores[TOGETHER][EVALUATE_TOP];
+    struct pml_best best[TOGETHER];
+    for (size_t q = 0; q < queries; q++)
+        best[q] = (struct pml_best){scores[q], search->nearest + (first + q) * search->top, (unsigned)search->top, 0};
     for (size_t i = 0; i < search->rows->rows; i++)
         for (size_t q = 0; q < queries; q++) {
             const double score =
                 product(search->queries->values + (first + q) * columns, search->rows->values + i * columns, columns) *
                 search->inverse[i];
-            keep(best[q], &held[q], search->top, (struct ranked){score, (uint32_t)i});
+            pml_best_offer(&best[q], score, (uint32_t)i);
         }
-    for (size_t q = 0; q < queries; q++)
-        for (size_t i = 0; i < search->top; i++)
-            search->nearest[(first + q) * search->top + i] = best[q][i].row;
     return PML_DONE;
 }
 

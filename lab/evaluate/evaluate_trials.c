@@ -8,6 +8,7 @@
 #include "cli/shared/budget_file.h"
 
 #include "common/generator.h"
+#include "common/rows/nearest.h"
 
 #include <math.h>
 #include <privatemail_platform.h>
@@ -161,47 +162,28 @@ static int64_t sketch_score(const int8_t *left, const int8_t *right, size_t widt
     return cosine >= 0 ? cosine / unit : -((unit - 1 - cosine) / unit);
 }
 
-struct found {
-    int64_t score;
-    uint32_t row;
-};
-
-static bool is_before(struct found left, struct found right)
-{
-    return left.score != right.score ? left.score > right.score : left.row < right.row;
-}
-
-/* The best of these rows, ranked by the sketches that the client ranks by. Answers how many. */
+/* The best of these rows, ranked by the sketches that the client ranks by. Returns how many. */
 static size_t rank_part(const struct worker *worker, const int8_t *sketch, const uint32_t *part, size_t count,
-                        struct found *best)
+                        uint32_t best[EVALUATE_TOP])
 {
     const struct evaluate_bench *bench = worker->crew->bench;
     const size_t width = bench->pack.info.sketch;
     const uint32_t inverse = pml_inverse_norm(sketch, width);
-    size_t held = 0;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t row = part[i];
-        struct found found = {sketch_score(sketch, bench->sketches + row * width, width, inverse, bench->inverse[row]),
-                              row};
-        size_t at = held;
-        if (held == EVALUATE_TOP && is_before(best[held - 1], found))
-            continue;
-        if (held == EVALUATE_TOP)
-            at--;
-        else
-            held++;
-        for (; at > 0 && is_before(found, best[at - 1]); at--)
-            best[at] = best[at - 1];
-        best[at] = found;
-    }
-    return held;
+    int64_t scores[EVALUATE_TOP];
+    const struct pml_nearest nearest = {scores, best, EVALUATE_TOP};
+    pml_nearest_clear(&nearest);
+    for (size_t i = 0; i < count; i++)
+        pml_nearest_offer(
+            &nearest, sketch_score(sketch, bench->sketches + part[i] * width, width, inverse, bench->inverse[part[i]]),
+            part[i]);
+    return count < EVALUATE_TOP ? count : EVALUATE_TOP;
 }
 
-static size_t count_nearest(const struct worker *worker, const struct found *found, size_t count)
+static size_t count_nearest(const struct worker *worker, const uint32_t *found, size_t count)
 {
     size_t nearest = 0;
     for (size_t i = 0; i < count; i++)
-        nearest += is_nearest(worker, found[i].row);
+        nearest += is_nearest(worker, found[i]);
     return nearest;
 }
 
@@ -213,7 +195,7 @@ static void add_figures(const struct worker *worker, const int8_t *sketch, doubl
     const struct evaluate_data *data = bench->data;
     const int32_t *classes = data->queries.labels.values;
     const size_t carried = (size_t)worker->summary.carried;
-    struct found best[EVALUATE_TOP], popular[EVALUATE_TOP];
+    uint32_t best[EVALUATE_TOP], popular[EVALUATE_TOP];
     const size_t drawn = rank_part(worker, sketch, worker->part, carried, best),
                  held = rank_part(worker, sketch, bench->popular, carried, popular);
     size_t found = 0, of_class = 0, of_class_by_chance = 0;
@@ -222,7 +204,7 @@ static void add_figures(const struct worker *worker, const int8_t *sketch, doubl
         of_class += classes && worker->matches[i].label == classes[worker->query];
     }
     for (size_t i = 0; i < drawn; i++)
-        of_class_by_chance += classes && data->gallery.labels.values[best[i].row] == classes[worker->query];
+        of_class_by_chance += classes && data->gallery.labels.values[best[i]] == classes[worker->query];
     figures[EVALUATE_INSTANCE] += (double)found / (double)data->top;
     figures[EVALUATE_REACHED] += (double)worker->reached / (double)data->top;
     figures[EVALUATE_BASELINE] += (double)count_nearest(worker, best, drawn) / (double)data->top;
