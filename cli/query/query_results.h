@@ -5,7 +5,7 @@
 
 #include "private_query.h"
 
-#include "server/store/candidate.h"
+#include "common/bytes.h"
 
 struct query_results {
     const char *folder; /* where payloads go; NULL: nowhere */
