@@ -47,7 +47,7 @@ static exit_code open_all(struct job *job)
 {
     const struct arguments *arguments = job->arguments;
     struct pml_message message = {""};
-    struct pml_progress progress = {progress_show, NULL, "frames"};
+    struct pml_progress progress = {progress_show, NULL, "embedding"};
     struct pml_service_options options = {.nearest = (uint32_t)arguments->nearest, .progress = &progress};
     exit_code code = pack_file_open(&command_find, arguments->pack, &job->file);
     if (code != EXIT_OK)

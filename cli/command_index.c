@@ -220,7 +220,7 @@ static exit_code fill(struct pml_store_writer *writer, const struct arguments *a
 {
     struct pml_message message = {""};
     struct pml_cell_lists lists = {0};
-    struct pml_embedding *frames = NULL;
+    struct pml_embedding *embedding = NULL;
     struct payload_source source = {&inputs->payloads, false};
     struct pml_progress progress = {progress_show, NULL, "anchors"};
     const unsigned threads = pml_parallel_threads((unsigned)arguments->threads);
@@ -232,11 +232,11 @@ static exit_code fill(struct pml_store_writer *writer, const struct arguments *a
     if (code != EXIT_OK)
         return code;
     if (info->dimensions > 0 && done < info->items)
-        outcome = pml_embedding_make(&frames, &pack->pack, info->iterations, threads, &progress, &message);
+        outcome = pml_embedding_make(&embedding, &pack->pack, info->iterations, threads, &progress, &message);
     progress.stage = "items";
     if (outcome == PML_DONE)
-        outcome = pml_index_fill(writer, info, &pack->pack, frames, &gallery, done, threads, &progress, &message);
-    pml_embedding_free(frames);
+        outcome = pml_index_fill(writer, info, &pack->pack, embedding, &gallery, done, threads, &progress, &message);
+    pml_embedding_free(embedding);
     pml_lists_free(&lists);
     progress_end();
     if (outcome != PML_DONE && source.failed)

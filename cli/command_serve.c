@@ -108,7 +108,7 @@ static exit_code open_stores(struct job *job)
 
 static exit_code open_services(struct job *job)
 {
-    struct pml_progress progress = {progress_show, NULL, "frames"};
+    struct pml_progress progress = {progress_show, NULL, "embedding"};
     if (job->arguments->cache_bytes > 0 && !(job->cache = pml_cache_open((size_t)job->arguments->cache_bytes)))
         return command_no_memory(&command_serve);
     struct pml_service_options options = {

@@ -163,7 +163,7 @@ static pml_outcome fill_store(struct evaluate_bench *bench, const struct pml_sto
     const struct evaluate_set *set = &bench->data->gallery;
     const unsigned threads = (unsigned)bench->options->threads;
     struct pml_cell_lists lists = {0};
-    struct pml_embedding *frames = NULL;
+    struct pml_embedding *embedding = NULL;
     struct pml_store_writer *writer;
     const struct pml_gallery gallery = {.features = &set->features,
                                         .items = bench->items,
@@ -176,12 +176,12 @@ static pml_outcome fill_store(struct evaluate_bench *bench, const struct pml_sto
     if (outcome == PML_DONE && info->share > 0)
         outcome = pml_lists_make(&lists, bench->gallery, &bench->pack.pack, info->share, threads, NULL);
     if (outcome == PML_DONE && info->dimensions > 0)
-        outcome = pml_embedding_make(&frames, &bench->pack.pack, info->iterations, threads, NULL, message);
+        outcome = pml_embedding_make(&embedding, &bench->pack.pack, info->iterations, threads, NULL, message);
     if (outcome == PML_DONE)
-        outcome = pml_index_fill(writer, info, &bench->pack.pack, frames, &gallery, 0, threads, NULL, message);
+        outcome = pml_index_fill(writer, info, &bench->pack.pack, embedding, &gallery, 0, threads, NULL, message);
     if (outcome == PML_DONE)
         outcome = pml_store_finish(writer, message);
-    pml_embedding_free(frames);
+    pml_embedding_free(embedding);
     pml_lists_free(&lists);
     return outcome;
 }

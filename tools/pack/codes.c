@@ -97,7 +97,7 @@ static void spread_on_sphere(int16_t *positions, size_t slots, unsigned dimensio
 
 static void draw_class_codes(struct pml_code_book *book, uint64_t seed, const uint32_t *starts, size_t slots)
 {
-    struct pml_generator positions = pml_generator_start(seed, PML_STREAM_PLACES);
+    struct pml_generator positions = pml_generator_start(seed, PML_STREAM_POSITIONS);
     struct pml_generator jitter = pml_generator_start(seed, PML_STREAM_ANCHORS);
     const unsigned k = book->dimensions;
     if (k == 1)
