@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     bool quick = false;
     exit_code code = bench_options(&command, argc, argv, NULL, 0, &bench, &output, &quick);
     if (code != EXIT_OK)
-        return code;
+        return (int)code;
     const size_t count = kernel_choices(kernels);
     struct pml_rows rows = synthetic_rows(PML_KERNEL_ROWS + 1, WIDEST, 1);
     for (size_t i = 0; i < count; i++)

@@ -104,7 +104,7 @@ int main(int argc, char **argv)
     const size_t count = sizeof kinds / sizeof *kinds;
     exit_code code = bench_options(&command, argc, argv, NULL, 0, &bench, &output, &quick);
     if (code != EXIT_OK)
-        return code;
+        return (int)code;
     for (size_t i = 0; i < count; i++) {
         noises[i] = (struct noise){.keep = (uint64_t)1 << 39, .draw = kinds[i].draw};
         cases[i] = (struct bench_case){run, &noises[i], {kinds[i].name}};

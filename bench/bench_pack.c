@@ -160,16 +160,16 @@ int main(int argc, char **argv)
                                   {"kernel", OPTION_TEXT, &kernel, false, false}};
     exit_code code = bench_options(&command, argc, argv, specs, 4, &bench, &output, &quick);
     if (code != EXIT_OK)
-        return code;
+        return (int)code;
     n = n > 0 ? n : quick ? 300 : 20000, d = d > 0 ? d : quick ? 24 : 512;
     work.clusters = clusters > 0 ? (unsigned)clusters : quick ? 8 : 100;
     if (n < 32 || n > PML_ANCHORS_MAX || d > PML_FEATURES_MAX || clusters > n / 2 || clusters == 1)
-        return command_fail(&command, EXIT_USAGE, "--n must be 32 to %u, --d at most %u, --clusters 2 to n/2.",
-                            PML_ANCHORS_MAX, PML_FEATURES_MAX);
+        return (int)command_fail(&command, EXIT_USAGE, "--n must be 32 to %u, --d at most %u, --clusters 2 to n/2.",
+                                 PML_ANCHORS_MAX, PML_FEATURES_MAX);
     work.kernels = kernel_named(kernel);
     if (!work.kernels)
-        return command_fail(&command, EXIT_USAGE, "this CPU runs no kernel '%s': bench_kernels lists those it runs.",
-                            kernel);
+        return (int)command_fail(&command, EXIT_USAGE,
+                                 "this CPU runs no kernel '%s': bench_kernels lists those it runs.", kernel);
     kernel_limit(work.kernels);
     prepare(&work, (size_t)n, (size_t)d);
     const struct bench_case cases[CASES] = {

@@ -264,7 +264,7 @@ int main(int argc, char **argv)
     if (code == EXIT_OK)
         code = check(&choice);
     if (code != EXIT_OK)
-        return code;
+        return (int)code;
     const struct pml_kernels *kernels = kernel_named(choice.kernel);
     const struct size one = {(size_t)choice.n, (size_t)choice.d};
     const struct size *list = choice.n ? &one : choice.quick ? small : sizes;

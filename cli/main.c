@@ -24,7 +24,7 @@ static void print_overview(FILE *stream)
 }
 
 /* Output may still be in a buffer: a full disk or a closed pipe shows here at the latest. */
-static exit_code finish(exit_code code)
+static int finish(exit_code code)
 {
     bool failed = fflush(stdout) != 0 || ferror(stdout) != 0;
     if (failed && code == EXIT_OK) {
@@ -32,10 +32,10 @@ static exit_code finish(exit_code code)
                         "elsewhere.\n");
         return EXIT_OUTPUT;
     }
-    return code;
+    return (int)code;
 }
 
-static exit_code unknown_command(const char *word)
+static int unknown_command(const char *word)
 {
     const char *names[COMMANDS];
     for (size_t i = 0; i < COMMANDS; i++)
