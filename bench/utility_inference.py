@@ -129,7 +129,7 @@ class Guesser:
         return symbols
 
     def likelihoods(self, receipt, released):
-        """Logarithms, up to a constant a release: true query * repeat * query on the list."""
+        """Logarithms, up to a constant per release: true query * repeat * query on the list."""
         if receipt["mechanism"] == "response":
             keep, m = receipt["keep"], self.pack.m
             hit = released[:, :, self.slots] == self.cells

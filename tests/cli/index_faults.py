@@ -104,7 +104,7 @@ def test_killed_after_checkpoints(tester):
     wait_until(lambda: size_of(tester, "often.building") > 0.5 * whole, process)
     kill(process)
     done = tester.run(*INDEX, "--store", "sqlite:often")
-    tester.check(done.returncode == 0 and b"items are there from before" in done.stderr, "it says so: %r" % done.stderr)
+    tester.check(done.returncode == 0 and b"items are there from an earlier run" in done.stderr, "it says so: %r" % done.stderr)
     os.remove(tester.path("often"))
 
 
@@ -191,7 +191,7 @@ def test_full_disk(tester):
         for size in (whole // 2, whole * 3 // 2):
             subprocess.run(["mount", "-o", "remount,size=%d" % size, disk], check=True)
             done = tester.run(*INDEX, "--store", "sqlite:disk/s")
-            tester.check(done.returncode == OUTPUT and b"free some room" in done.stderr and
+            tester.check(done.returncode == OUTPUT and b"free some space" in done.stderr and
                          os.listdir(disk) in (["s.building"], ["s.building", "s.building-journal"]),
                          "full disk: %d, %r, %s" % (done.returncode, done.stderr, os.listdir(disk)))
         subprocess.run(["mount", "-o", "remount,size=%d" % (whole * 4), disk], check=True)

@@ -4,7 +4,7 @@
  * Never touches FILE before the new store is complete, on the disk, and has been read back. */
 #define _XOPEN_SOURCE 700
 #include "common/digest.h"
-#include "common/file_place.h"
+#include "common/file_commit.h"
 #include "common/files.h"
 #include "common/leftovers.h"
 #include "common/message.h"
@@ -186,7 +186,7 @@ static int put_in_place(struct sqlite_writer *writer, const char *copy, struct p
     if (status != 0)
         return status;
     pml_store_sqlite.close(read_back);
-    int error = pml_file_place(copy, writer->building.place, !writer->force);
+    int error = pml_file_commit(copy, writer->building.place, !writer->force);
     return error == 0 ? 0 : pml_building_say(writer->building.place, error, message);
 }
 
