@@ -82,8 +82,8 @@ static int open_shared(struct job *job, const char *uri)
     size_t opened = 0;
     for (size_t i = 0; i < job->arguments->packs.count; i++) {
         int failed =
-            job->stores[i] ? PML_STORE_ABSENT : pml_store_open(&job->stores[i], uri, job->files[i].info.id, &message);
-        if (failed && failed != PML_STORE_ABSENT)
+            job->stores[i] ? PML_ABSENT : pml_store_open(&job->stores[i], uri, job->files[i].info.id, &message);
+        if (failed && failed != PML_ABSENT)
             return command_input(&command_serve, failed, &message);
         opened += !failed;
     }
@@ -109,7 +109,7 @@ static int open_stores(struct job *job)
 
 static int open_services(struct job *job)
 {
-    struct pml_progress progress = {progress_show, NULL, "frames"};
+    struct pml_progress progress = {progress_show, NULL, "embedding"};
     if (job->arguments->cache_bytes > 0 && !(job->cache = pml_cache_open((size_t)job->arguments->cache_bytes)))
         return command_no_memory(&command_serve);
     struct pml_service_options options = {
@@ -174,11 +174,11 @@ static int start(struct job *job)
                                        .origin = arguments->allow_origin,
                                        .log = strcmp(arguments->log, "off") == 0 ? NULL : log_line,
                                        .log_context = (void *)(uintptr_t)arguments};
-    options.listener = pml_http_listen(arguments->listen, job->address, &message);
-    if (options.listener < 0)
-        return command_fail(&command_serve, options.listener == PML_HTTP_BAD_ADDRESS ? EXIT_USAGE : EXIT_NETWORK,
-                            "--listen: %s", message.text);
-    int failed = pml_http_start(&job->http, &options, &message);
+    int failed = pml_http_listen(arguments->listen, &options.listener, job->address, &message);
+    if (failed)
+        return command_fail(&command_serve, failed == PML_REFUSED ? EXIT_USAGE : EXIT_NETWORK, "--listen: %s",
+                            message.text);
+    failed = pml_http_start(&job->http, &options, &message);
     if (failed)
         return command_fail(&command_serve, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s", message.text);
     return -1;

