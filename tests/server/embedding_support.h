@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Frames, items and releases for the tests of the embedding. */
-#ifndef TEST_FRAMES_SUPPORT_H
-#define TEST_FRAMES_SUPPORT_H
+ * Embeddings, items and releases for the tests of the embedding. */
+#ifndef TEST_EMBEDDING_SUPPORT_H
+#define TEST_EMBEDDING_SUPPORT_H
 
 #include "golden/vectors.h"
 #include "server/embedding/embedding.h"
@@ -19,7 +19,7 @@ static inline bool has_anchors(const pml_pack *pack)
     return info.anchors > 0;
 }
 
-static inline struct pml_embedding *make_frames(const pml_pack *pack, unsigned iterations, unsigned threads)
+static inline struct pml_embedding *make_embedding(const pml_pack *pack, unsigned iterations, unsigned threads)
 {
     struct pml_embedding *embedding;
     memset(&said, 0, sizeof said);

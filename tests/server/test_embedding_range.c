@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What must make no difference to the embedding, and what they must bear or refuse. */
+ * What must make no difference to the embedding, and what it must bear or refuse. */
 #define _POSIX_C_SOURCE 200809L
 #include "embedding_support.h"
 
@@ -36,7 +36,7 @@ static void test_lists_change_nothing(void)
     store_le(bytes + AT_SECTIONS, 4, g.sections);
     seal_pack(bytes, size);
     TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&without, bytes, size, NULL, NULL));
-    struct pml_embedding *a = make_frames(&with, 5, 1), *b = make_frames(&without, 5, 1);
+    struct pml_embedding *a = make_embedding(&with, 5, 1), *b = make_embedding(&without, 5, 1);
     float released[4 * 2];
     double place_a[4 * 2], place_b[4 * 2];
     for (size_t i = 0; i < 8; i++)
@@ -62,7 +62,7 @@ static void test_threads_change_nothing(void)
     draw_released(&built.info, released);
     for (unsigned threads = 1; threads <= 5; threads += 2) {
         unsigned other = threads > 1;
-        struct pml_embedding *embedding = make_frames(&built.pack, 5, threads);
+        struct pml_embedding *embedding = make_embedding(&built.pack, 5, threads);
         TEST_ASSERT_EQUAL(0, pml_embedding_items(embedding, &rows, slots, threads, places[other]));
         pml_embedding_place(embedding, released, placed[other]);
         pml_embedding_free(embedding);
@@ -80,7 +80,7 @@ static void test_threads_change_nothing(void)
 static void test_slots_are_placed_alone(void)
 {
     pml_pack pack = open_golden(PACK_WIDE);
-    struct pml_embedding *embedding = make_frames(&pack, 5, 1);
+    struct pml_embedding *embedding = make_embedding(&pack, 5, 1);
     const float first[6] = {100, 200, -3000, 4000, 5, 6}, second[6] = {100, 200, 30000, -4000, 5, 6};
     double a[6], b[6], again[6];
     pml_embedding_place(embedding, first, a);
@@ -98,7 +98,7 @@ static void test_slots_are_placed_alone(void)
 static void check_extremes(const pml_pack *pack, unsigned iterations)
 {
     const float steps[] = {0, 1, -1, 32767.0f * 4294967295.0f, -32768.0f * 4294967295.0f};
-    struct pml_embedding *embedding = make_frames(pack, iterations, 2);
+    struct pml_embedding *embedding = make_embedding(pack, iterations, 2);
     pml_pack_info info;
     TEST_ASSERT_EQUAL(PML_OK, pml_pack_describe(pack, &info));
     const size_t k = info.dimensions, count = (size_t)info.slots * k;

@@ -66,7 +66,7 @@ static struct pml_store_info describe(uint64_t items, uint32_t cells)
     return pml_index_describe(&built.info, items, &choice);
 }
 
-static struct pml_embedding *make_frames(void)
+static struct pml_embedding *make_embedding(void)
 {
     struct pml_embedding *embedding;
     TEST_ASSERT_EQUAL_MESSAGE(0, pml_embedding_make(&embedding, &built.pack, 2, 2, NULL, &said), said.text);
@@ -146,7 +146,7 @@ static void check_cells(uint32_t count)
     static uint8_t seen[ROWS];
     struct pml_store *store;
     struct pml_store_info info = describe(ROWS, count);
-    struct pml_embedding *embedding = make_frames();
+    struct pml_embedding *embedding = make_embedding();
     const char *name = count == 1 ? "one" : "two";
     index_all(name, embedding, &info, false, 2);
     pml_embedding_free(embedding);
@@ -176,11 +176,11 @@ static void test_cells_hold_the_nearest(void)
 }
 
 /* The nearest to an item's place is that item, or one with the same place and a smaller number. */
-static void test_places_are_those_of_the_frames(void)
+static void test_places_are_those_of_the_embedding(void)
 {
     struct pml_store *store;
     struct pml_store_info info = describe(ROWS, 1);
-    struct pml_embedding *embedding = make_frames();
+    struct pml_embedding *embedding = make_embedding();
     struct pml_rows rows;
     static float places[ROWS * 2];
     size_t bad;
@@ -210,7 +210,7 @@ static void test_places_are_those_of_the_frames(void)
 static void test_neither_threads_nor_interruptions_change_a_byte(void)
 {
     struct pml_store_info info = describe(ROWS, 2);
-    struct pml_embedding *embedding = make_frames();
+    struct pml_embedding *embedding = make_embedding();
     index_all("a", embedding, &info, false, 1);
     index_all("b", embedding, &info, false, 3);
     index_all("c", embedding, &info, true, 2);
@@ -274,7 +274,7 @@ int main(void)
     }
     UNITY_BEGIN();
     RUN_TEST(test_cells_hold_the_nearest);
-    RUN_TEST(test_places_are_those_of_the_frames);
+    RUN_TEST(test_places_are_those_of_the_embedding);
     RUN_TEST(test_neither_threads_nor_interruptions_change_a_byte);
     RUN_TEST(test_what_a_store_has_follows_from_the_pack);
     free_input(&public_input);
