@@ -51,7 +51,7 @@ def equal_anchors(count, neighbours, last):
 
 
 def all_cases():
-    """(name, bytes of the pack, iterations, tolerance)"""
+    """(name, bytes of the pack, iterations, tolerance); maybe also the released rows"""
     for name, pack in cases.make_packs():
         for iterations in (0, 1, 5, 22):      # after 22 two of them are best aligned by a reflection
             shrinks = name.startswith(SHRINKING)
@@ -60,10 +60,12 @@ def all_cases():
     for name, fields in drawn_packs():
         for iterations in (0, 3, 6):
             yield name, Pack({"d": 12, **fields}).bytes, iterations, EXACT
+    # between the anchors, where the bandwidth decides how much each of the two nearest counts
+    yield "one anchor apart", Pack(equal_anchors(7, 2, 900)).bytes, 4, EXACT, [[600, 200]]
 
 
 class Case:
-    def __init__(self, name, data, iterations, within):
+    def __init__(self, name, data, iterations, within, released=None):
         self.name, self.data, self.within = "%s, %d iterations" % (name, iterations), data, within
         self.pack, self.iterations = ServerPack(data), iterations
         source = np.random.default_rng(len(data) + iterations)
@@ -77,6 +79,8 @@ class Case:
             spread = np.abs(self.pack.anchor_codes).max() // 2
             near = self.pack.anchor_codes[source.integers(0, self.pack.n, self.pack.G)]
             self.released = (near + source.integers(-spread, spread + 1, shape)).astype("f4")
+        if released:
+            self.released = np.array(released, "f4")
 
     def request(self):
         return b"".join((struct.pack("=III", len(self.data), self.iterations, ITEMS), self.data,
