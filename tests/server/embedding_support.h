@@ -5,7 +5,6 @@
 
 #include "golden/vectors.h"
 #include "server/embedding/embedding.h"
-#include "support/pack_layout.h"
 #include "tools/builder_support.h"
 
 #define ITEMS 130u /* two tiles and a bit */

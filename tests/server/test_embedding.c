@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The embedding at its edges, and against the device's own arithmetic. test_embedding.py compares it with SPEC 6. */
+ * The embedding against the device's own arithmetic. test_embedding.py compares it with SPEC 6. */
 #define _POSIX_C_SOURCE 200809L
 #include "embedding_support.h"
 #include "stages/stages.h"
@@ -13,57 +13,6 @@ void setUp(void)
 void tearDown(void)
 {
 }
-
-/* ---- packs at the edge ---- */
-
-/* One slot, `n` equal anchors of two features, all with the same code. */
-static uint8_t *make_equal_anchors(uint32_t n, size_t *size)
-{
-    struct pack_fields f = {.d = 2, .n = n, .K = n, .k = 2, .G = 1, .lambda = 65536, .sections = 0xF8};
-    *size = section_offset(&f, 7) + section_size(&f, 7);
-    uint8_t *bytes = calloc(1, *size);
-    TEST_ASSERT_NOT_NULL(bytes);
-    memcpy(bytes, "PMPK\0\0\1\0", 8);
-    const struct {
-        unsigned at, width;
-        uint64_t value;
-    } fields[] = {{40, 8, *size}, {48, 4, f.d}, {52, 4, n},        {56, 2, n},
-                  {58, 2, 2},     {60, 2, 1},   {72, 4, f.lambda}, {80, 4, f.sections}};
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        store_le(bytes + fields[i].at, fields[i].width, fields[i].value);
-    const int8_t row[2] = {127, 3};
-    for (size_t i = 0; i < n; i++) {
-        memcpy(bytes + section_offset(&f, 3) + 2 * i, row, 2);
-        store_le(bytes + section_offset(&f, 4) + 4 * i, 4, pml_inverse_norm(row, 2));
-        store_le(bytes + section_offset(&f, 6) + 4 * i, 2, 100);
-        store_le(bytes + section_offset(&f, 6) + 4 * i + 2, 2, 200);
-    }
-    store_le(bytes + section_offset(&f, 5) + 4, 4, n);
-    store_le(bytes + section_offset(&f, 7), 2, 1000);
-    pml_pack_seal(bytes, *size);
-    return bytes;
-}
-
-/* The anchors stay where they are; everything else comes half as near at every step. */
-static void test_anchors_that_are_all_equal(void)
-{
-    for (uint32_t n = 1; n <= 3; n++) {
-        size_t size;
-        uint8_t *bytes = make_equal_anchors(n, &size);
-        pml_pack pack;
-        TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&pack, bytes, size, NULL, NULL));
-        struct pml_embedding *embedding = make_embedding(&pack, 4, 1);
-        const float released[2] = {1700, -1400};
-        double placed[2];
-        pml_embedding_place(embedding, released, placed);
-        TEST_ASSERT_DOUBLE_WITHIN(1e-9, 100 + 1600.0 / 16, placed[0]);
-        TEST_ASSERT_DOUBLE_WITHIN(1e-9, 200 - 1600.0 / 16, placed[1]);
-        pml_embedding_free(embedding);
-        free(bytes);
-    }
-}
-
-/* ---- server and device ---- */
 
 #if PML_WITH_GAUSSIAN
 /* The row the device computes from these features, before grid and noise (grid 1: rounded to whole units), and how far
@@ -134,7 +83,6 @@ static void test_an_item_like_the_query_stands_where_the_device_says(void)
 int main(void)
 {
     UNITY_BEGIN();
-    RUN_TEST(test_anchors_that_are_all_equal);
 #if PML_WITH_GAUSSIAN
     RUN_TEST(test_an_item_like_the_query_stands_where_the_device_says);
 #endif

@@ -104,12 +104,33 @@ class Case:
             yield "%d coordinates of released rows" % apart.sum()
 
 
+def ask(program, todo):
+    return subprocess.run([program], input=b"".join(case.request() for case in todo), capture_output=True,
+                          check=True).stdout
+
+
+def lists_change_nothing(program):
+    """The neighbour lists of a pack are what the server would find without them."""
+    fields = {"d": 12, **dict(drawn_packs())["groups, five dimensions"]}
+    with_lists, without = (Case("lists", Pack({**fields, "with_lists": lists}).bytes, 5, EXACT) for lists in (True, False))
+    without.rows, without.slots, without.released = with_lists.rows, with_lists.slots, with_lists.released
+    replies = [ask(program, [case]) for case in (with_lists, without)]
+    return len(with_lists.data) > len(without.data) and replies[0] == replies[1]
+
+
+def equal_anchors_draw(program):
+    """They stay where they are; everything else comes half as near at every step."""
+    for count in (1, 2, 3):
+        case = Case("draw", Pack(equal_anchors(count, count, 100)).bytes, 4, EXACT, [[1700, -1400]])
+        placed = np.frombuffer(ask(program, [case])[case.reply_sizes()[0]:], "=f8")
+        yield np.abs(placed - [100 + 1600 / 16, 200 - 1600 / 16]).max() <= 1e-9
+
+
 def main():
     if len(sys.argv) != 2:
         raise SystemExit("usage: test_embedding.py path/to/place_rows")
-    todo, passed, failed, at = [Case(*case) for case in all_cases()], 0, 0, 0
-    reply = subprocess.run([sys.argv[1]], input=b"".join(case.request() for case in todo), capture_output=True,
-                           check=True).stdout
+    todo, at = [Case(*case) for case in all_cases()], 0
+    reply, passed, failed = ask(sys.argv[1], todo), 0, 0
     for case in todo:
         first, second = case.reply_sizes()
         items = np.frombuffer(reply, "=f4", first // 4, at).reshape(ITEMS, -1).astype("f8")
@@ -119,9 +140,15 @@ def main():
         passed, failed = passed + (not faults), failed + bool(faults)
         for fault in faults:
             print("FAIL %s: %s are not the reference's" % (case.name, fault))
-    if at != len(reply) or Frames(ServerPack(Pack(equal_anchors(7, 2, 900)).bytes), 3).bandwidth != 400:
-        print("FAIL the reply has another length, or the reference another bandwidth")
-        failed += 1
+    for what, right in (
+            ("the reply has another length", at == len(reply)),
+            ("the reference has another bandwidth",
+             Frames(ServerPack(Pack(equal_anchors(7, 2, 900)).bytes), 3).bandwidth == 400),
+            ("lists change what is placed", lists_change_nothing(sys.argv[1])),
+            ("equal anchors do not draw rows as they should", all(equal_anchors_draw(sys.argv[1])))):
+        passed, failed = passed + right, failed + (not right)
+        if not right:
+            print("FAIL " + what)
     print("%d passed, %d failed" % (passed, failed))
     return failed > 0
 
