@@ -66,46 +66,45 @@ static exit_code open_all(struct job *job)
     return EXIT_OK;
 }
 
-static int take_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
+static pml_outcome take_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
 {
     struct job *job = context;
-    if (pml_answer_write_slot(&job->answer, slot, candidates->count) != 0)
+    if (pml_answer_write_slot(&job->answer, slot, candidates->count) != PML_DONE)
         return PML_NO_MEMORY;
     job->listings[slot] = (struct listing){candidates->count, job->answer.size};
     job->carried += candidates->count;
-    return pml_bytes_append(&job->answer, candidates->bytes.bytes, candidates->bytes.size) == 0 ? PML_OK
-                                                                                                : PML_NO_MEMORY;
+    return pml_bytes_append(&job->answer, candidates->bytes.bytes, candidates->bytes.size);
 }
 
 static exit_code find(struct job *job)
 {
     const pml_pack_info *info = &job->file.info;
     bool gaussian = job->view.mechanism == PML_GAUSSIAN;
-    int status = PML_OK;
+    pml_outcome outcome = PML_DONE;
     job->listings = calloc(info->slots, sizeof *job->listings);
     if (gaussian)
         job->places = malloc((size_t)info->slots * info->dimensions * sizeof *job->places);
     if (!job->listings || (gaussian && !job->places) ||
         pml_answer_write_header(&job->answer, info->id, info->slots, info->sketch,
-                                pml_store_describe(job->store)->items) != 0)
-        status = PML_NO_MEMORY;
-    if (status == PML_OK && gaussian)
-        status = pml_service_place(job->service, job->release, job->size, job->places);
-    if (status == PML_OK)
-        status = pml_service_visit(job->service, job->release, job->size, take_slot, job);
-    if (status == PML_NO_MEMORY)
+                                pml_store_describe(job->store)->items) != PML_DONE)
+        outcome = PML_NO_MEMORY;
+    if (outcome == PML_DONE && gaussian)
+        outcome = pml_service_place(job->service, &job->view, job->places);
+    if (outcome == PML_DONE)
+        outcome = pml_service_visit(job->service, &job->view, take_slot, job);
+    if (outcome == PML_NO_MEMORY)
         return command_no_memory(&command_find);
-    if (status == PML_UNAVAILABLE)
+    if (outcome == PML_UNAVAILABLE || outcome == PML_DAMAGED)
         return command_fail(&command_find, EXIT_INPUT,
                             "%s cannot be read. Check the disk, or make it again with privatemail index.",
                             job->arguments->shown);
-    if (status == PML_ERROR_SECTION)
+    if (outcome == PML_ABSENT)
         return command_fail(
             &command_find, EXIT_INPUT,
             "%s has nothing for %s releases. Index the gallery with a pack that serves them, or use the "
             "other mechanism.",
             job->arguments->shown, mechanism_name(job->view.mechanism));
-    return status == PML_OK ? EXIT_OK : command_status(&command_find, job->arguments->release, status);
+    return EXIT_OK;
 }
 
 /* ---- telling ---- */
@@ -122,7 +121,7 @@ static void each_candidate(const struct job *job, uint32_t slot,
     size_t offset = job->listings[slot].offset;
     struct pml_candidate candidate;
     for (uint32_t i = 0; i < job->listings[slot].count && i < job->arguments->top; i++) {
-        if (pml_candidate_read(job->answer.bytes, job->answer.size, &offset, &candidate) != 0)
+        if (!pml_candidate_read(job->answer.bytes, job->answer.size, &offset, &candidate))
             return;
         tell(context, &candidate);
     }

@@ -102,7 +102,8 @@ static exit_code measure(const struct arguments *arguments, const pml_pack_info 
     uint64_t *sizes = calloc(count > 0 ? count : 1, sizeof *sizes);
     exit_code code = sizes ? EXIT_OK : command_no_memory(&command_index);
     for (size_t i = 0; i < count && code == EXIT_OK; i++) {
-        if (pml_store_cell_size(store, (uint32_t)(i / pack->cells), (uint32_t)(i % pack->cells), &sizes[i]))
+        const struct pml_cell cell = {(uint32_t)(i / pack->cells), (uint32_t)(i % pack->cells)};
+        if (pml_store_cell_size(store, cell, &sizes[i]) != PML_DONE)
             code =
                 command_fail(&command_index, EXIT_OUTPUT, "%s cannot be read back. Check the disk.", arguments->shown);
     }
@@ -158,7 +159,7 @@ static void write_report(const struct arguments *arguments, const struct pack_fi
     json_text(&json, "pack", pack->id);
     json_count(&json, "items", info->items);
     json_count(&json, "cells", report->cells);
-    json_text(&json, "lists", lists[pml_store_lists(info)]);
+    json_text(&json, "lists", lists[pml_store_cell_lists(info)]);
     json_count(&json, "cells_per_item", info->cells_per_item);
     json_number(&json, "share", info->share > 0 ? share_of(info) : NAN);
     json_number(&json, "smallest_cell", report->smallest);

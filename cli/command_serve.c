@@ -81,8 +81,8 @@ static exit_code open_shared(struct job *job, const char *uri)
     size_t opened = 0;
     for (size_t i = 0; i < job->arguments->packs.count; i++) {
         pml_outcome outcome =
-            job->stores[i] ? PML_STORE_ABSENT : pml_store_open(&job->stores[i], uri, job->files[i].info.id, &message);
-        if (outcome != PML_DONE && outcome != PML_STORE_ABSENT)
+            job->stores[i] ? PML_ABSENT : pml_store_open(&job->stores[i], uri, job->files[i].info.id, &message);
+        if (outcome != PML_DONE && outcome != PML_ABSENT)
             return command_input(&command_serve, outcome, &message);
         opened += outcome == PML_DONE;
     }
@@ -174,11 +174,11 @@ static exit_code start(struct job *job)
                                        .origin = arguments->allow_origin,
                                        .log = strcmp(arguments->log, "off") == 0 ? NULL : log_line,
                                        .log_context = (void *)(uintptr_t)arguments};
-    options.listener = pml_http_listen(arguments->listen, job->address, &message);
-    if (options.listener < 0)
-        return command_fail(&command_serve, options.listener == PML_HTTP_BAD_ADDRESS ? EXIT_USAGE : EXIT_NETWORK,
-                            "--listen: %s", message.text);
-    pml_outcome outcome = pml_http_start(&job->http, &options, &message);
+    pml_outcome outcome = pml_http_listen(arguments->listen, &options.listener, job->address, &message);
+    if (outcome != PML_DONE)
+        return command_fail(&command_serve, outcome == PML_REFUSED ? EXIT_USAGE : EXIT_NETWORK, "--listen: %s",
+                            message.text);
+    outcome = pml_http_start(&job->http, &options, &message);
     if (outcome != PML_DONE)
         return command_fail(&command_serve, outcome == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s", message.text);
     return EXIT_OK;

@@ -177,6 +177,7 @@ all_platforms() {
     done
     step databases ctest --preset release -V -R in_postgres
     step lists python tests/server/test_lists.py build/release/cli/privatemail
+    step embedding python tests/server/test_embedding.py build/release/place_rows
     step faults python tests/cli/test_faults.py build/release/cli/privatemail
     step page page_tests
     step secrets tests/check_secrets.sh --all

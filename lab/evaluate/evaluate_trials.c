@@ -90,20 +90,19 @@ static int make_release(struct worker *worker, const pml_query *query)
 }
 
 /* A pml_slot_fn: appends the slot to the answer, and counts true neighbours in what will be ranked. */
-static int take_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
+static pml_outcome take_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
 {
     struct worker *worker = context;
     struct pml_candidate candidate;
     const bool ranked = worker->crew->bench->options->scope == PML_ALL_SLOTS || slot == worker->slot;
     for (size_t offset = 0; ranked && offset < candidates->bytes.size;) {
-        if (pml_candidate_read(candidates->bytes.bytes, candidates->bytes.size, &offset, &candidate) != 0)
+        if (!pml_candidate_read(candidates->bytes.bytes, candidates->bytes.size, &offset, &candidate))
             return PML_DAMAGED;
         worker->reached += is_nearest(worker, candidate.item);
     }
-    if (pml_answer_write_slot(&worker->answer, slot, candidates->count) != 0 ||
-        pml_bytes_append(&worker->answer, candidates->bytes.bytes, candidates->bytes.size) != 0)
+    if (pml_answer_write_slot(&worker->answer, slot, candidates->count) != PML_DONE)
         return PML_NO_MEMORY;
-    return PML_OK;
+    return pml_bytes_append(&worker->answer, candidates->bytes.bytes, candidates->bytes.size);
 }
 
 static int get_answer(struct worker *worker)
@@ -115,7 +114,9 @@ static int get_answer(struct worker *worker)
     if (pml_answer_write_header(&worker->answer, info->id, info->slots, info->sketch,
                                 pml_store_describe(bench->store)->items) != 0)
         return PML_NO_MEMORY;
-    return pml_service_visit(bench->service, worker->release, worker->release_size, take_slot, worker);
+    pml_release_view view;
+    const pml_status status = pml_service_read(bench->service, worker->release, worker->release_size, &view);
+    return status == PML_OK ? (int)pml_service_visit(bench->service, &view, take_slot, worker) : (int)status;
 }
 
 static int rank_answer(struct worker *worker, const pml_query *query)

@@ -26,8 +26,7 @@ libraries='curl       libcurl4-openssl-dev  -
            png        libpng-dev            -
            z          zlib1g-dev            -
            pq         libpq-dev             libpq
-           microhttpd libmicrohttpd-dev     libmicrohttpd
-           cbor       libcbor-dev           libcbor'
+           microhttpd libmicrohttpd-dev     libmicrohttpd'
 
 # headers PACKAGE: copies them to where a compiler looks first.
 headers() {
