@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import PackageDescription
 
-// SwiftPM carries no compiler flags to dependents: what the core needs of the compiler stands in core/base.h.
+// SwiftPM carries no compiler flags to dependents: what the core needs of the compiler stands in core/base/base.h.
 let mechanisms: [CSetting] = [.define("PML_WITH_RESPONSE", to: "1"), .define("PML_WITH_GAUSSIAN", to: "1")]
 
 let package = Package(
@@ -13,8 +13,10 @@ let package = Package(
         .library(name: "CPrivateMail", targets: ["CPrivateMail", "CPrivateMailPlatform"]),
     ],
     targets: [
-        // Every .c of the flat core, so there is no list to drift; a test compares it with core/sources.cmake.
-        .target(name: "CPrivateMail", path: "core", exclude: ["sources.cmake"], cSettings: mechanisms),
+        // Every .c of the core, so there is no list to drift; a test compares it with core/sources.cmake.
+        .target(
+            name: "CPrivateMail", path: "core", exclude: ["sources.cmake"],
+            cSettings: mechanisms + [.headerSearchPath(".")]),
         .target(
             name: "CPrivateMailPlatform", dependencies: ["CPrivateMail"], path: "platform",
             sources: [

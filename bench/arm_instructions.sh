@@ -20,7 +20,7 @@ done
 
 out=build/arm_instructions
 board=platform/baremetal
-sources=(core/kernels_portable.c platform/kernels_neon.c platform/kernels_neon_dotprod.c platform/kernels_helium.c platform/kernels_dsp.c
+sources=(core/base/kernels_portable.c platform/kernels_neon.c platform/kernels_neon_dotprod.c platform/kernels_helium.c platform/kernels_dsp.c
          $board/semihosting.c $board/memory_functions.c tests/baremetal/report.c tests/baremetal/kernels_firmware.c)
 flags=(-std=c11 -ffreestanding -ffp-contract=off -fno-pic -nostdlib -Wall -Wextra -Werror -Icore -Icore/include -Iplatform
        -I$board -Wl,--build-id=none)

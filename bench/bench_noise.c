@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the noise costs: exact normal deviates, the draws of a response, the words both are made of.
  * In: nothing. Out: how many a second. Never prints a deviate. */
+#include "base/random.h"
 #include "harness.h"
 #include "privatemail_platform.h"
-#include "random.h"
-#include "stages.h"
+#include "stages/stages.h"
 
 #include <string.h>
 

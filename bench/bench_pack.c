@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What building a pack costs: the graph of neighbours, k-means, and a whole pack by stage.
  * In: sizes. Out: times. Never writes the pack anywhere. */
+#include "common/rows/kmeans.h"
+#include "common/rows/knn.h"
 #include "harness.h"
 #include "kernel_choice.h"
-#include "kmeans.h"
-#include "knn.h"
-#include "pack_builder.h"
 #include "synthetic.h"
+#include "tools/pack/pack_builder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "harness.h"
 #include "kernel_choice.h"
 #include "read_sweep.h"
-#include "stages.h"
+#include "stages/stages.h"
 #include "synthetic.h"
 
 #include <stdio.h>

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+const char command_program[] = "";
+
 _Noreturn void bench_stop(const char *message)
 {
     progress_end();

@@ -3,7 +3,7 @@
 #ifndef BENCH_HARNESS_H
 #define BENCH_HARNESS_H
 
-#include "../cli/command.h"
+#include "cli/shared/command.h"
 
 enum { BENCH_SERIES_MAX = 10, BENCH_CASES_MAX = 64 };
 

@@ -3,7 +3,7 @@
 #ifndef BENCH_KERNEL_CHOICE_H
 #define BENCH_KERNEL_CHOICE_H
 
-#include "kernels.h"
+#include "base/kernels.h"
 
 /* The sets of the one list that this CPU runs, the slowest first; answers how many. */
 size_t kernel_choices(const struct pml_kernels *choices[PML_KERNEL_COUNT]);

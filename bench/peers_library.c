@@ -2,11 +2,11 @@
  * The stages as functions of a shared object, for bench/peers.py alone. In: made-up rows or public data sets, as floats.
  * Out: neighbours, bytes of releases. Never part of what is installed: it hands out what a device keeps to itself. */
 #include "client.h"
+#include "common/rows/knn.h"
 #include "harness.h"
 #include "kernel_choice.h"
-#include "knn.h"
 #include "privatemail_platform.h"
-#include "stages.h"
+#include "stages/stages.h"
 #include "synthetic.h"
 
 #include <stdlib.h>

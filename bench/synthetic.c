@@ -2,10 +2,10 @@
  * In: sizes and seeds. Out: rows, packs that open, clients that release.
  * Never reads a file: what is measured is nobody's data. */
 #include "synthetic.h"
-#include "generator.h"
+#include "common/generator.h"
 #include "harness.h"
-#include "pack_bytes.h"
 #include "privatemail_platform.h"
+#include "tools/pack/pack_bytes.h"
 
 #include <stdlib.h>
 #include <string.h>

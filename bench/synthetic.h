@@ -4,7 +4,7 @@
 #define BENCH_SYNTHETIC_H
 
 #include "privatemail_public.h"
-#include "slots_build.h"
+#include "tools/pack/slots_build.h"
 
 /* n×d floats in clusters, as features of pictures are; the same for the same seed. Free with free(). */
 float *synthetic_features(size_t rows, size_t columns, uint64_t seed);

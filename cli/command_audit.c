@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * audit: attacks the release path as a stranger would. In: a pack and the promise. Out: an ε that the releases prove it
  * cannot be below; a promise that is smaller is broken. */
-#include "audit_pairs.h"
+#include "lab/audit/audit_pairs.h"
 
 #include <inttypes.h>
 #include <math.h>

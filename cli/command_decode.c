@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * decode: what a server sees in releases. In: releases and their pack. Out: cells, values and embedding rows. */
-#include "pack_file.h"
+#include "cli/shared/pack_file.h"
 
-#include "../server/files.h"
+#include "common/files.h"
 
 #include <inttypes.h>
 #include <stdio.h>

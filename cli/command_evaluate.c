@@ -2,7 +2,7 @@
  * evaluate: does a private search still find the right items? In: public rows, a gallery, queries. Out: for every ε and
  * share what is found, what the best method could find, and what a random download would. */
 #define _POSIX_C_SOURCE 200809L
-#include "evaluate_report.h"
+#include "lab/evaluate/evaluate_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

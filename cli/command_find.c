@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * find: what a server answers to a release, without a network. In: a release, its pack, a store. Out: the answer, and
  * the candidates of every slot. */
-#include "output.h"
-#include "pack_file.h"
+#include "cli/shared/output.h"
+#include "cli/shared/pack_file.h"
 
-#include "../server/files.h"
-#include "../server/service.h"
+#include "common/files.h"
+#include "server/service/service.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "index_inputs.h"
 
-#include "../server/cells_rule.h"
-#include "../server/index_build.h"
+#include "server/index/index_build.h"
+#include "tools/pack/cells_rule.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -224,7 +224,7 @@ static int fill(struct pml_store_writer *writer, const struct arguments *argumen
 {
     struct pml_message message = {""};
     struct pml_cell_lists lists = {0};
-    struct pml_frames *frames = NULL;
+    struct pml_embedding *frames = NULL;
     struct payload_source source = {&inputs->payloads, false};
     struct pml_progress progress = {progress_show, NULL, "anchors"};
     const unsigned threads = pml_parallel_threads((unsigned)arguments->threads);
@@ -235,11 +235,11 @@ static int fill(struct pml_store_writer *writer, const struct arguments *argumen
     if (code >= 0)
         return code;
     if (info->dimensions > 0 && done < info->items)
-        failed = pml_frames_make(&frames, &pack->pack, info->iterations, threads, &progress, &message);
+        failed = pml_embedding_make(&frames, &pack->pack, info->iterations, threads, &progress, &message);
     progress.stage = "items";
     if (!failed)
         failed = pml_index_fill(writer, info, &pack->pack, frames, &gallery, done, threads, &progress, &message);
-    pml_frames_free(frames);
+    pml_embedding_free(frames);
     pml_lists_free(&lists);
     progress_end();
     if (failed && source.failed)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * inspect: what a pack holds, what a device certifies about it, and what each epsilon buys. */
-#include "pack_file.h"
+#include "cli/shared/pack_file.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pack: builds a pack from public features and labels. In: .npy files. Out: a .pmpk file and what is in it. */
-#include "output.h"
-#include "pack_file.h"
+#include "cli/shared/output.h"
+#include "cli/shared/pack_file.h"
 
-#include "../server/pack_builder.h"
+#include "tools/pack/pack_builder.h"
 
 #include <math.h>
 #include <stdio.h>

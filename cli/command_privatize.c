@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * privatize: makes releases of one query. In: a pack, features, a class. Out: releases in files, and what they cost. */
-#include "output.h"
-#include "private_query.h"
-#include "privatize_options.h"
+#include "cli/query/private_query.h"
+#include "cli/query/privatize_options.h"
+#include "cli/shared/output.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,12 +2,12 @@
  * query: the whole client. In: a pack, features, a server. Out: what the server has that is nearest to the query. What
  * leaves is the release; the answer is ranked here. */
 #define _POSIX_C_SOURCE 200809L
-#include "exchange.h"
-#include "output.h"
-#include "private_query.h"
-#include "query_results.h"
+#include "cli/query/exchange.h"
+#include "cli/query/private_query.h"
+#include "cli/query/query_results.h"
+#include "cli/shared/output.h"
 
-#include "../server/files.h"
+#include "common/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

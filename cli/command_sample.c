@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * privatemail sample: draws pictures of simple shapes, takes their features, and splits them into what is public, what
  * a server holds, and what devices ask for. In: numbers. Out: a folder. */
-#include "command.h"
-#include "sample_features.h"
-#include "sample_folder.h"
-#include "sample_image.h"
-#include "sample_png.h"
-#include "sample_shapes.h"
+#include "cli/shared/command.h"
+#include "lab/sample/sample_features.h"
+#include "lab/sample/sample_folder.h"
+#include "lab/sample/sample_image.h"
+#include "lab/sample/sample_png.h"
+#include "lab/sample/sample_shapes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

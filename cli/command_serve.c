@@ -2,9 +2,9 @@
  * serve: answers releases over HTTP until it is told to stop. In: packs and the stores indexed with them. Out: a
  * service, a log line a request. */
 #define _XOPEN_SOURCE 700
-#include "pack_file.h"
+#include "cli/shared/pack_file.h"
 
-#include "../server/http.h"
+#include "server/http/http.h"
 
 #include <signal.h>
 #include <stdio.h>

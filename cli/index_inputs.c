@@ -2,8 +2,8 @@
  * The gallery that is indexed. In: files. Out: rows with numbers, slots and payloads that fit the pack and one another. */
 #include "index_inputs.h"
 
-#include "../server/digest.h"
-#include "../server/files.h"
+#include "common/digest.h"
+#include "common/files.h"
 
 #include <stdlib.h>
 #include <string.h>

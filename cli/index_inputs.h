@@ -3,10 +3,10 @@
 #ifndef CLI_INDEX_INPUTS_H
 #define CLI_INDEX_INPUTS_H
 
+#include "cli/shared/pack_file.h"
 #include "index_payloads.h"
-#include "pack_file.h"
 
-#include "../server/store.h"
+#include "server/store/store.h"
 
 struct index_paths {
     const char *features, *labels, *ids, *payloads; /* all but the first may be NULL */

@@ -3,8 +3,8 @@
 #define _XOPEN_SOURCE 700
 #include "index_payloads.h"
 
-#include "../server/files.h"
-#include "../server/messages.h"
+#include "common/files.h"
+#include "common/message.h"
 
 #include <errno.h>
 #include <fcntl.h>

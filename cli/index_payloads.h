@@ -3,7 +3,7 @@
 #ifndef CLI_INDEX_PAYLOADS_H
 #define CLI_INDEX_PAYLOADS_H
 
-#include "command.h"
+#include "cli/shared/command.h"
 
 #include <dirent.h>
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * privatemail: the table of commands. In: the command line. Out: one command's exit code. */
-#include "command.h"
+#include "cli/shared/command.h"
 
 #include <privatemail.h>
 #include <stdio.h>
 #include <string.h>
+
+const char command_program[] = "privatemail ";
 
 static const struct command *const commands[] = {&command_pack,  &command_inspect, &command_privatize, &command_decode,
                                                  &command_audit, &command_sample,  &command_index,     &command_serve,

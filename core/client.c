@@ -3,7 +3,7 @@
  * data is in pipeline.c. */
 #include "client.h"
 #include "query.h"
-#include "stages.h"
+#include "stages/stages.h"
 
 /* ---- memory ---- */
 

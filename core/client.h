@@ -2,10 +2,10 @@
 #ifndef PML_CLIENT_H
 #define PML_CLIENT_H
 
-#include "budget.h"
-#include "kernels.h"
-#include "pack.h"
-#include "random.h"
+#include "base/kernels.h"
+#include "base/random.h"
+#include "pack/pack.h"
+#include "privacy/budget.h"
 
 /* BUSY only while a callback runs: it cannot call back into its own client. */
 enum client_state { CLIENT_IDLE, CLIENT_ARMED, CLIENT_BUSY };

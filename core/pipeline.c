@@ -3,7 +3,7 @@
  * pipeline_response.c and pipeline_gaussian.c. */
 #include "pipeline.h"
 #include "query.h"
-#include "stages.h"
+#include "stages/stages.h"
 
 /* ---- init: what depends on pack and configuration only ---- */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The conductor's part for the Gaussian (SPEC 5.5 to 5.9, 5.12): neighbours ─► weights ─► update ─► gaussian, and once
  * per client label_row ─► certificate ─► calibrate ─► centres on the grid. */
-#include "exact.h"
+#include "base/exact.h"
 #include "pipeline.h"
-#include "stages.h"
+#include "stages/stages.h"
 
 static size_t coordinates(const pml_pack *pack)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The conductor's part for response (SPEC 5.11): prototypes ─► response. */
 #include "pipeline.h"
-#include "stages.h"
+#include "stages/stages.h"
 
 size_t pml_lay_out_response(const pml_pack *pack, pml_client *client, size_t at)
 {

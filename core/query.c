@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Conductor: from features and label to the stages' row and slot. In: a secret query. Out: a secret row and slot. */
 #include "query.h"
-#include "stages.h"
+#include "stages/stages.h"
 
 pml_status pml_query_check(const pml_query *query, const pml_pack *pack)
 {

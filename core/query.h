@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PML_QUERY_H
 #define PML_QUERY_H
-#include "pack.h"
+#include "pack/pack.h"
 
 /* query.c: what client and ranking do first with a query. Both have a frame of their own, for pml_wipe_stack. */
 

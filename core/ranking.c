@@ -3,7 +3,7 @@
  * Out: the nearest candidates, once the whole answer was valid. */
 #include "ranking.h"
 #include "query.h"
-#include "stages.h"
+#include "stages/stages.h"
 
 _Static_assert(sizeof(pml_ranking) + 7 <= PML_RANKING_FIXED, "the fixed part holds the ranking at any alignment");
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PML_RANKING_H
 #define PML_RANKING_H
-#include "answer.h"
+#include "stages/answer.h"
 
 /* Everything a ranking is: the parser is public, the rest secret until finish. The row follows it in the caller's
  * memory and holds something within begin only. */

@@ -2,30 +2,26 @@
 # one file per line, comments on their own line, no variables.
 
 set(PML_CORE_SOURCES
-    # foundation
-    status.c
-    wipe.c
-    sha256.c
-    chacha20.c
-    random.c
-    exact.c
-    elementary.c
-    kernels_portable.c
-    # public data
-    pack.c
-    pack_check.c
-    # stages
-    quantise.c
-    slots.c
-    prototypes.c
-    sketch.c
-    # messages
-    release.c
-    answer.c
-    answer_rank.c
+    base/status.c
+    base/wipe.c
+    base/sha256.c
+    base/chacha20.c
+    base/random.c
+    base/exact.c
+    base/elementary.c
+    base/kernels_portable.c
+    pack/pack.c
+    pack/pack_check.c
+    stages/quantise.c
+    stages/slots.c
+    stages/prototypes.c
+    stages/sketch.c
+    stages/release.c
+    stages/answer.c
+    stages/answer_rank.c
+    privacy/budget.c
+    privacy/ceiling.c
     # conductors
-    budget.c
-    privacy.c
     query.c
     pipeline.c
     client.c
@@ -34,24 +30,21 @@ set(PML_CORE_SOURCES
 
 # Only when the Gaussian mechanism is built.
 set(PML_CORE_GAUSSIAN_SOURCES
-    # stages
-    neighbours.c
-    weights.c
-    label_row.c
-    certificate.c
-    update.c
-    # mechanism
-    normal.c
-    calibrate.c
-    gaussian.c
+    stages/neighbours.c
+    stages/weights.c
+    stages/label_row.c
+    stages/certificate.c
+    stages/update.c
+    stages/calibrate.c
+    stages/gaussian.c
+    privacy/normal.c
     # conductor
     pipeline_gaussian.c
 )
 
 # Only when the response mechanism is built.
 set(PML_CORE_RESPONSE_SOURCES
-    # mechanism
-    response.c
+    stages/response.c
     # conductor
     pipeline_response.c
 )

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kernels for x86-64 with AVX2. In: what core/kernels.h says. Out: what the portable kernels would give, bit for bit.
+ * Kernels for x86-64 with AVX2. In: what core/base/kernels.h says. Out: what the portable kernels would give, bit for bit.
  * Never reads a byte beyond the rows; never branches on a value. */
 #include "kernels_avx2.h"
 

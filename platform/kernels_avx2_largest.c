@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * keep_largest for x86-64 with AVX2: sixteen keys at a time, by a sorting network. In: what core/kernels.h says. Out: what
+ * keep_largest for x86-64 with AVX2: sixteen keys at a time, by a sorting network. In: what core/base/kernels.h says. Out: what
  * the portable kernel would give, bit for bit. Never branches on a key: a network compares the same places whatever is in
  * them. */
 #include "kernels_avx2.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kernels for x86-64 with AVX-512 and its dot products of bytes. In: what core/kernels.h says. Out: what the portable
+ * Kernels for x86-64 with AVX-512 and its dot products of bytes. In: what core/base/kernels.h says. Out: what the portable
  * kernels would give, bit for bit.
  * Never reads a byte beyond the rows; never branches on a value. */
 #include "kernels_avx2.h"

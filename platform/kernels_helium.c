@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kernels for Cortex-M with Helium (Cortex-M55 and later). In: what core/kernels.h says. Out: what the portable kernels
+ * Kernels for Cortex-M with Helium (Cortex-M55 and later). In: what core/base/kernels.h says. Out: what the portable kernels
  * would give, bit for bit.
  * Never reads a byte beyond the rows; never branches on a value. */
-#include "../core/kernels.h"
+#include "../core/base/kernels.h"
 
 #if defined(PML_KERNELS_HELIUM)
 #include <arm_mve.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kernels for 64-bit ARM with dot products of bytes (FEAT_DotProd). In: what core/kernels.h says. Out: what the portable
+ * Kernels for 64-bit ARM with dot products of bytes (FEAT_DotProd). In: what core/base/kernels.h says. Out: what the portable
  * kernels would give, bit for bit.
  * Never reads a byte beyond the rows; never branches on a value. */
-#include "../core/kernels.h"
+#include "../core/base/kernels.h"
 
 #if defined(PML_KERNELS_AARCH64)
 #include <arm_neon.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Chooses among the kernels of the one list (core/kernels.h) by what the CPU can do. No state: asked anew each time. */
+ * Chooses among the kernels of the one list (core/base/kernels.h) by what the CPU can do. No state: asked anew each time. */
 #include "privatemail_platform.h"
 
-#include "../core/kernels.h"
+#include "../core/base/kernels.h"
 
 #if defined(PML_KERNELS_X86_64)
 #include <cpuid.h>

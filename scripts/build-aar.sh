@@ -76,7 +76,7 @@ compile() { # ABI OBJECT SOURCE FLAG...
     shift 3
     "$clang" $(target_flags "$abi") -std=c11 -O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections \
         -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wundef -Werror \
-        -nostdlibinc -isystem "$parts/include" -Icore/include -Iplatform "$@" -c "$source" -o "$object"
+        -nostdlibinc -isystem "$parts/include" -Icore -Icore/include -Iplatform "$@" -c "$source" -o "$object"
 }
 
 # An empty libc.so with the names and versions of the real one: the linker asks for no more.
@@ -94,7 +94,7 @@ make_libc() { # ABI FOLDER
 build_by_clang() { # ABI
     local abi=$1 folder=$parts/$1 source objects=()
     mkdir -p "$folder/objects"
-    for source in core/*.c; do
+    for source in core/*.c core/*/*.c; do
         compile "$abi" "$folder/objects/$(basename "$source" .c).o" "$source" -ffreestanding
     done
     compile "$abi" "$folder/objects/entropy.o" platform/entropy.c

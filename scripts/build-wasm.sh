@@ -39,7 +39,7 @@ stack_size=8192
 
 # -mbulk-memory: memcpy and memset are instructions of every browser since 2021.
 flags=(--target=wasm32 -std=c11 -O2 -ffreestanding -mbulk-memory -mmutable-globals -ffp-contract=off
-       -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Werror -Icore/include)
+       -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Werror -Icore -Icore/include)
 
 # What privatemail.js calls; the linker leaves out the rest. glue.c names its own exports.
 exports=(__heap_base __stack_pointer
@@ -53,7 +53,7 @@ exports=(__heap_base __stack_pointer
 objects=$out/objects
 rm -rf "$objects"
 mkdir -p "$objects"
-sources=($(sed -nE 's/^ +([a-z0-9_]+\.c)$/core\/\1/p' core/sources.cmake) platform/wasm/{glue,memory}.c)
+sources=($(sed -nE 's/^ +([a-z0-9_/]+\.c)$/core\/\1/p' core/sources.cmake) platform/wasm/{glue,memory}.c)
 for source in "${sources[@]}"; do
     "$clang" "${flags[@]}" -c "$source" -o "$objects/$(basename "$source" .c).o"
 done

@@ -20,7 +20,7 @@ slices='ios-arm64                   arm64-apple-ios15.0             iphoneos
 name=CPrivateMail
 headers=(core/include/privatemail.h core/include/privatemail_public.h platform/privatemail_platform.h)
 flags=(-Os -std=c11 -ffp-contract=off -fvisibility=hidden -Wall -Wextra -Wconversion -Wsign-conversion
-       -DPML_WITH_RESPONSE=1 -DPML_WITH_GAUSSIAN=1 -Icore/include -Iplatform)
+       -DPML_WITH_RESPONSE=1 -DPML_WITH_GAUSSIAN=1 -Icore -Icore/include -Iplatform)
 failed=0
 
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; }
@@ -71,7 +71,7 @@ compile() {
 # ---- building --------------------------------------------------------------------------------------------------
 
 sources() { # TARGET
-    grep -oE '^ +[a-z0-9_]+\.c' core/sources.cmake | sed 's|^ *|core/|'
+    grep -oE '^ +[a-z0-9_/]+\.c' core/sources.cmake | sed 's|^ *|core/|'
     echo platform/entropy.c
     echo platform/kernels_select.c
     case $1 in

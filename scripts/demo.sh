@@ -84,7 +84,7 @@ describe_gallery() {
     case $kind in
     clothes)
         words="photographs of clothing" cells=32 nearest=200 start=30
-        recipe=$(digest <scripts/demo_gallery.py)
+        recipe=$(digest <demo/demo_gallery.py)
         ;;
     shapes)
         words="drawn pictures of shapes" cells=16 nearest=16 start=1
@@ -102,7 +102,7 @@ make_gallery() {
     step "Preparing a gallery of $words, and taking the pictures' features"
     rm -rf "$gallery" "$gallery.new"
     if [ "$kind" = clothes ]; then
-        "$python" scripts/demo_gallery.py "$gallery.new" --source "$photographs" | indent
+        "$python" demo/demo_gallery.py "$gallery.new" --source "$photographs" | indent
     else
         "$program" sample --out "$gallery.new" --classes 12 --per-class 400 --json >"$folder/sample.json"
         "$python" -c 'import json, sys; json.dump(json.load(sys.stdin)["names"], sys.stdout)' \
@@ -139,9 +139,9 @@ make_store() {
 make_page() {
     rm -rf "$page"
     mkdir -p "$page/wasm"
-    cp server/page/* "$page"
+    cp demo/page/* "$page"
     cp "$folder"/wasm/*.js "$folder/wasm/privatemail.wasm" "$page/wasm"
-    "$python" scripts/demo_page.py "$gallery" "$page" --pack "$id" --names "$gallery/names.json" --kind "$words" \
+    "$python" demo/demo_page.py "$gallery" "$page" --pack "$id" --names "$gallery/names.json" --kind "$words" \
         --start "$start" --epsilon "$epsilon"
 }
 
@@ -191,7 +191,7 @@ search_once() {
         [ -f "$folder/person.budget" ] || query+=(--budget-new 40)
     fi
     "${query[@]}" >"$folder/query.json" 2>>"$log" || { tail -n 5 "$log" >&2; die "the search failed; see $log"; }
-    "$python" scripts/demo_page.py --tell "$folder/query.json" "$page" | indent
+    "$python" demo/demo_page.py --tell "$folder/query.json" "$page" | indent
     explain "The server got one group of each class and was not told which class is meant; for the true class the" \
         "group is the right one with a chance that ε = $epsilon fixes, for all others it is drawn by lot. It answered" \
         "for every class; what was meant was picked out here."
@@ -206,7 +206,7 @@ open_page() {
 
 take_pictures() {
     step "No terminal: taking the page's picture instead of leaving it open"
-    quietly "$python" scripts/demo_screenshots.py "$url" "$folder"
+    quietly "$python" demo/demo_screenshots.py "$url" "$folder"
     echo "   $folder/page.png and $folder/page-390.png"
 }
 

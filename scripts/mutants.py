@@ -114,6 +114,11 @@ def core_options(file):
     return ["-ffreestanding"] if file.startswith("core/") else []
 
 
+def test_programs(root):
+    """The tests of the core, one program per file."""
+    return sorted([*(root / "tests/core").glob("test_*.c"), *(root / "tests/privacy").glob("test_*.c")])
+
+
 def object_of(file):
     return OBJECTS / file.replace("/", "-").replace(".c", ".o")
 
@@ -129,26 +134,26 @@ class Build:
             shutil.copytree(ROOT / folder, TREE / folder, ignore=shutil.ignore_patterns("__pycache__"))
         (TREE / "docs").mkdir()
         shutil.copy(ROOT / "docs/PLATFORMS.md", TREE / "docs")  # test_memory reads its table
-        sources = re.findall(r"^\s*(\w+\.c)$", (ROOT / "core/sources.cmake").read_text(), re.MULTILINE)
+        sources = re.findall(r"^\s*([\w/]+\.c)$", (ROOT / "core/sources.cmake").read_text(), re.MULTILINE)
         self.library = [f"core/{name}" for name in sources] + ["platform/entropy.c"]
         self.library += [f"platform/{path.name}" for path in sorted((ROOT / "platform").glob("kernels_*.c"))]
         jobs = [(TREE / file, object_of(file), *core_options(file)) for file in self.library]
         unity_options = [f"-I{unity}", "-DUNITY_INCLUDE_DOUBLE", "-DUNITY_SUPPORT_64",
                          f'-DPML_TESTS_DIR="{TREE}/tests"']
-        for file in ["tests/support.c", *(self.source(program) for program in programs)]:
+        for file in ["tests/support/support.c", *(self.source(program) for program in programs)]:
             jobs.append((TREE / file, object_of(file), *unity_options))
         jobs.append((unity / "unity.c", OBJECTS / "unity.o", *unity_options))
         list(pool.map(lambda job: compile_file(*job), jobs))
 
     @staticmethod
     def source(program):
-        return f"tests/{program}.c" if program.startswith("test_") else f"tests/tools/{program}.c"
+        return next(str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob(f"{program}.c"))
 
     def link(self, program, folder, changed=None):
         """`changed` is a file of the library; its object lies in `folder`."""
         objects = [folder / "changed.o" if file == changed else object_of(file) for file in self.library]
         if program.startswith("test_"):
-            objects += [object_of("tests/support.c"), OBJECTS / "unity.o"]
+            objects += [object_of("tests/support/support.c"), OBJECTS / "unity.o"]
         target = folder / program
         done = run(["gcc", object_of(self.source(program)), *objects, "-lm", "-o", target])
         if done.returncode != 0:
@@ -159,10 +164,10 @@ class Build:
 # ---- killing -----------------------------------------------------------------------------------------------------
 
 # What may kill, as the list writes it:
-#   test_x/test_y        this test of the program tests/test_x.c
+#   test_x/test_y        this test of the program test_x.c
 #   test_x               the program as a whole: a crash counts too
-#   check_secrets/MODE   valgrind, on tests/tools/secrets.c (tests/check_secrets.sh)
-#   check_math           tests/check_math.py, on tests/tools/math_eval.c
+#   check_secrets/MODE   valgrind, on tests/programs/secrets.c (tests/check_secrets.sh)
+#   check_math           tests/check_math.py, on tests/programs/math_eval.c
 
 
 def program_of(killer):
@@ -250,7 +255,7 @@ def find(build, mutant):
     folder = put_in(mutant)
     killers = [f"check_secrets/{mode}" for mode in ("kernels", "response", "answer", "gaussian")] + ["check_math"]
     found = [killer for killer in killers if kills(killer, build.link(program_of(killer), folder, mutant.file))]
-    for source in sorted((TREE / "tests").glob("test_*.c")):
+    for source in test_programs(TREE):
         program = build.link(source.stem, folder, mutant.file)
         try:
             done = run([program], timeout=TIMEOUT)
@@ -267,7 +272,7 @@ def find(build, mutant):
 
 
 def find_all(mutants, pool):
-    build = Build([*(path.stem for path in sorted((ROOT / "tests").glob("test_*.c"))), "secrets", "math_eval"], pool)
+    build = Build([*(path.stem for path in test_programs(ROOT)), "secrets", "math_eval"], pool)
 
     def one(mutant):
         try:

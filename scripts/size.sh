@@ -9,7 +9,7 @@ text_limit_response=15360
 stack_limit=2048
 
 flags=(-Os -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=c11 -ffreestanding -ffunction-sections
-       -ffp-contract=off -Wall -Wextra -Wconversion -Wsign-conversion -Werror -Icore/include -fcallgraph-info=su)
+       -ffp-contract=off -Wall -Wextra -Wconversion -Wsign-conversion -Werror -Icore -Icore/include -fcallgraph-info=su)
 out=build/size
 headers=(core/include/privatemail.h core/include/privatemail_public.h)
 failed=0
@@ -17,7 +17,7 @@ failed=0
 fail() { echo "size: $*"; failed=1; }
 
 # Files of one list of core/sources.cmake.
-list() { sed -n "/^set($1\$/,/^)/p" core/sources.cmake | grep -oE '^ +[a-z0-9_]+\.c'; }
+list() { sed -n "/^set($1\$/,/^)/p" core/sources.cmake | grep -oE '^ +[a-z0-9_/]+\.c'; }
 
 # Prints the symbols that the objects take from outside, beyond the four of memory and the compiler's own helpers.
 foreign() {
@@ -38,7 +38,7 @@ build() {
     [ "$response" = 0 ] || sources+=" $(list PML_CORE_RESPONSE_SOURCES)"
     for source in $sources; do
         arm-none-eabi-gcc "${flags[@]}" -DPML_WITH_RESPONSE="$response" -DPML_WITH_GAUSSIAN="$gaussian" \
-            -c "core/$source" -o "$dir/${source%.c}.o"
+            -c "core/$source" -o "$dir/$(basename "$source" .c).o"
     done
 
     read -r text data < <(arm-none-eabi-size -A "$dir"/*.o | awk '
@@ -66,7 +66,7 @@ build response-only 1 0 $text_limit_response
 build gaussian-only 0 1 -
 echo "text is .text + .rodata. Stack is without the caller's own callbacks (entropy, persist)."
 
-host=(build/release/CMakeFiles/privatemail_core.dir/core/*.o)
+host=(build/release/CMakeFiles/privatemail_core.dir/core/*.o build/release/CMakeFiles/privatemail_core.dir/core/*/*.o)
 if [ -e "${host[0]}" ]; then
     unknown=$(foreign nm ld "${host[@]}")
     [ -z "$unknown" ] || fail "build/release: takes from outside:" $unknown

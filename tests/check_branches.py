@@ -27,7 +27,7 @@ allowed.txt has the symbol, the CPU, the line and how many such branches there m
 
 Whether what a listed line decides upon is public is not seen here. Valgrind sees it on x86-64 (tests/check_secrets.sh).
 
-Two bugs are planted in a copy of core/quantise.c: a branch on the sign of a value, which must be found in every build,
+Two bugs are planted in a copy of core/stages/quantise.c: a branch on the sign of a value, which must be found in every build,
 and a choice by a bit instead of a mask, which must be found in every build whose compiler makes a branch of it.
 """
 import argparse
@@ -211,10 +211,10 @@ class Library:
     """Its sources and what is allowed in them."""
 
     def __init__(self):
-        core = re.findall(r"^ +(\w+\.c)$", (ROOT / "core/sources.cmake").read_text(), re.MULTILINE)
+        core = re.findall(r"^ +([\w/]+\.c)$", (ROOT / "core/sources.cmake").read_text(), re.MULTILINE)
         kernels = sorted(path.name for path in (ROOT / "platform").glob("kernels_*.c"))
         files = [f"core/{name}" for name in core] + [f"platform/{name}" for name in kernels]
-        headers = [f"{room}/{path.name}" for room in ("core", "platform") for path in (ROOT / room).glob("*.h")]
+        headers = [str(path.relative_to(ROOT)) for room in ("core", "platform") for path in (ROOT / room).rglob("*.h")]
         self.sources = {Path(file).name: (file, Source(ROOT / file)) for file in (*files, *headers)}
         self.allowed = Allowed(dict(self.sources.values()))
         self.files = [file for file in files if file not in self.allowed.files]
@@ -256,12 +256,12 @@ PLANTED_BIT = ("""        uint32_t fits = ~(uint32_t)mask_less(rest, scale.max);
 
 
 class Planted:
-    """core/quantise.c with a bug in it."""
+    """core/stages/quantise.c with a bug in it."""
 
     def __init__(self, library, folder, name, bug):
-        whole = (ROOT / "core/quantise.c").read_text()
+        whole = (ROOT / "core/stages/quantise.c").read_text()
         if whole.count(bug[0]) != 1:
-            sys.exit(f"core/quantise.c has no place for the planted {name}")
+            sys.exit(f"core/stages/quantise.c has no place for the planted {name}")
         self.library, self.path = library, Path(folder) / name / "quantise.c"
         self.path.parent.mkdir()
         self.path.write_text(whole.replace(*bug))
@@ -270,7 +270,7 @@ class Planted:
     def branches(self, build):
         """How many more branches it has than the file without the bug, and what was found."""
         everything, wrong = self.library.found(build, self.path, self.source)
-        clean, _ = self.library.found(build, "core/quantise.c")
+        clean, _ = self.library.found(build, "core/stages/quantise.c")
         return sum(one.kind == "branch" for one in everything) - sum(one.kind == "branch" for one in clean), wrong
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# No branch and no address depends on a secret, whatever compiler and optimisation: builds tests/tools/secrets.c with
+# No branch and no address depends on a secret, whatever compiler and optimisation: builds tests/programs/secrets.c with
 # the library for each and runs it under valgrind's memcheck with the secrets marked undefined. Then with a planted
 # leak, which must be found.
 #
@@ -43,7 +43,7 @@ run() {
     program=$(mktemp "$out/secrets.XXXXXX")
     # shellcheck disable=SC2046,SC2086
     if ! "$1" $2 -g1 -gdwarf-4 -std=c11 -ffreestanding -ffp-contract=off -fPIC -fvisibility=hidden -Icore \
-        -Icore/include -Iplatform -Itests $(sources) tests/tools/secrets.c -o "$program" >"$program.log" 2>&1; then
+        -Icore/include -Iplatform -Itests $(sources) tests/programs/secrets.c -o "$program" >"$program.log" 2>&1; then
         echo "FAILED $name does not compile"
         sed 's/^/    /' "$program.log"
         return

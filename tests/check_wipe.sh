@@ -27,7 +27,7 @@ run() {
     program=$out/test_residue$name
     # shellcheck disable=SC2086
     if $1 $2 -std=c11 -ffp-contract=off -DUNITY_INCLUDE_DOUBLE -DUNITY_SUPPORT_64 -Icore -Icore/include -Iplatform -Itests \
-        -isystem "$unity" $(sources) tests/test_residue.c tests/support.c "$unity/unity.c" -o "$program" -lm \
+        -isystem "$unity" $(sources) tests/core/test_residue.c tests/support/support.c "$unity/unity.c" -o "$program" -lm \
         >"$program.log" 2>&1 && "$program" >>"$program.log" 2>&1; then
         echo "ok $1 $2"
     else
@@ -41,7 +41,7 @@ depth() {
     local folder source
     folder=$(mktemp -d "$out/depth.XXXXXX")
     for source in $(sources); do
-        $1 "$2" -std=c11 -ffreestanding -ffp-contract=off -Icore/include -Iplatform -fcallgraph-info=su -c "$source" \
+        $1 "$2" -std=c11 -ffreestanding -ffp-contract=off -Icore -Icore/include -Iplatform -fcallgraph-info=su -c "$source" \
             -o "$folder/$(basename "$source" .c).o"
     done
     python3 - "$folder"/*.ci <<'END' && echo "ok depth of $1 $2" || echo "FAILED depth of $1 $2"

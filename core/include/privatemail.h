@@ -233,7 +233,7 @@ typedef int (*pml_entropy_fn)(void *context, uint8_t *out, size_t size);
  * restored from one place spend twice unless this compares what is stored with what was restored. */
 typedef int (*pml_persist_fn)(void *context, const uint8_t *bytes, size_t size);
 
-struct pml_kernels; /* core/kernels.h */
+struct pml_kernels; /* core/base/kernels.h */
 
 typedef struct pml_config {
     /* PML_RESPONSE or PML_GAUSSIAN; 0 means PML_RESPONSE. Response: pure ε, for retrieval; costs 2 bytes of memory per

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The kernels of the one list on the chip itself: each against the portable one, and the instructions that it takes for
  * 16 rows of 512 values when the emulator counts them (qemu -icount shift=0: a clock that ticks by instructions). */
-#include "kernels.h"
+#include "base/kernels.h"
 #include "report.h"
 
 /* How many sets of the list this chip runs, where it was not said when the kernels were compiled. */

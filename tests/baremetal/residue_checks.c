@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Looks for 8 bytes in a row of a secret. What the host's tests do for all calls (tests/residue.h) is repeated here
+ * Looks for 8 bytes in a row of a secret. What the host's tests do for all calls (tests/support/residue.h) is repeated here
  * for the ones that matter most, because what a compiler leaves behind differs from processor to processor. */
 #include "residue_checks.h"
 #include "golden_cases.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Any bytes as an answer. Byte 0 chooses the pack and the length of the pieces, byte 1 the capacity; the rest is the
  * answer, with the id made right. Two queries must get one status, and pieces the result of the whole. */
-#include "../pack_layout.h"
 #include "fuzz_common.h"
+#include "support/pack_layout.h"
 
 enum { AT_ID = 3, CONTROL = 2, CAPACITY_MAX = 32, FEATURES_MAX = 64 };
 

@@ -3,8 +3,8 @@
 #ifndef FUZZ_COMMON_H
 #define FUZZ_COMMON_H
 
-#include "../golden/vectors.h"
-#include "base.h"
+#include "base/base.h"
+#include "golden/vectors.h"
 
 #include <stdlib.h>
 

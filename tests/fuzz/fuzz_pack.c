@@ -2,10 +2,10 @@
  * Any bytes as a pack: raw; with magic, size and hash made right; and with the norms of its rows made right too. What
  * opens is read through every getter and used for a release of either mechanism. The bytes of the hash, which are
  * overwritten, choose the configuration. */
-#include "../pack_layout.h"
+#include "base/sha256.h"
 #include "fuzz_common.h"
-#include "sha256.h"
-#include "stages.h"
+#include "stages/stages.h"
+#include "support/pack_layout.h"
 
 #include <string.h>
 

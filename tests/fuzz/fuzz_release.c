@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Any bytes as a release of every golden pack, under their own id and under the pack's. */
-#include "../pack_layout.h"
 #include "fuzz_common.h"
+#include "support/pack_layout.h"
 
 enum { AT_ID = 5 };
 

@@ -115,9 +115,9 @@ reserved_ram() {
 # stack_bound BOARD: the deepest that the call graph allows.
 stack_bound() {
     local objects=$out/$1/firmware/privatemail/CMakeFiles/privatemail_core.dir/core taken
-    taken=$(arm-none-eabi-objdump -r "$objects"/*.obj |
+    taken=$(arm-none-eabi-objdump -r "$objects"/*.obj "$objects"/*/*.obj |
         awk '$2 ~ /^R_ARM_(ABS32|MOV|THM_MOV)/ { sub(/^\.text\./, "", $3); print $3 }' | sort -u)
-    python3 scripts/stack_depth.py core/include/privatemail.h --taken $taken --graphs "$objects"/*.ci | cut -d ' ' -f 1
+    python3 scripts/stack_depth.py core/include/privatemail.h --taken $taken --graphs "$objects"/*.ci "$objects"/*/*.ci | cut -d ' ' -f 1
 }
 
 # board NAME CPU GAUSSIAN TEXT_LIMIT PLATFORM

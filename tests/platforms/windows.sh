@@ -61,7 +61,7 @@ text_of() { # LIBRARY
 
 all_programs_ran() {
     local source result=0
-    for source in tests/test_*.c; do
+    for source in tests/core/test_*.c tests/privacy/test_*.c; do
         grep "^$(basename "$source" .c) " "$out/x86_64/outcomes" || { echo "$source did not run"; result=1; }
     done
     return $result
@@ -126,7 +126,7 @@ no_options_of_gcc() { ! grep -E '"command".* -(f|W|pedantic|std=)' "$out/msvc/co
 # The calling convention is the same, so zig's C library and test fit Microsoft's objects.
 golden_msvc() {
     "$zig" cc --target=x86_64-windows-gnu -O2 -Icore -Icore/include -Iplatform -Itests -isystem "$unity" \
-        -DUNITY_INCLUDE_DOUBLE -DUNITY_SUPPORT_64 tests/test_golden.c tests/support.c "$unity/unity.c" \
+        -DUNITY_INCLUDE_DOUBLE -DUNITY_SUPPORT_64 tests/core/test_golden.c tests/support/support.c "$unity/unity.c" \
         "$out/msvc/privatemail.lib" "$out/sdk/floating.obj" -lbcrypt -o "$out/msvc/golden.exe" &&
         "$wine" "$out/msvc/golden.exe" >"$out/msvc/golden.log" && grep -E '^1[0-9] Tests 0 Failures 0 Ignored' \
         "$out/msvc/golden.log"

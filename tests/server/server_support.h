@@ -3,9 +3,9 @@
 #ifndef TEST_SERVER_SUPPORT_H
 #define TEST_SERVER_SUPPORT_H
 
-#include "draws.h"
-#include "npy.h"
-#include "support.h"
+#include "common/npy.h"
+#include "privacy/draws.h"
+#include "support/support.h"
 
 #include <dirent.h>
 #include <stdio.h>

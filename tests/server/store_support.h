@@ -4,9 +4,9 @@
 #ifndef TEST_STORE_SUPPORT_H
 #define TEST_STORE_SUPPORT_H
 
-#include "digest.h"
+#include "common/digest.h"
+#include "server/store/store.h"
 #include "server_support.h"
-#include "store.h"
 
 #include <libpq-fe.h>
 #include <sys/stat.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The similarity between two sets of points: it is found where there is one, and is the best where there is none. */
-#include "align.h"
-#include "draws.h"
-#include "support.h"
+#include "privacy/draws.h"
+#include "server/embedding/align.h"
+#include "support/support.h"
 
 #include <math.h>
 

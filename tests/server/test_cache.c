@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Parts of answers that are kept: those used last, as many as there is room for, for any number of threads. */
-#include "cache.h"
-#include "draws.h"
-#include "support.h"
+#include "privacy/draws.h"
+#include "server/service/cache.h"
+#include "support/support.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Candidates and answers: the writer against a writer of the tests' own and the device's reader, the reader against
  * everything that is not the one right encoding. */
-#include "answer_writer.h"
-#include "candidate.h"
-#include "draws.h"
+#include "privacy/draws.h"
+#include "server/store/candidate.h"
+#include "support/answer_writer.h"
 
 void setUp(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Header fields: what they ask for, and that any text is taken. */
-#include "draws.h"
-#include "http_fields.h"
-#include "support.h"
+#include "privacy/draws.h"
+#include "server/http/http_fields.h"
+#include "support/support.h"
 
 void setUp(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Indexing: every item in the right cells, with its sketch, its place and its payload, wherever the work began. */
 #define _XOPEN_SOURCE 700
-#include "builder_support.h"
-#include "index_build.h"
-#include "stages.h"
+#include "server/index/index_build.h"
+#include "stages/stages.h"
+#include "tools/builder_support.h"
 
 #include <math.h>
 
@@ -64,15 +64,15 @@ static struct pml_store_info describe(uint64_t items, uint32_t cells)
     return pml_index_describe(&built.info, items, &choice);
 }
 
-static struct pml_frames *make_frames(void)
+static struct pml_embedding *make_frames(void)
 {
-    struct pml_frames *frames;
-    TEST_ASSERT_EQUAL_MESSAGE(0, pml_frames_make(&frames, &built.pack, 2, 2, NULL, &said), said.text);
+    struct pml_embedding *frames;
+    TEST_ASSERT_EQUAL_MESSAGE(0, pml_embedding_make(&frames, &built.pack, 2, 2, NULL, &said), said.text);
     return frames;
 }
 
 /* `interrupt`: fails in the second batch, then goes on behind the first. */
-static void index_all(const char *name, const struct pml_frames *frames, const struct pml_store_info *info,
+static void index_all(const char *name, const struct pml_embedding *frames, const struct pml_store_info *info,
                       bool interrupt, unsigned threads)
 {
     static const uint8_t source[32] = "indexing";
@@ -142,10 +142,10 @@ static void check_cells(uint32_t count)
     static uint8_t seen[ROWS];
     struct pml_store *store;
     struct pml_store_info info = describe(ROWS, count);
-    struct pml_frames *frames = make_frames();
+    struct pml_embedding *frames = make_frames();
     const char *name = count == 1 ? "one" : "two";
     index_all(name, frames, &info, false, 2);
-    pml_frames_free(frames);
+    pml_embedding_free(frames);
     memset(seen, 0, sizeof seen);
     TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of(name), NULL, &said), said.text);
     for (uint32_t slot = 0; slot < built.info.slots; slot++) {
@@ -176,7 +176,7 @@ static void test_places_are_those_of_the_frames(void)
 {
     struct pml_store *store;
     struct pml_store_info info = describe(ROWS, 1);
-    struct pml_frames *frames = make_frames();
+    struct pml_embedding *frames = make_frames();
     struct pml_rows rows;
     static float places[ROWS * 2];
     size_t bad;
@@ -184,7 +184,7 @@ static void test_places_are_those_of_the_frames(void)
     TEST_ASSERT_EQUAL(2, built.info.dimensions);
     TEST_ASSERT_EQUAL(0, pml_rows_allocate(&rows, ROWS, COLUMNS));
     TEST_ASSERT_EQUAL(0, pml_rows_quantise(&rows, gallery_input.features.values, 2, NULL, &bad));
-    TEST_ASSERT_EQUAL(0, pml_frames_items(frames, &rows, slots, 2, places));
+    TEST_ASSERT_EQUAL(0, pml_embedding_items(frames, &rows, slots, 2, places));
     TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of("a"), NULL, &said), said.text);
     for (size_t i = 0; i < ROWS; i += 97) {
         struct pml_fragment found = {0};
@@ -200,17 +200,17 @@ static void test_places_are_those_of_the_frames(void)
     }
     pml_store_close(store);
     pml_rows_free(&rows);
-    pml_frames_free(frames);
+    pml_embedding_free(frames);
 }
 
 static void test_neither_threads_nor_interruptions_change_a_byte(void)
 {
     struct pml_store_info info = describe(ROWS, 2);
-    struct pml_frames *frames = make_frames();
+    struct pml_embedding *frames = make_frames();
     index_all("a", frames, &info, false, 1);
     index_all("b", frames, &info, false, 3);
     index_all("c", frames, &info, true, 2);
-    pml_frames_free(frames);
+    pml_embedding_free(frames);
     for (const char *name = "b"; name; name = name[0] == 'b' ? "c" : NULL) {
         FILE *left = fopen(in_folder("a"), "rb"), *right = fopen(in_folder(name), "rb");
         TEST_ASSERT_TRUE(left && right);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Lists of a chosen share: the same as by their definition (SPEC 6.5), whatever the order of rows and the threads. */
 #define _XOPEN_SOURCE 700
-#include "builder_support.h"
-#include "index_lists_parts.h"
-#include "knn.h"
+#include "common/rows/knn.h"
+#include "server/index/index_lists_parts.h"
+#include "tools/builder_support.h"
 
 enum { ROWS = 420, COLUMNS = 12, CLASSES = 5, CELLS = 11, VOTED_FOR = 16, VOTED_IN = 8, PARTS = 4096 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The service on a real store: what it answers, item for item, what it refuses, and a million broken releases. */
 #define _XOPEN_SOURCE 700
-#include "builder_support.h"
-#include "service.h"
+#include "server/service/service.h"
+#include "tools/builder_support.h"
 
 #include <math.h>
 
@@ -225,17 +225,17 @@ static double squared_distance(const struct drawn *drawn, const void *place)
 
 static void test_gaussian_brings_the_nearest(void)
 {
-    struct pml_frames *frames;
+    struct pml_embedding *frames;
     uint8_t release[RELEASE_MAX];
     uint64_t state = 5;
     open_usual();
-    TEST_ASSERT_EQUAL(0, pml_frames_make(&frames, &built.pack, 2, 1, NULL, &said));
+    TEST_ASSERT_EQUAL(0, pml_embedding_make(&frames, &built.pack, 2, 1, NULL, &said));
     for (size_t round = 0; round < 50; round++) {
         float rows[2 * CLASSES];
         double places[2 * CLASSES], told[2 * CLASSES];
         size_t size = write_gaussian(release, &state);
         TEST_ASSERT_EQUAL(PML_OK, pml_release_rows(&built.pack, release, size, rows, 2 * CLASSES));
-        TEST_ASSERT_EQUAL(0, pml_frames_place(frames, rows, places));
+        TEST_ASSERT_EQUAL(0, pml_embedding_place(frames, rows, places));
         TEST_ASSERT_EQUAL(PML_OK, pml_service_place(service, release, size, told));
         TEST_ASSERT_EQUAL(0, memcmp(places, told, sizeof places));
         struct pml_bytes expected = begin_expected();
@@ -243,7 +243,7 @@ static void test_gaussian_brings_the_nearest(void)
             append_expected(&expected, slot, NEAREST, squared_distance, places + 2 * slot);
         assert_answer(release, size, &expected);
     }
-    pml_frames_free(frames);
+    pml_embedding_free(frames);
 }
 
 /* ---- refusals ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A store in memory answers what every store must. */
 #define _XOPEN_SOURCE 700
-#include "store_memory.h"
+#include "server/store/store_memory.h"
 #include "store_support.h"
 
 static struct pml_store *store;

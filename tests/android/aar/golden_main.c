@@ -6,7 +6,7 @@
 #include "privatemail_public.h"
 #include "shared_object.h"
 
-#include "../../golden/vectors.h"
+#include "golden/vectors.h"
 
 /* Called by pointers from the library's own symbol table. */
 #define FUNCTIONS(X)                                                                                                   \
@@ -182,9 +182,8 @@ static int library_close(int file)
 static int entropy_differs(void)
 {
     uint8_t first[32] = {0}, second[32] = {0}, zero[32] = {0};
-    return library.pml_platform_entropy(NULL, first, 32) == 0 &&
-           library.pml_platform_entropy(NULL, second, 32) == 0 && memcmp(first, second, 32) != 0 &&
-           memcmp(first, zero, 32) != 0;
+    return library.pml_platform_entropy(NULL, first, 32) == 0 && library.pml_platform_entropy(NULL, second, 32) == 0 &&
+           memcmp(first, second, 32) != 0 && memcmp(first, zero, 32) != 0;
 }
 
 static int entropy_works(void)

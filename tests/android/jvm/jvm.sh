@@ -31,7 +31,7 @@ fi
 
 # ---- native ----------------------------------------------------------------------------------------------------
 
-flags=(-std=c11 -O2 -fPIC -fvisibility=hidden -ffp-contract=off -Icore/include -Iplatform
+flags=(-std=c11 -O2 -fPIC -fvisibility=hidden -ffp-contract=off -Icore -Icore/include -Iplatform
        -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes
        -Wvla -Wundef -Wcast-qual -Wpointer-arith -Werror)
 jdk_jni=(-isystem "$java/include" -isystem "$java/include/linux")
@@ -53,10 +53,10 @@ build_libraries() {
         [ "$source" = platform/entropy.c ] || others+=("$source")
     done
     mkdir -p "$out/shipped" "$out/scripted"
-    gcc "${flags[@]}" -ffreestanding -Icore -nostdlib -r -o "$out/core.o" core/*.c &&
-        gcc "${flags[@]}" "${jdk_jni[@]}" -Icore -shared -Wl,--no-undefined -o "$out/shipped/libprivatemail.so" \
+    gcc "${flags[@]}" -ffreestanding -nostdlib -r -o "$out/core.o" core/*.c core/*/*.c &&
+        gcc "${flags[@]}" "${jdk_jni[@]}" -shared -Wl,--no-undefined -o "$out/shipped/libprivatemail.so" \
             "$out/core.o" platform/*.c "$shim"/*.c &&
-        gcc "${flags[@]}" "${jdk_jni[@]}" -Icore -shared -Wl,--no-undefined -o "$out/scripted/libprivatemail.so" \
+        gcc "${flags[@]}" "${jdk_jni[@]}" -shared -Wl,--no-undefined -o "$out/scripted/libprivatemail.so" \
             "$out/core.o" "${others[@]}" "$shim"/*.c tests/android/jvm/scripted_entropy.c
 }
 

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a query found: ranks an answer as it comes in, tells the best. */
+#ifndef CLI_QUERY_RESULTS_H
+#define CLI_QUERY_RESULTS_H
+
+#include "private_query.h"
+
+#include "server/store/candidate.h"
+
+struct query_results {
+    const char *folder; /* where payloads go; NULL: nowhere */
+    bool force;
+    uint64_t most;                                        /* bytes of an answer that are kept */
+    pml_ranking *ranking;                                 /* NULL before the first answer */
+    uint8_t memory[PML_RANKING_MEMORY(PML_FEATURES_MAX)]; /* the ranking's */
+    pml_match matches[PML_MATCHES_MAX];
+    pml_answer_summary summary;
+    struct pml_bytes answer;  /* kept only for payloads */
+    bool no_memory, too_long; /* why the answer could not be kept */
+    uint64_t attempts;
+};
+
+/* −1 when payloads can be written to the folder, else the exit code. */
+int query_results_check(const struct query_results *results, const struct command *command);
+
+/* One answer: begin, take piece by piece, finish. An error leaves nothing of it. */
+pml_status query_results_begin(struct query_results *results, const struct private_query *query, pml_scope scope,
+                               size_t top);
+int query_results_take(void *results, const void *bytes, size_t size);
+pml_status query_results_finish(struct query_results *results);
+
+/* Writes the payloads. −1, or the exit code with a message. */
+int query_results_save(const struct query_results *results, const struct command *command);
+
+/* On stdout, as text or JSON. `resent`: what the release promised is not known any more. */
+void query_results_tell(const struct query_results *results, const struct private_query *query, bool resent);
+
+/* Wipes and frees. */
+void query_results_close(struct query_results *results);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a release cost, for a person or a program. Nothing in it depends on the query. */
+#ifndef CLI_RECEIPT_H
+#define CLI_RECEIPT_H
+
+#include "cli/shared/command.h"
+
+#include <privatemail.h>
+
+#include <stdio.h>
+
+struct receipt {
+    const char *pack; /* id, hexadecimal */
+    pml_receipt price;
+    char *const *paths; /* of the releases */
+    size_t count;
+    const char *budget_path; /* NULL: not counted */
+    pml_budget_left left;
+};
+
+/* How many more releases like this one the budget pays for. */
+double receipt_releases_left(const struct receipt *receipt);
+
+void receipt_print(FILE *stream, const struct receipt *receipt);
+void receipt_write(const struct receipt *receipt); /* JSON */
+
+/* Parts of both: nothing, or null, when it is not counted. */
+void receipt_print_budget(FILE *stream, const struct receipt *receipt);
+void receipt_write_budget(struct json *json, const struct receipt *receipt);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A budget kept in a file. In: a path. Out: the budget, which no other process spends from until it is closed. */
+#define _XOPEN_SOURCE 700
+#include "budget_file.h"
+
+#include "common/files.h"
+#include "common/leftovers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- lock ---- */
+
+static bool same_file(int descriptor, const char *path)
+{
+    struct stat opened, named;
+    return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0 && opened.st_ino == named.st_ino &&
+           opened.st_dev == named.st_dev;
+}
+
+/* A lock is empty; a file of that name with something in it is somebody's, and is not to be removed. */
+static int wait_for_lock(int descriptor)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct stat opened;
+    if (fstat(descriptor, &opened) != 0)
+        return -1;
+    if (opened.st_size != 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    int answer = fcntl(descriptor, F_SETLK, &whole);
+    if (answer == 0 || (errno != EACCES && errno != EAGAIN))
+        return answer;
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "privatemail: another process spends from this budget; waiting for it to end.\n");
+    do
+        answer = fcntl(descriptor, F_SETLKW, &whole);
+    while (answer != 0 && errno == EINTR);
+    return answer;
+}
+
+/* A file beside the budget is locked and not the budget itself, since every charge puts another file in its place.
+ * Whoever is done removes it, so one that waited may hold a lock on a file that is gone: then it tries anew. */
+static int take_lock(struct budget_file *file)
+{
+    for (;;) {
+        file->lock = open(file->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (file->lock < 0)
+            return -1;
+        if (wait_for_lock(file->lock) != 0) {
+            int reason = errno;
+            close(file->lock);
+            file->lock = -1;
+            errno = reason;
+            return -1;
+        }
+        if (same_file(file->lock, file->lock_path)) {
+            pml_leftover_set(PML_LEFTOVER_LOCK, file->lock_path);
+            return 0;
+        }
+        close(file->lock);
+    }
+}
+
+void budget_file_close(struct budget_file *file)
+{
+    pml_budget_left left;
+    if (file->lock >= 0) {
+        if (file->is_new && file->on_disk && pml_budget_remaining(&file->budget, &left) == PML_OK &&
+            left.epsilon_spent <= 0.0 && left.mu2_spent <= 0.0)
+            unlink(file->path);
+        unlink(file->lock_path); /* while it is held: see take_lock */
+        pml_leftover_set(PML_LEFTOVER_LOCK, NULL);
+        close(file->lock);
+    }
+    free(file->path);
+    free(file->lock_path);
+    *file = (struct budget_file){.lock = -1};
+}
+
+/* ---- store ---- */
+
+int budget_file_store(void *context, const uint8_t *bytes, size_t size)
+{
+    struct budget_file *file = context;
+    if (!file->path)
+        return 0;
+    if (pml_file_write(file->path, bytes, size, PML_FILE_PRIVATE, &file->message) != 0)
+        return -1;
+    file->on_disk = true;
+    return 0;
+}
+
+/* ---- open ---- */
+
+static int read_caps(const struct command *command, const char *text, double caps[3])
+{
+    char *end = NULL;
+    size_t count = 0;
+    caps[0] = caps[1] = caps[2] = 0.0;
+    for (const char *at = text; count < 3; at = end + 1) {
+        caps[count++] = strtod(at, &end);
+        if (end != at && *end == 0 && (count == 1 || count == 3))
+            return -1;
+        if (end == at || *end != ',')
+            break;
+    }
+    return command_fail(
+        command, EXIT_USAGE,
+        "--budget-new wants EPS_RESPONSE or EPS_RESPONSE,EPS_GAUSSIAN,DELTA (such as 20,8,1e-6), not '%s'.", text);
+}
+
+static int make_new(const struct command *command, struct budget_file *file, const uint8_t tag[16], const char *text)
+{
+    double caps[3];
+    struct stat found;
+    int code = read_caps(command, text, caps);
+    if (code >= 0)
+        return code;
+    if (lstat(file->path, &found) == 0)
+        return command_fail(command, EXIT_OUTPUT,
+                            "%s exists already. Leave --budget-new out to spend from it, or name another file.",
+                            file->path);
+    const pml_budget_caps allowed = {.epsilon_response = caps[0], .epsilon_gaussian = caps[1], .delta = caps[2]};
+    int status = pml_budget_create(&file->budget, tag, &allowed);
+    if (status != PML_OK)
+        return command_fail(
+            command, EXIT_USAGE,
+            "--budget-new %s: %s. Give 0 to 4095 for response; for gaussian 1e-6 to 256 with a delta of "
+            "1e-15 to below 1, or nothing.",
+            text, pml_status_text(status));
+    file->is_new = true;
+    return -1;
+}
+
+static int read_old(const struct command *command, struct budget_file *file, const uint8_t tag[16])
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    struct stat found;
+    /* A charge replaces the file under this name only: another name would go on with the old one and spend twice. */
+    if (stat(file->path, &found) == 0 && (!S_ISREG(found.st_mode) || found.st_nlink > 1))
+        return command_fail(command, EXIT_BUDGET,
+                            "%s must be a file with one name (no folder, no second hard link). "
+                            "Use the file itself.",
+                            file->path);
+    if (pml_file_read(file->path, 4096, &bytes, &size, &file->message) != 0)
+        return command_fail(command, EXIT_BUDGET, "%s Check --budget.", file->message.text);
+    int status = pml_budget_restore(&file->budget, tag, bytes, size);
+    const unsigned version = size == PML_BUDGET_SIZE && memcmp(bytes, "PMLB", 4) == 0 ? bytes[4] : 1; /* SPEC 4 */
+    free(bytes);
+    file->on_disk = true;
+    if (status == PML_ERROR_BUDGET && version != 1)
+        return command_fail(command, EXIT_BUDGET,
+                            "%s is a budget of version %u; this command reads version 1. Use a newer privatemail.",
+                            file->path, version);
+    return status == PML_OK ? -1 : command_status(command, file->path, status);
+}
+
+static int name_files(const struct command *command, struct budget_file *file, const char *path, bool fresh)
+{
+    struct stat found, itself;
+    bool exists = stat(path, &found) == 0;
+    if (!exists && !fresh)
+        return command_fail(command, EXIT_INPUT, "%s: %s. Check --budget, or start one with --budget-new EPSILON.",
+                            path, strerror(errno));
+    /* Through a link, the file behind it: the lock must be one for all its names. */
+    bool is_link = exists && lstat(path, &itself) == 0 && S_ISLNK(itself.st_mode);
+    file->path = is_link ? realpath(path, NULL) : strdup(path);
+    size_t length = file->path ? strlen(file->path) + 6 : 0;
+    file->lock_path = length > 0 ? malloc(length) : NULL;
+    if (!file->lock_path)
+        return command_fail(command, EXIT_FAULT, "%s: %s.", path, strerror(errno));
+    snprintf(file->lock_path, length, "%s.lock", file->path);
+    return -1;
+}
+
+int budget_file_open(const struct command *command, struct budget_file *file, const char *path, const char *owner,
+                     const char *fresh)
+{
+    uint8_t tag[16] = {0};
+    *file = (struct budget_file){.lock = -1};
+    memcpy(tag, owner, strlen(owner) < sizeof tag ? strlen(owner) : sizeof tag);
+    int code = name_files(command, file, path, fresh != NULL);
+    if (code < 0 && take_lock(file) != 0)
+        code = command_fail(command, EXIT_OUTPUT, "%s cannot be locked (%s: %s): %s.", path, file->lock_path,
+                            strerror(errno), pml_file_advice(errno));
+    if (code < 0)
+        code = fresh ? make_new(command, file, tag, fresh) : read_old(command, file, tag);
+    if (code >= 0)
+        budget_file_close(file);
+    return code;
+}
+
+pml_status budget_unlimited(pml_budget *budget, pml_mechanism mechanism, double delta)
+{
+    static const uint8_t tag[16] = "not counted";
+    const pml_budget_caps gaussian = {.epsilon_gaussian = 256.0, .delta = delta},
+                          response = {.epsilon_response = 4095.0};
+    return pml_budget_create(budget, tag, mechanism == PML_GAUSSIAN ? &gaussian : &response);
+}
+
+pml_status budget_file_throwaway(struct budget_file *file, pml_mechanism mechanism, double delta)
+{
+    *file = (struct budget_file){.lock = -1};
+    return budget_unlimited(&file->budget, mechanism, delta);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Output files. In: a path and bytes. Out: the whole file, or a message that says what to do. */
+#define _XOPEN_SOURCE 700
+#include "output.h"
+
+#include "common/files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *name_in_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The folder that holds `path`, links followed; to be freed. NULL when there is none. */
+static char *folder_of(const char *path)
+{
+    int length = (int)(name_in_folder(path) - path);
+    char *text = malloc((size_t)length + 2);
+    if (!text)
+        return NULL;
+    snprintf(text, (size_t)length + 2, "%.*s", length > 0 ? length : 1, length > 0 ? path : ".");
+    char *folder = realpath(text, NULL);
+    free(text);
+    return folder;
+}
+
+bool output_is(const char *left, const char *right)
+{
+    struct stat left_found, right_found;
+    if (stat(left, &left_found) == 0 && stat(right, &right_found) == 0 && left_found.st_dev == right_found.st_dev &&
+        left_found.st_ino == right_found.st_ino)
+        return true;
+    if (strcmp(name_in_folder(left), name_in_folder(right)) != 0)
+        return false;
+    char *left_folder = folder_of(left), *right_folder = folder_of(right);
+    bool same = left_folder && right_folder && strcmp(left_folder, right_folder) == 0;
+    free(left_folder);
+    free(right_folder);
+    return same;
+}
+
+int output_apart(const struct command *command, const char *path, const char *input, const char *what)
+{
+    if (!input || !output_is(path, input))
+        return -1;
+    return command_fail(command, EXIT_USAGE, "--out would put %s in the place of %s. Choose another --out.", path,
+                        what);
+}
+
+int output_check(const struct command *command, const char *path, bool force)
+{
+    struct stat found;
+    bool exists = lstat(path, &found) == 0;
+    if (exists && S_ISDIR(found.st_mode))
+        return command_fail(command, EXIT_OUTPUT, "%s is a folder. Name a file.", path);
+    if (exists && !S_ISREG(found.st_mode))
+        return command_fail(command, EXIT_OUTPUT,
+                            "%s is no plain file but a link, a device or a pipe. Name another file.", path);
+    if (exists && !force)
+        return command_fail(command, EXIT_OUTPUT, "%s exists already. Name another file, or add --force to replace it.",
+                            path);
+    return -1;
+}
+
+int output_try(const struct command *command, const char *path, size_t size)
+{
+    struct pml_message message = {""};
+    int status = pml_file_try(path, size, &message);
+    if (status == 0)
+        return -1;
+    return command_fail(command, status == PML_NO_MEMORY ? EXIT_FAULT : EXIT_OUTPUT, "%s", message.text);
+}
+
+int output_write(const struct command *command, const char *path, bool force, const void *bytes, size_t size)
+{
+    struct pml_message message = {""};
+    if (pml_file_write(path, bytes, size, force ? 0 : PML_FILE_EXCLUSIVE, &message) != 0)
+        return command_fail(command, EXIT_OUTPUT, "%s", message.text);
+    return -1;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A pack read from a file. In: a path. Out: an opened pack, or a message that names the file. */
+#include "pack_file.h"
+
+#include "common/files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RELEASE_SIZE_MAX = 65536 }; /* more than any release has (SPEC 7) */
+
+static int adopt(struct pack_file *file, uint8_t *bytes, size_t size, const uint8_t *id, const char *model)
+{
+    memset(file, 0, sizeof *file);
+    int status = pml_pack_open(&file->pack, bytes, size, id, model);
+    if (status == PML_OK)
+        status = pml_pack_describe(&file->pack, &file->info);
+    if (status != PML_OK)
+        return status;
+    file->bytes = bytes;
+    file->size = size;
+    for (size_t i = 0; i < PML_ID_SIZE; i++)
+        snprintf(file->id + 2 * i, 3, "%02x", file->info.id[i]);
+    return PML_OK;
+}
+
+int pack_file_adopt(struct pack_file *file, uint8_t *bytes, size_t size)
+{
+    return adopt(file, bytes, size, NULL, NULL);
+}
+
+int pack_file_open(const struct command *command, const char *path, struct pack_file *file)
+{
+    return pack_file_open_pinned(command, path, NULL, NULL, file);
+}
+
+/* What the bytes are that pml_pack_open refused. */
+static int refuse(const struct command *command, const char *path, const char *model, uint8_t *bytes, size_t size,
+                  int status)
+{
+    struct pack_file other;
+    if (status == PML_ERROR_PACK_ID)
+        return command_fail(command, EXIT_INPUT, "%s is not the pack of --pack-id. Use that pack, or check the id.",
+                            path);
+    if (status == PML_ERROR_PACK_VERSION && size >= 8 && memcmp(bytes, "PMPK", 4) == 0)
+        return command_fail(
+            command, EXIT_INPUT,
+            "%s is a pack of version %u.%u; this command reads 0.1 and 0.2. Use a newer privatemail, or "
+            "make the pack with this one.",
+            path, bytes[4] | bytes[5] << 8u, bytes[6] | bytes[7] << 8u);
+    if (status == PML_ERROR_PACK_MODEL && pack_file_adopt(&other, bytes, size) == PML_OK) {
+        const char *name = pack_file_model(&other);
+        return command_fail(command, EXIT_INPUT,
+                            "%s is for the model '%s', and --model demands '%s'. Use the pack of your model.", path,
+                            name ? name : "(it names none)", model);
+    }
+    return command_status(command, path, status);
+}
+
+int pack_file_open_pinned(const struct command *command, const char *path, const uint8_t *id, const char *model,
+                          struct pack_file *file)
+{
+    struct pml_message message = {""};
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    int failed = pml_file_read(path, SIZE_MAX / 2, &bytes, &size, &message);
+    if (failed)
+        return command_input(command, failed, &message);
+    int status = adopt(file, bytes, size, id, model);
+    if (status == PML_OK)
+        return -1;
+    int code = refuse(command, path, model, bytes, size, status);
+    free(bytes);
+    return code;
+}
+
+void pack_file_close(struct pack_file *file)
+{
+    free(file->bytes);
+    memset(file, 0, sizeof *file);
+}
+
+const char *pack_file_model(const struct pack_file *file)
+{
+    const char *name = pml_pack_model(&file->pack);
+    return name[0] == 0 ? NULL : name;
+}
+
+size_t pack_file_memory(const struct pack_file *file, pml_mechanism mechanism)
+{
+    pml_config config = {.mechanism = mechanism};
+    return pml_client_size(&file->pack, &config);
+}
+
+int pack_file_certify(const struct pack_file *file, pml_certificate *certificate)
+{
+    memset(certificate, 0, sizeof *certificate);
+#if PML_WITH_GAUSSIAN
+    if (file->info.anchors == 0)
+        return PML_ERROR_SECTION;
+    size_t count = (size_t)file->info.slots * file->info.dimensions + 2 * (size_t)file->info.neighbours;
+    int64_t *scratch = malloc(count * sizeof *scratch);
+    if (!scratch)
+        return PML_ERROR_MEMORY;
+    int status = pml_pack_certify(&file->pack, scratch, count, certificate);
+    free(scratch);
+    return status;
+#else
+    (void)file;
+    return PML_ERROR_MECHANISM;
+#endif
+}
+
+int pack_file_release(const struct command *command, const struct pack_file *file, const char *path, uint8_t **bytes,
+                      size_t *size, pml_release_view *view)
+{
+    struct pml_message message = {""};
+    int failed = pml_file_read(path, RELEASE_SIZE_MAX, bytes, size, &message);
+    if (failed)
+        return command_input(command, failed, &message);
+    int status = pml_release_parse(&file->pack, *bytes, *size, view);
+    /* A map of 4 or 5 entries whose first is 0: VERSION (SPEC 2). */
+    const uint8_t *p = *bytes;
+    if (status == PML_ERROR_RELEASE && *size > 2 && (p[0] == 0xA4 || p[0] == 0xA5) && p[1] == 0 && p[2] > 1 &&
+        p[2] < 24)
+        return command_fail(command, EXIT_INPUT,
+                            "%s is a release of version %u; this command reads version 1. Use a newer privatemail.",
+                            path, p[2]);
+    return status == PML_OK ? -1 : command_status(command, path, status);
+}
+
+const char *mechanism_name(pml_mechanism mechanism)
+{
+    return mechanism == PML_GAUSSIAN ? "gaussian" : "response";
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Writes what went wrong into a message, cut to its room. */
+#include "message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+pml_outcome pml_say(struct pml_message *message, const char *format, ...)
+{
+    if (!message)
+        return PML_REFUSED;
+    va_list values;
+    va_start(values, format);
+    vsnprintf(message->text, sizeof message->text, format, values);
+    va_end(values);
+    return PML_REFUSED;
+}
+
+pml_outcome pml_say_memory(struct pml_message *message)
+{
+    pml_say(message, "Out of memory: use fewer rows, or a larger machine.");
+    return PML_NO_MEMORY;
+}

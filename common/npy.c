@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: .npy files. Out: features and labels whose every value is sound, or a message that names file and row.
+ * Never allocates for values that the file does not hold. */
+#define _POSIX_C_SOURCE 200809L
+#include "npy.h"
+#include "files.h"
+#include "message.h"
+#include "npy_header.h"
+#include "privatemail.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HEADER_LIMIT ((size_t)1 << 20) /* far beyond what plain arrays have */
+#define SHOWN 200                      /* characters of a path in a message */
+
+struct array {
+    const char *path;
+    int file; /* descriptor: a stream would keep values in a buffer that nobody wipes */
+    struct pml_npy_header header;
+    uint64_t left; /* bytes behind the header */
+    struct pml_message *message;
+};
+
+/* Through a volatile pointer: a compiler may not leave this out as useless. */
+static void *(*const volatile fill)(void *, int, size_t) = memset;
+
+static void wipe_and_free(void *values, size_t size)
+{
+    if (values)
+        fill(values, 0, size);
+    free(values);
+}
+
+static bool take(const struct array *array, void *bytes, size_t size)
+{
+    size_t got;
+    return pml_file_take(array->file, bytes, size, &got) == 0 && got == size;
+}
+
+/* ---- the header ---- */
+
+static int read_header(struct array *array)
+{
+    uint8_t start[12];
+    struct pml_message *message = array->message;
+    if (!take(array, start, 10) || memcmp(start, "\x93NUMPY", 6) != 0)
+        return pml_say(message, "%.*s: is not a .npy file: save the array with numpy.save.", SHOWN, array->path);
+    if (start[6] < 1 || start[6] > 3)
+        return pml_say(message, "%.*s: has .npy version %u, which is unknown: save the array with numpy.save.", SHOWN,
+                       array->path, start[6]);
+    size_t used = 10, size = (size_t)start[8] | (size_t)start[9] << 8;
+    if (start[6] > 1) {
+        if (!take(array, start + 10, 2))
+            return pml_say(message, "%.*s: ends within its header: save it again.", SHOWN, array->path);
+        used = 12;
+        size |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
+    }
+    if (array->left < used || size > array->left - used)
+        return pml_say(message, "%.*s: ends within its header: save it again.", SHOWN, array->path);
+    if (size > HEADER_LIMIT)
+        return pml_say(message, "%.*s: has a header of %zu bytes, not that of a plain array: save it again.", SHOWN,
+                       array->path, size);
+    array->left -= used + size;
+    char *text = malloc(size + 1);
+    if (!text)
+        return pml_say_memory(message);
+    int status = take(array, text, size) ? pml_npy_parse(text, size, &array->header) : -1;
+    free(text);
+    if (status != 0)
+        return pml_say(message, "%.*s: has a damaged header: save the array again with numpy.save.", SHOWN,
+                       array->path);
+    return 0;
+}
+
+static int open_array(struct array *array, const char *path, struct pml_message *message)
+{
+    *array = (struct array){.path = path, .message = message};
+    array->file = pml_file_open(path, &array->left, message);
+    if (array->file < 0)
+        return -1;
+    return read_header(array);
+}
+
+static int close_array(struct array *array, int status)
+{
+    if (array->file >= 0)
+        close(array->file);
+    return status;
+}
+
+/* ---- what both kinds of array must be ---- */
+
+static int check_order(const struct array *array, const char *type_wanted)
+{
+    if (array->header.type[0] == '>' || array->header.type[0] == '=')
+        return pml_say(array->message, "%.*s: is not little-endian (%s): save it after .astype('%s').", SHOWN,
+                       array->path, array->header.type, type_wanted);
+    if (array->header.fortran_order && array->header.axes > 1)
+        return pml_say(array->message, "%.*s: is in Fortran order: save numpy.ascontiguousarray of it.", SHOWN,
+                       array->path);
+    return 0;
+}
+
+/* `values` numbers of `width` bytes must be exactly what is left. */
+static int check_length(const struct array *array, uint64_t values, unsigned width)
+{
+    if (array->left < values * width)
+        return pml_say(array->message, "%.*s: is truncated: %ju bytes of values instead of %ju. Copy or save it again.",
+                       SHOWN, array->path, (uintmax_t)array->left, (uintmax_t)(values * width));
+    if (array->left > values * width)
+        return pml_say(array->message,
+                       "%.*s: is %ju bytes longer than its header says: save one array a file, and again.", SHOWN,
+                       array->path, (uintmax_t)(array->left - values * width));
+    return 0;
+}
+
+static uint64_t load_le(const uint8_t *bytes, unsigned width)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < width; i++)
+        value |= (uint64_t)bytes[i] << 8 * i;
+    return value;
+}
+
+static int say_unread(const struct array *array)
+{
+    return pml_say(array->message, "%.*s: cannot be read to its end: check the disk and try again.", SHOWN,
+                   array->path);
+}
+
+/* ---- features ---- */
+
+static int check_features(const struct array *array)
+{
+    const struct pml_npy_header *header = &array->header;
+    if (check_order(array, "<f4") != 0)
+        return -1;
+    if (strcmp(header->type, "<f4") != 0)
+        return pml_say(array->message, "%.*s: has type %s instead of float32: save it after .astype('<f4').", SHOWN,
+                       array->path, header->type[0] != 0 ? header->type : "structure");
+    if (header->axes != 2)
+        return pml_say(array->message, "%.*s: has %u dimensions instead of 2 (rows, features): reshape it.", SHOWN,
+                       array->path, header->axes);
+    if (header->shape[0] == 0 || header->shape[1] == 0)
+        return pml_say(array->message, "%.*s: is empty: it needs at least one row and one feature.", SHOWN,
+                       array->path);
+    if (header->shape[1] > PML_FEATURES_MAX)
+        return pml_say(array->message, "%.*s: has %ju features a row; at most %u are possible: reduce them first.",
+                       SHOWN, array->path, (uintmax_t)header->shape[1], PML_FEATURES_MAX);
+    return check_length(array, header->shape[0] * header->shape[1], 4);
+}
+
+/* Turns the file's bytes into floats where they lie, and looks at each. */
+static int decode_rows(const struct array *array, struct pml_features *features)
+{
+    for (size_t row = 0; row < features->rows; row++) {
+        int zero = 1;
+        for (size_t i = 0; i < features->columns; i++) {
+            float *value = features->values + row * features->columns + i;
+            uint8_t bytes[4];
+            memcpy(bytes, value, 4);
+            uint32_t bits = (uint32_t)load_le(bytes, 4);
+            memcpy(value, &bits, 4);
+            if (!isfinite(*value))
+                return pml_say(array->message,
+                               "%.*s: row %zu (counting from 0) holds NaN or an infinite value: leave it out, or mend "
+                               "it.",
+                               SHOWN, array->path, row);
+            zero &= (bits & 0x7FFFFFFF) == 0;
+        }
+        if (zero)
+            return pml_say(array->message,
+                           "%.*s: row %zu (counting from 0) is all zero and has no direction: leave it out.", SHOWN,
+                           array->path, row);
+    }
+    return 0;
+}
+
+static int read_rows(const struct array *array, struct pml_features *features)
+{
+    features->rows = (size_t)array->header.shape[0];
+    features->columns = (size_t)array->header.shape[1];
+    size_t count = features->rows * features->columns;
+    features->values = malloc(count * sizeof *features->values);
+    if (!features->values)
+        return pml_say_memory(array->message);
+    if (!take(array, features->values, count * sizeof *features->values))
+        return say_unread(array);
+    return decode_rows(array, features);
+}
+
+int pml_features_read(const char *path, struct pml_features *features, struct pml_message *message)
+{
+    struct array array;
+    *features = (struct pml_features){0};
+    int status = open_array(&array, path, message);
+    if (status == 0)
+        status = check_features(&array);
+    if (status == 0)
+        status = read_rows(&array, features);
+    if (status != 0)
+        pml_features_free(features);
+    return close_array(&array, status);
+}
+
+void pml_features_free(struct pml_features *features)
+{
+    wipe_and_free(features->values, features->rows * features->columns * sizeof *features->values);
+    *features = (struct pml_features){0};
+}
+
+/* ---- labels ---- */
+
+/* Bytes of an integer type such as "<i8" or "|u1"; 0 when it is none. */
+static unsigned integer_width(const char *type)
+{
+    if (strlen(type) != 3 || (type[1] != 'i' && type[1] != 'u'))
+        return 0;
+    unsigned width = (unsigned)(type[2] - '0');
+    if (width == 1)
+        return type[0] == '|' || type[0] == '<' ? 1 : 0;
+    return type[0] == '<' && (width == 2 || width == 4 || width == 8) ? width : 0;
+}
+
+static int check_labels(const struct array *array)
+{
+    const struct pml_npy_header *header = &array->header;
+    if (check_order(array, "<i4") != 0)
+        return -1;
+    if (integer_width(header->type) == 0)
+        return pml_say(array->message, "%.*s: has type %s instead of integers: save it after .astype('<i4').", SHOWN,
+                       array->path, header->type[0] != 0 ? header->type : "structure");
+    if (header->axes != 1)
+        return pml_say(array->message, "%.*s: has %u dimensions instead of 1: save .ravel() of it.", SHOWN, array->path,
+                       header->axes);
+    if (header->shape[0] == 0)
+        return pml_say(array->message, "%.*s: is empty: it needs one label a row.", SHOWN, array->path);
+    return check_length(array, header->shape[0], integer_width(header->type));
+}
+
+static int decode_integers(const struct array *array, const uint8_t *bytes, struct pml_labels *labels)
+{
+    const unsigned width = integer_width(array->header.type);
+    const int is_signed = array->header.type[1] == 'i';
+    for (size_t i = 0; i < labels->rows; i++) {
+        uint64_t bits = load_le(bytes + i * width, width), sign = (uint64_t)1 << (8 * width - 1);
+        int negative = is_signed && (bits & sign) != 0;
+        uint64_t size = negative ? (sign - (bits & (sign - 1))) : bits; /* of its two's complement */
+        if (size > (uint64_t)INT32_MAX + (negative ? 1 : 0))
+            return pml_say(array->message,
+                           "%.*s: the label of row %zu (counting from 0) does not fit 32 bits: renumber the classes.",
+                           SHOWN, array->path, i);
+        labels->values[i] = (int32_t)(negative ? -(int64_t)size : (int64_t)size);
+    }
+    return 0;
+}
+
+static int read_integers(const struct array *array, struct pml_labels *labels)
+{
+    const size_t rows = (size_t)array->header.shape[0], size = rows * integer_width(array->header.type);
+    uint8_t *bytes = malloc(size);
+    labels->values = malloc(rows * sizeof *labels->values);
+    int status = 0;
+    if (!bytes || !labels->values) {
+        status = pml_say_memory(array->message);
+    } else {
+        labels->rows = rows;
+        status = take(array, bytes, size) ? decode_integers(array, bytes, labels) : say_unread(array);
+    }
+    wipe_and_free(bytes, size);
+    return status;
+}
+
+int pml_labels_read(const char *path, struct pml_labels *labels, struct pml_message *message)
+{
+    struct array array;
+    *labels = (struct pml_labels){0};
+    int status = open_array(&array, path, message);
+    if (status == 0)
+        status = check_labels(&array);
+    if (status == 0)
+        status = read_integers(&array, labels);
+    if (status != 0)
+        pml_labels_free(labels);
+    return close_array(&array, status);
+}
+
+void pml_labels_free(struct pml_labels *labels)
+{
+    wipe_and_free(labels->values, labels->rows * sizeof *labels->values);
+    *labels = (struct pml_labels){0};
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: int8 rows. Out: exact dot products, many at once, by the best kernels that this CPU runs.
+ * Never overflows: 4096 products of at most 128² stay below 2^26. */
+#include "core/base/kernels.h"
+#include "rows.h"
+
+#include <stdatomic.h>
+
+#define CACHED 16384u /* bytes of rows that stay in the first cache while queries pass by */
+
+/* Asking the CPU costs more than a product: it is asked once. */
+const struct pml_kernels *pml_rows_kernels(void)
+{
+    static _Atomic(const struct pml_kernels *) chosen;
+    const struct pml_kernels *known = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (!known) {
+        known = pml_kernels_among(PML_KERNEL_COUNT);
+        atomic_store_explicit(&chosen, known, memory_order_relaxed);
+    }
+    return known;
+}
+
+int32_t pml_dot(const int8_t *left, const int8_t *right, size_t columns)
+{
+    int32_t dot;
+    pml_dots(left, right, columns, 1, &dot);
+    return dot;
+}
+
+void pml_dots(const int8_t *query, const int8_t *rows, size_t columns, size_t row_count, int32_t *out)
+{
+    pml_rows_kernels()->dots_s8(query, rows, columns, row_count, out);
+}
+
+void pml_tile_dots(const int8_t *queries, size_t query_count, const int8_t *rows, size_t row_count, size_t columns,
+                   int32_t *out)
+{
+    const pml_dots_s8_fn dots = pml_rows_kernels()->dots_s8;
+    const size_t most = columns < CACHED / 4 ? CACHED / columns / 4 * 4 : 4;
+    for (size_t r = 0; r < row_count; r += most)
+        for (size_t q = 0; q < query_count; q++)
+            dots(queries + q * columns, rows + r * columns, columns, row_count - r < most ? row_count - r : most,
+                 out + q * PML_TILE + r);
+}

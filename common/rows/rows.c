@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: public features. Out: their int8 rows with norms, copies and means of rows.
+ * Never compares rows with one another. */
+#include "rows.h"
+#include "common/generator.h"
+#include "privatemail_public.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE 256u     /* rows */
+#define CACHE_LINE 64u /* bytes; a vector that lies in two takes twice the time to load */
+
+int pml_rows_allocate(struct pml_rows *rows, size_t count, size_t columns)
+{
+    *rows = (struct pml_rows){
+        .values = aligned_alloc(CACHE_LINE, (count * columns / CACHE_LINE + 1) * CACHE_LINE),
+        .inverse = malloc(count * sizeof *rows->inverse),
+        .squared = malloc(count * sizeof *rows->squared),
+        .count = count,
+        .columns = columns,
+    };
+    if (rows->values && rows->inverse && rows->squared)
+        return 0;
+    pml_rows_free(rows);
+    return -1;
+}
+
+void pml_rows_free(struct pml_rows *rows)
+{
+    free(rows->values);
+    free(rows->inverse);
+    free(rows->squared);
+    *rows = (struct pml_rows){0};
+}
+
+void pml_rows_measure(struct pml_rows *rows, size_t index)
+{
+    const int8_t *row = rows->values + index * rows->columns;
+    rows->inverse[index] = pml_inverse_norm(row, rows->columns);
+    rows->squared[index] = (uint32_t)pml_dot(row, row, rows->columns);
+}
+
+struct pml_rows pml_rows_slice(const struct pml_rows *rows, size_t first, size_t count)
+{
+    return (struct pml_rows){
+        .values = rows->values + first * rows->columns,
+        .inverse = rows->inverse + first,
+        .squared = rows->squared + first,
+        .count = count,
+        .columns = rows->columns,
+    };
+}
+
+int pml_rows_gather(const struct pml_rows *rows, const uint32_t *indices, size_t count, struct pml_rows *out)
+{
+    const size_t columns = rows->columns;
+    if (pml_rows_allocate(out, count, columns) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(out->values + i * columns, rows->values + indices[i] * columns, columns);
+        out->inverse[i] = rows->inverse[indices[i]];
+        out->squared[i] = rows->squared[indices[i]];
+    }
+    return 0;
+}
+
+size_t pml_rows_sample(size_t count, size_t most, uint64_t seed, uint32_t *indices)
+{
+    struct pml_generator generator = {seed};
+    const size_t wanted = count < most ? count : most;
+    for (size_t i = 0; i < wanted; i++) {
+        size_t first = i * count / wanted, end = (i + 1) * count / wanted;
+        indices[i] = (uint32_t)(first + pml_generator_below(&generator, end - first));
+    }
+    return wanted;
+}
+
+struct quantising {
+    struct pml_rows *rows;
+    const float *values;
+    size_t *bad; /* first bad row of each piece, or the number of rows */
+};
+
+static int quantise_piece(void *context, size_t piece)
+{
+    struct quantising *job = context;
+    struct pml_rows *rows = job->rows;
+    size_t first = piece * PIECE, end = first + PIECE < rows->count ? first + PIECE : rows->count;
+    job->bad[piece] = rows->count;
+    for (size_t i = first; i < end; i++) {
+        size_t at = i * rows->columns;
+        if (pml_quantise(job->values + at, rows->columns, rows->values + at) == PML_OK)
+            pml_rows_measure(rows, i);
+        else if (job->bad[piece] == rows->count)
+            job->bad[piece] = i;
+    }
+    return 0;
+}
+
+int pml_rows_quantise(struct pml_rows *rows, const float *values, unsigned threads, const struct pml_progress *progress,
+                      size_t *bad)
+{
+    size_t pieces = (rows->count + PIECE - 1) / PIECE;
+    struct quantising job = {rows, values, malloc(pieces * sizeof *job.bad)};
+    if (!job.bad)
+        return -1;
+    int status = pml_parallel(threads, pieces, quantise_piece, &job, progress);
+    *bad = rows->count;
+    for (size_t i = pieces; status == 0 && i-- > 0;)
+        if (job.bad[i] < rows->count)
+            *bad = job.bad[i];
+    free(job.bad);
+    return status;
+}
+
+int pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, size_t count, int8_t *out)
+{
+    /* |q|·inverse ≤ 2^30 and count ≤ 2^20: the sums are exact, in whatever order they are made. */
+    int64_t *sums = calloc(rows->columns, sizeof *sums);
+    float *mean = malloc(rows->columns * sizeof *mean);
+    int8_t *quantised = malloc(rows->columns);
+    int status = -1;
+    if (sums && mean && quantised) {
+        for (size_t i = 0; i < count; i++) {
+            const int8_t *row = rows->values + indices[i] * rows->columns;
+            const int32_t inverse = (int32_t)rows->inverse[indices[i]];
+            for (size_t j = 0; j < rows->columns; j++)
+                sums[j] += (int64_t)row[j] * inverse;
+        }
+        for (size_t j = 0; j < rows->columns; j++)
+            mean[j] = (float)sums[j];
+        status = pml_quantise(mean, rows->columns, quantised) == PML_OK ? 0 : 1;
+        if (status == 0)
+            memcpy(out, quantised, rows->columns);
+    }
+    free(sums);
+    free(mean);
+    free(quantised);
+    return status;
+}

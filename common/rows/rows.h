@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Quantised rows (SPEC 5.1, 5.2) and their dot products. */
+#ifndef PML_ROWS_H
+#define PML_ROWS_H
+
+#include "common/parallel.h"
+
+#include <stdint.h>
+
+struct pml_kernels;
+
+/* count × columns int8 values, each row with its inverse norm and Σ q². Rows have max |q| = 127, so rows of one
+ * direction are equal, and two rows are equal exactly when their dot product is Σ q² of both. */
+struct pml_rows {
+    int8_t *values;
+    uint32_t *inverse, *squared;
+    size_t count, columns;
+};
+
+/* −1 without memory. Free also what was not allocated, if it is zero. */
+int pml_rows_allocate(struct pml_rows *rows, size_t count, size_t columns);
+void pml_rows_free(struct pml_rows *rows);
+
+/* Fills inverse and squared of a row from its values. */
+void pml_rows_measure(struct pml_rows *rows, size_t index);
+
+/* Rows first … first+count−1 of `rows`; owns nothing. */
+struct pml_rows pml_rows_slice(const struct pml_rows *rows, size_t first, size_t count);
+
+/* A copy of rows[indices[0 … count−1]], to be freed. −1 without memory. */
+int pml_rows_gather(const struct pml_rows *rows, const uint32_t *indices, size_t count, struct pml_rows *out);
+
+/* Which of `count` rows to look at where `most` are enough: all, or one drawn from each of `most` equal stretches, so that
+ * no order of the rows can hide some. Writes their indices, ascending, and answers how many. */
+size_t pml_rows_sample(size_t count, size_t most, uint64_t seed, uint32_t *indices);
+
+/* Quantises count × columns floats. Answers −1 without memory, else 0 and in `bad` the first row that is not finite or
+ * all zero, or `count` when there is none. */
+int pml_rows_quantise(struct pml_rows *rows, const float *values, unsigned threads, const struct pml_progress *progress,
+                      size_t *bad);
+
+/* The direction of the mean of the unit vectors rows[indices[0 … count−1]], quantised. −1 without memory; 1, with
+ * `out` untouched, when they cancel out. */
+int pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, size_t count, int8_t *out);
+
+/* The kernels that all of this stands on, for those who hand them to the library. */
+const struct pml_kernels *pml_rows_kernels(void);
+
+int32_t pml_dot(const int8_t *left, const int8_t *right, size_t columns);
+
+/* out[r] = ⟨query, row r⟩ of rows that lie one behind the other: faster than one by one. */
+void pml_dots(const int8_t *query, const int8_t *rows, size_t columns, size_t row_count, int32_t *out);
+
+/* Many queries against many rows, at most PML_TILE each: out[q·PML_TILE + r] = ⟨query q, row r⟩ */
+#define PML_TILE 64u
+
+void pml_tile_dots(const int8_t *queries, size_t query_count, const int8_t *rows, size_t row_count, size_t columns,
+                   int32_t *out);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PML_PACK_H
+#define PML_PACK_H
+#include "base/base.h"
+
+/* Sections of a pack, in the order they stand (SPEC 1). */
+enum pml_section {
+    PML_SECTION_CLASSES,
+    PML_SECTION_PROTOTYPES,
+    PML_SECTION_PROTOTYPE_NORMS,
+    PML_SECTION_ANCHORS,
+    PML_SECTION_ANCHOR_NORMS,
+    PML_SECTION_ANCHOR_STARTS,
+    PML_SECTION_ANCHOR_CODES,
+    PML_SECTION_SLOT_CODES,
+    PML_SECTION_CELL_CODES,
+    PML_SECTION_LISTS,
+    PML_SECTION_PROTOTYPE_CELLS,
+    PML_SECTION_SKETCH,
+    PML_SECTION_MODEL, /* from version 0.2 on */
+    PML_SECTION_COUNT
+};
+
+#define PML_PACK_HEADER 88u
+#define PML_PACK_HASHED 40u /* the hash covers what follows this offset */
+#define PML_MODEL_SIZE (PML_MODEL_MAX + 1u)
+
+_Static_assert(PML_SECTION_COUNT == PML_PACK_SECTIONS, "the view has room for every section");
+
+static inline const uint8_t *pack_id(const pml_pack *pack)
+{
+    return pack->bytes + 8;
+}
+
+static inline int32_t pack_code(const uint8_t *codes, size_t index)
+{
+    return (int16_t)load_le16(codes + 2 * index);
+}
+
+static inline uint32_t pack_u32(const uint8_t *section, size_t index)
+{
+    return load_le32(section + 4 * index);
+}
+
+/* pack_check.c: header and sizes fill the view; content is what only a look at every byte can tell. */
+pml_status pml_pack_check_header(pml_pack *pack, const uint8_t *bytes, size_t size);
+pml_status pml_pack_check_content(const pml_pack *pack);
+
+#endif

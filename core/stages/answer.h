@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PML_ANSWER_H
+#define PML_ANSWER_H
+#include "pack/pack.h"
+
+/* The private side of an answer: what candidates are compared with. Wiped at the end. */
+struct shortlist {
+    int8_t sketch[PML_SKETCH_MAX]; /* of the true query */
+    uint32_t inverse;              /* its inverse norm */
+    uint32_t slot;                 /* its slot */
+    int32_t dot;                   /* of it with what has come of the candidate's … */
+    uint32_t squares;              /* … and Σ of the candidate's squares */
+    uint64_t all;                  /* mask: every slot counts */
+    uint64_t none;                 /* mask: nothing counts (substituted input) */
+    pml_match *matches;
+    size_t capacity;
+};
+
+/* The public side: where the parser stands in the answer. */
+struct answer {
+    pml_status status; /* the first error, or PML_OK */
+    bool open;         /* between begin and finish */
+    uint8_t field;
+    uint8_t major;     /* of the head being read … */
+    uint8_t head_left; /* … and its bytes still to come */
+    uint8_t head_size;
+    uint64_t value;     /* … and its value so far */
+    uint64_t body_left; /* bytes of a byte string still to come */
+    uint64_t offset;    /* bytes consumed */
+    uint64_t gallery, carried;
+    uint32_t slot, candidates_left;
+    pml_match candidate;
+};
+
+/* answer.c: consumes bytes; calls rank for every candidate, in a frame of its own, for pml_wipe_stack. */
+void pml_answer_start(struct answer *answer);
+PML_NOINLINE pml_status pml_answer_parse(struct answer *answer, const pml_pack *pack, struct shortlist *shortlist,
+                                         const uint8_t *bytes, size_t size);
+bool pml_answer_complete(const struct answer *answer);
+
+/* answer_rank.c: compares a candidate's sketch as it comes (values `at` and following), then offers the candidate to the
+ * list; time and addresses depend on L and the list's capacity only. */
+void pml_rank_start(struct shortlist *shortlist);
+void pml_rank_compare(struct shortlist *shortlist, size_t at, const uint8_t *sketch, size_t count);
+void pml_rank_offer(struct shortlist *shortlist, pml_match candidate);
+size_t pml_rank_count(const struct shortlist *shortlist);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Mechanism: randomized response over cells (SPEC 5.11; PRIVACY.md, theorem 7). In: random words before the
+ * query, then the secret slot and cell. Out: a symbol per slot. No branch or address depends on a secret. */
+#include "base/elementary.h"
+#include "stages.h"
+
+uint64_t pml_response_keep(double epsilon, uint32_t cells)
+{
+    if (!epsilon_in_range(epsilon, PML_EPSILON_MAX) || cells < 2 || cells > PML_CELLS_MAX)
+        return 0;
+    double odds = pml_exp(epsilon);
+    return (uint64_t)(0x1p40 * (odds / (odds + (cells - 1))) - 0x1p-7); /* error of the product < 2^-7: never above */
+}
+
+uint32_t pml_response_draw(pml_random *random, uint64_t keep, uint32_t cells, uint32_t slots, uint16_t *others)
+{
+    uint64_t low = pml_random_word(random), high = pml_random_word(random);
+    uint32_t other = 1 + pml_random_below(random, cells - 1);
+    uint64_t kept = mask_less((int64_t)((low | high << 32) >> 24), (int64_t)keep);
+    for (uint32_t c = 0; c < slots; c++)
+        others[c] = (uint16_t)pml_random_below(random, cells);
+    return other & ~(uint32_t)kept;
+}
+
+void pml_response_emit(const uint16_t *others, uint32_t cells, uint32_t slots, uint32_t slot, uint32_t cell,
+                       uint32_t shift, uint8_t *body)
+{
+    unsigned bits = symbol_bits(cells);
+    uint32_t moved = cell + shift;
+    moved -= cells & ~(uint32_t)mask_less(moved, cells);
+    memset(body, 0, symbols_size(slots, bits));
+    for (uint32_t c = 0; c < slots; c++) {
+        uint32_t symbol = select32(mask_equal(c, slot), moved, others[c]);
+        for (unsigned b = 0; b < bits; b++) {
+            size_t at = (size_t)c * bits + b;
+            body[at / 8] = (uint8_t)(body[at / 8] | (symbol >> b & 1) << at % 8);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The stages, in the order the data takes. Each is one file; none calls another; only the conductors call them: query.c,
+ * pipeline.c with pipeline_response.c and pipeline_gaussian.c, and ranking.c.
+ *
+ *     features, label ─► quantise ─► slots ─┬─► prototypes ────────────────────► response ─┬─► release ─► bytes
+ *                                           └─► neighbours ─► weights ─► update ─► gaussian ─┘
+ *     once per client:  label_row ─► certificate ─► calibrate ─► centres on the grid
+ *
+ * "Secret" marks what must not decide a branch or an address.
+ */
+#ifndef PML_STAGES_H
+#define PML_STAGES_H
+
+#include "base/kernels.h"
+#include "base/random.h"
+#include "pack/pack.h"
+
+/* quantise.c: (secret) int8 values of (secret) features. The result is a mask: valid, or replaced by the public
+ * default, the first unit vector. */
+uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out);
+
+/* slots.c: slot of a (secret) label; *known is a mask, and the slot is 0 where it is not set. */
+uint32_t pml_slots_find(const pml_pack *pack, int32_t label, uint64_t *known);
+
+/* prototypes.c: cell of the prototype of (secret) `slot` nearest to a (secret) row; the prototypes of all slots
+ * are read. */
+uint32_t pml_prototypes_cell(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row, uint32_t slot);
+
+/* neighbours.c: the nearest anchors, best first, as keys that hold score and index. */
+void pml_neighbours_find(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row, uint64_t *keys);
+
+static inline int64_t neighbour_score(uint64_t key)
+{
+    return (int64_t)(key >> 20) - ((int64_t)1 << 43);
+}
+
+static inline uint32_t neighbour_index(uint64_t key)
+{
+    return 0xFFFFF ^ (uint32_t)(key & 0xFFFFF);
+}
+
+/* weights.c (SPEC 5.5). `score` is ⟨q,a⟩·r_a, `inverse` is r_q. */
+uint32_t pml_weights_floor(uint32_t lambda);
+uint32_t pml_weights_of(int64_t score, uint32_t inverse, uint32_t lambda, uint32_t floor);
+uint32_t pml_weights_label(uint32_t distance, uint32_t lambda);
+
+/* label_row.c: U_s of every slot, a value per slot and dimension. `weight_of` gives l for a distance of labels. */
+void pml_label_rows(const pml_pack *pack, uint32_t (*weight_of)(uint32_t, uint32_t), int64_t *rows);
+
+/* certificate.c (SPEC 5.7). `label_rows`: a value per slot and dimension. `centres`: as many numerators over 16384,
+ * may be NULL. `scratch`: two values per neighbour. */
+pml_status pml_certificate_of(const pml_pack *pack, uint32_t floor, const int64_t *label_rows, int64_t *centres,
+                              int64_t *scratch, pml_certificate *certificate);
+
+/* update.c (SPEC 5.9): the private row on the grid, a value per dimension. */
+void pml_update_row(const pml_pack *pack, uint32_t slot, const int64_t *label_row, const uint32_t *indices,
+                    const uint32_t *weights, uint32_t grid, int32_t *row);
+
+/* response.c (SPEC 5.11) */
+uint32_t pml_response_draw(pml_random *random, uint64_t keep, uint32_t cells, uint32_t slots, uint16_t *others);
+void pml_response_emit(const uint16_t *others, uint32_t cells, uint32_t slots, uint32_t slot, uint32_t cell,
+                       uint32_t shift, uint8_t *body);
+
+/* gaussian.c (SPEC 5.12) */
+void pml_gaussian_draw(pml_random *random, uint32_t shift, int32_t *noise, size_t count);
+void pml_gaussian_emit(const int32_t *noise, const int64_t *centres, const int32_t *row, uint32_t slot, uint32_t slots,
+                       uint32_t dimensions, uint32_t coarsen, unsigned value_bytes, uint8_t *body);
+
+/* release.c (SPEC 2): length of a release, and everything of it but the body. */
+size_t pml_release_length(size_t body_size, pml_mechanism mechanism);
+uint8_t *pml_release_head(uint8_t *out, const uint8_t *id, pml_mechanism mechanism, uint32_t step, size_t body_size);
+
+/* Bits of a symbol. */
+static inline unsigned symbol_bits(uint32_t cells)
+{
+    unsigned bits = 1;
+    while ((uint32_t)1 << bits < cells)
+        bits++;
+    return bits;
+}
+
+/* Bytes of a body of symbols. */
+static inline size_t symbols_size(size_t slots, unsigned bits)
+{
+    return (slots * bits + 7) / 8;
+}
+
+/* No released coordinate is larger. */
+static inline uint32_t value_limit(unsigned value_bytes)
+{
+    return value_bytes == 1 ? 127 : 32767;
+}
+
+#endif

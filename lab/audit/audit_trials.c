@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: two records. Out: their releases, from init, arm, load and release with the system's entropy. Nothing of a client
+ * but its releases is looked at. */
+#define _POSIX_C_SOURCE 200809L
+#include "audit_trials.h"
+
+#include "cli/shared/budget_file.h"
+
+#include "common/parallel.h"
+
+#include <privatemail_platform.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { CHUNK = 256 }; /* trials between two looks at the clock */
+
+struct crew {
+    struct audit_bench *bench;
+    struct audit_run *run;
+    atomic_uint_least64_t claimed, done;
+    atomic_int status;
+};
+
+double audit_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- clients ---- */
+
+static int persist_nothing(void *context, const uint8_t *bytes, size_t size)
+{
+    (void)context, (void)bytes, (void)size;
+    return 0;
+}
+
+static int open_worker(struct audit_bench *bench, struct audit_worker *worker)
+{
+    size_t size = pml_client_size(&bench->file->pack, &bench->config);
+    worker->memory = malloc(size > 0 ? size : 1);
+    if (!worker->memory)
+        return PML_ERROR_MEMORY;
+    int status = pml_client_init(&worker->client, worker->memory, size, &bench->file->pack, &bench->config);
+    if (status == PML_OK)
+        status = pml_client_receipt(worker->client, &bench->receipt);
+    if (status == PML_OK)
+        status = budget_unlimited(&worker->budget, bench->config.mechanism, bench->config.delta);
+    if (status != PML_OK)
+        return status;
+    worker->release = malloc(bench->receipt.bytes);
+    return worker->release ? PML_OK : PML_ERROR_MEMORY;
+}
+
+int audit_bench_open(struct audit_bench *bench, const struct pack_file *file, pml_mechanism mechanism, double epsilon,
+                     double delta)
+{
+    memset(bench, 0, sizeof *bench);
+    bench->file = file;
+    bench->config = (pml_config){.mechanism = mechanism,
+                                 .epsilon = epsilon,
+                                 .delta = mechanism == PML_GAUSSIAN ? delta : 0.0,
+                                 .entropy = pml_platform_entropy,
+                                 .persist = persist_nothing,
+                                 .kernels = pml_platform_kernels()};
+    int status = PML_OK;
+    for (size_t i = 0; i < AUDIT_THREADS && status == PML_OK; i++)
+        status = open_worker(bench, &bench->workers[i]);
+    return status;
+}
+
+void audit_bench_close(struct audit_bench *bench)
+{
+    for (size_t i = 0; i < AUDIT_THREADS; i++) {
+        pml_client_wipe(bench->workers[i].client);
+        free(bench->workers[i].memory);
+        free(bench->workers[i].release);
+    }
+    memset(bench, 0, sizeof *bench);
+}
+
+uint64_t audit_bench_releases(const struct audit_bench *bench)
+{
+    uint64_t releases = 0;
+    for (size_t i = 0; i < AUDIT_THREADS; i++)
+        releases += bench->workers[i].releases;
+    return releases;
+}
+
+/* ---- releases ---- */
+
+static int make_release(const struct audit_bench *bench, struct audit_worker *worker, const struct audit_record *record)
+{
+    const pml_query query = {record->features, bench->file->info.features, record->label};
+    int status = pml_client_arm(worker->client, &worker->budget);
+    if (status == PML_ERROR_SPENT) {
+        status = budget_unlimited(&worker->budget, bench->config.mechanism, bench->config.delta);
+        if (status == PML_OK)
+            status = pml_client_arm(worker->client, &worker->budget);
+    }
+    if (status == PML_OK)
+        status = pml_client_release(worker->client, &query, worker->release, bench->receipt.bytes);
+    worker->releases += status == PML_OK;
+    return status;
+}
+
+static int work_chunk(struct crew *crew, unsigned index, uint64_t trials)
+{
+    struct audit_worker *worker = &crew->bench->workers[index];
+    const struct audit_run *run = crew->run;
+    int status = PML_OK;
+    for (uint64_t i = 0; i < 2 * trials && status == PML_OK; i++) {
+        unsigned side = (unsigned)(i & 1);
+        status = make_release(crew->bench, worker, &run->pair->sides[side]);
+        if (status == PML_OK)
+            status = run->sink(run->context, index, side, worker->release, crew->bench->receipt.bytes);
+    }
+    return status;
+}
+
+/* A pml_piece_fn: one worker takes chunks until none is left. Both sides of a chunk are always finished, and when to
+ * stop is a matter of the clock only: counts decide nothing. */
+static int work(void *context, size_t index)
+{
+    struct crew *crew = context;
+    uint64_t trials = crew->run->trials, first;
+    while (audit_clock() < crew->run->deadline && (first = atomic_fetch_add(&crew->claimed, CHUNK)) < trials) {
+        uint64_t count = trials - first < CHUNK ? trials - first : CHUNK;
+        int status = work_chunk(crew, (unsigned)index, count);
+        if (status != PML_OK) {
+            atomic_store(&crew->status, status);
+            return -1;
+        }
+        uint64_t done = atomic_fetch_add(&crew->done, count) + count;
+        if (index == 0 && crew->run->stage)
+            progress_show(NULL, crew->run->stage, (double)done / (double)trials);
+    }
+    return 0;
+}
+
+int audit_bench_run(struct audit_bench *bench, struct audit_run *run)
+{
+    struct crew crew = {.bench = bench, .run = run};
+    atomic_init(&crew.claimed, 0);
+    atomic_init(&crew.done, 0);
+    atomic_init(&crew.status, PML_OK);
+    pml_parallel(AUDIT_THREADS, AUDIT_THREADS, work, &crew, NULL);
+    run->done = atomic_load(&crew.done);
+    return atomic_load(&crew.status);
+}

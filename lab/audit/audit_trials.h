@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The releases of an audit: many of them, of two records in turn, by the same calls an app makes. */
+#ifndef CLI_AUDIT_TRIALS_H
+#define CLI_AUDIT_TRIALS_H
+
+#include "cli/shared/pack_file.h"
+
+enum { AUDIT_THREADS = 2 };
+
+/* What a device could be asked to release; made up by the auditor. */
+struct audit_record {
+    const float *features;
+    int32_t label;
+    uint32_t slot;
+    const char *kind; /* where the features are from */
+};
+
+struct audit_pair {
+    struct audit_record sides[2];
+    double expected; /* Gaussian: distance of the rows by public arithmetic, embedding units */
+};
+
+struct audit_worker {
+    void *memory; /* the client's */
+    pml_client *client;
+    pml_budget budget;
+    uint8_t *release;
+    uint64_t releases;
+};
+
+struct audit_bench {
+    const struct pack_file *file;
+    pml_config config;
+    pml_receipt receipt;
+    struct audit_worker workers[AUDIT_THREADS];
+};
+
+/* One run: `trials` releases of each side, or fewer when the deadline (audit_clock) comes first. */
+struct audit_run {
+    const struct audit_pair *pair;
+    const char *stage; /* for the progress bar; NULL shows none */
+    uint64_t trials;
+    double deadline;
+    /* Gets each release; workers run at once. A pml_status. */
+    int (*sink)(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size);
+    void *context;
+    uint64_t done; /* out: trials of each side */
+};
+
+/* These answer a pml_status. Close after a failure too. */
+int audit_bench_open(struct audit_bench *bench, const struct pack_file *file, pml_mechanism mechanism, double epsilon,
+                     double delta);
+int audit_bench_run(struct audit_bench *bench, struct audit_run *run);
+void audit_bench_close(struct audit_bench *bench);
+
+uint64_t audit_bench_releases(const struct audit_bench *bench);
+
+/* Seconds from some point in time on. */
+double audit_clock(void);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: files, or nothing. Out: three sets of features, the true neighbours of every query, its class.
+ * Never approximates: what a private search is measured by must be exact. */
+#include "evaluate_data.h"
+
+#include "lab/sample/sample_features.h"
+#include "lab/sample/sample_image.h"
+
+#include "common/parallel.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct command *const command = &command_evaluate;
+
+/* ---- the sample gallery ---- */
+
+enum { SAMPLE_KINDS = 20, SAMPLE_PIXELS = 32, SAMPLE_SEED = 1 };
+
+/* `count` pictures of every class, from number `first` on; classes take turns. */
+static int draw_set(struct evaluate_set *set, unsigned first, unsigned count)
+{
+    const size_t rows = (size_t)count * SAMPLE_KINDS;
+    uint8_t pixels[SAMPLE_PIXELS * SAMPLE_PIXELS];
+    set->features = (struct pml_features){calloc(rows * SAMPLE_FEATURES, sizeof(float)), rows, SAMPLE_FEATURES};
+    set->labels = (struct pml_labels){calloc(rows, sizeof(int32_t)), rows};
+    if (!set->features.values || !set->labels.values)
+        return command_no_memory(command);
+    for (size_t i = 0; i < rows; i++) {
+        const unsigned kind = (unsigned)(i % SAMPLE_KINDS);
+        sample_paint(SAMPLE_SEED, kind, first + (unsigned)(i / SAMPLE_KINDS), SAMPLE_PIXELS, pixels);
+        sample_features(pixels, SAMPLE_PIXELS, set->features.values + i * SAMPLE_FEATURES);
+        set->labels.values[i] = (int32_t)kind;
+    }
+    return -1;
+}
+
+static int draw_all(struct evaluate_data *data)
+{
+    int code = draw_set(&data->public, 0, 60);
+    if (code < 0)
+        code = draw_set(&data->gallery, 60, 120);
+    return code < 0 ? draw_set(&data->queries, 180, 10) : code;
+}
+
+/* ---- files ---- */
+
+static int read_set(struct evaluate_set *set, const struct evaluate_files *files)
+{
+    struct pml_message message = {""};
+    int failed = pml_features_read(files->features, &set->features, &message);
+    if (!failed && files->labels)
+        failed = pml_labels_read(files->labels, &set->labels, &message);
+    if (failed)
+        return command_input(command, failed, &message);
+    if (files->labels && set->labels.rows != set->features.rows)
+        return command_fail(command, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label a row.",
+                            files->labels, set->labels.rows, files->features, set->features.rows);
+    return -1;
+}
+
+static int read_all(struct evaluate_data *data, const struct evaluate_options *options)
+{
+    struct evaluate_set *const sets[] = {&data->public, &data->gallery, &data->queries};
+    const struct evaluate_files *const files[] = {&options->public, &options->gallery, &options->queries};
+    for (size_t i = 0; i < 3; i++) {
+        int code = read_set(sets[i], files[i]);
+        if (code >= 0)
+            return code;
+        if (sets[i]->features.columns != data->public.features.columns)
+            return command_fail(command, EXIT_INPUT,
+                                "%s has %zu features a row, but %s %zu. Use features of one model.", files[i]->features,
+                                sets[i]->features.columns, files[0]->features, data->public.features.columns);
+    }
+    return -1;
+}
+
+/* ---- what is truly nearest ---- */
+
+struct ranked {
+    double score;
+    uint32_t row;
+};
+
+/* Rows come in ascending order, so an equal score never overtakes. */
+static void keep(struct ranked *best, size_t *held, size_t most, struct ranked found)
+{
+    size_t at = *held;
+    if (at == most && best[most - 1].score >= found.score)
+        return;
+    if (at == most)
+        at--;
+    else
+        ++*held;
+    for (; at > 0 && best[at - 1].score < found.score; at--)
+        best[at] = best[at - 1];
+    best[at] = found;
+}
+
+struct search {
+    const struct pml_features *rows, *queries;
+    const double *inverse; /* of the rows' lengths */
+    size_t top;
+    uint32_t *nearest;
+};
+
+enum { LANES = 8, TOGETHER = 8 }; /* sums side by side; queries that pass over the rows at once */
+
+static double product(const float *left, const float *right, size_t columns)
+{
+    double sums[LANES] = {0.0}, sum = 0.0;
+    const size_t whole = columns - columns % LANES;
+    for (size_t i = 0; i < whole; i += LANES)
+        for (size_t lane = 0; lane < LANES; lane++)
+            sums[lane] += (double)left[i + lane] * (double)right[i + lane];
+    for (size_t i = whole; i < columns; i++)
+        sum += (double)left[i] * (double)right[i];
+    for (size_t lane = 0; lane < LANES; lane++)
+        sum += sums[lane];
+    return sum;
+}
+
+static int search_piece(void *context, size_t piece)
+{
+    const struct search *search = context;
+    const size_t columns = search->rows->columns, first = piece * TOGETHER, left = search->queries->rows - first,
+                 queries = left < TOGETHER ? left : TOGETHER;
+    struct ranked best[TOGETHER][EVALUATE_TOP];
+    size_t held[TOGETHER] = {0};
+    for (size_t i = 0; i < search->rows->rows; i++)
+        for (size_t q = 0; q < queries; q++) {
+            const double score =
+                product(search->queries->values + (first + q) * columns, search->rows->values + i * columns, columns) *
+                search->inverse[i];
+            keep(best[q], &held[q], search->top, (struct ranked){score, (uint32_t)i});
+        }
+    for (size_t q = 0; q < queries; q++)
+        for (size_t i = 0; i < search->top; i++)
+            search->nearest[(first + q) * search->top + i] = best[q][i].row;
+    return 0;
+}
+
+/* The nearest `top` rows of each query, by cosine; NULL without memory. */
+static uint32_t *find_nearest(const struct pml_features *rows, const struct pml_features *queries, size_t top,
+                              unsigned threads)
+{
+    double *inverse = malloc(rows->rows * sizeof *inverse);
+    uint32_t *nearest = malloc(queries->rows * top * sizeof *nearest);
+    const struct pml_progress progress = {progress_show, NULL, "true neighbours"};
+    struct search search = {rows, queries, inverse, top, nearest};
+    if (inverse && nearest) {
+        for (size_t i = 0; i < rows->rows; i++) {
+            const float *row = rows->values + i * rows->columns;
+            inverse[i] = 1.0 / sqrt(product(row, row, rows->columns));
+        }
+        /* Its pieces cannot fail. */
+        (void)pml_parallel(threads, (queries->rows + TOGETHER - 1) / TOGETHER, search_piece, &search, &progress);
+    } else {
+        free(nearest);
+        nearest = NULL;
+    }
+    free(inverse);
+    return nearest;
+}
+
+/* ---- classes ---- */
+
+/* The most frequent class of the nearest public rows, of equals the one that is nearest. */
+static int32_t majority(const int32_t *labels, const uint32_t *nearest, size_t count)
+{
+    size_t best = 0, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t same = 0;
+        for (size_t j = 0; j < count; j++)
+            same += labels[nearest[i]] == labels[nearest[j]];
+        if (same > most) {
+            most = same;
+            best = i;
+        }
+    }
+    return labels[nearest[best]];
+}
+
+static int take_classes(struct evaluate_data *data, const struct evaluate_options *options)
+{
+    const size_t queries = data->queries.features.rows, rows = data->public.features.rows;
+    const size_t top = rows < EVALUATE_TOP ? rows : EVALUATE_TOP;
+    if (!data->queries.labels.values)
+        return -1;
+    data->classes = malloc(queries * sizeof *data->classes);
+    if (!data->classes)
+        return command_no_memory(command);
+    memcpy(data->classes, data->queries.labels.values, queries * sizeof *data->classes);
+    if (!options->predicted)
+        return -1;
+    uint32_t *nearest = find_nearest(&data->public.features, &data->queries.features, top, (unsigned)options->threads);
+    if (!nearest)
+        return command_no_memory(command);
+    for (size_t i = 0; i < queries; i++)
+        data->classes[i] = majority(data->public.labels.values, nearest + i * top, top);
+    free(nearest);
+    return -1;
+}
+
+/* ---- all of it ---- */
+
+int evaluate_data_make(struct evaluate_data *data, const struct evaluate_options *options)
+{
+    int code = options->public.features ? read_all(data, options) : draw_all(data);
+    if (code >= 0)
+        return code;
+    data->top = data->gallery.features.rows < EVALUATE_TOP ? data->gallery.features.rows : EVALUATE_TOP;
+    data->nearest =
+        find_nearest(&data->gallery.features, &data->queries.features, data->top, (unsigned)options->threads);
+    return data->nearest ? take_classes(data, options) : command_no_memory(command);
+}
+
+void evaluate_data_free(struct evaluate_data *data)
+{
+    struct evaluate_set *const sets[] = {&data->public, &data->gallery, &data->queries};
+    for (size_t i = 0; i < 3; i++) {
+        pml_features_free(&sets[i]->features);
+        pml_labels_free(&sets[i]->labels);
+    }
+    free(data->nearest);
+    free(data->classes);
+    *data = (struct evaluate_data){0};
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The options of evaluate. In: argv. Out: values within their limits, or a message. */
+#include "evaluate_options.h"
+
+#include "common/parallel.h"
+#include "server/store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct words {
+    const char *epsilon, *share, *mechanism, *slots, *class_from, *cells, *scope;
+};
+
+static const struct command *const command = &command_evaluate;
+
+/* ---- values ---- */
+
+/* Numbers from `least` to `most` with commas between them. */
+static int read_list(const char *name, const char *text, double least, double most, struct evaluate_list *list)
+{
+    list->count = 0;
+    for (const char *at = text;; at++) {
+        char *end;
+        const double value = strtod(at, &end);
+        if (end == at || (*end != ',' && *end != 0) || !(value >= least && value <= most))
+            return command_fail(command, EXIT_USAGE,
+                                "--%s must be numbers from %.3g to %g with commas between them, not '%s'.", name, least,
+                                most, text);
+        if (list->count == EVALUATE_LIST_MAX)
+            return command_fail(command, EXIT_USAGE, "--%s has more than %d numbers. Leave some out.", name,
+                                EVALUATE_LIST_MAX);
+        list->values[list->count++] = value;
+        at = end;
+        if (*at == 0)
+            return -1;
+    }
+}
+
+/* The number of the word in `choices` (NULL at the end), or −1 with a message. */
+static int read_choice(const char *name, const char *word, const char *const *choices)
+{
+    for (int i = 0; choices[i]; i++) {
+        if (strcmp(word, choices[i]) == 0)
+            return i;
+    }
+    command_fail(command, EXIT_USAGE, "--%s must be %s%s%s%s%s, not '%s'.", name, choices[0],
+                 choices[2] ? ", " : " or ", choices[1], choices[2] ? " or " : "", choices[2] ? choices[2] : "", word);
+    return -1;
+}
+
+static int read_words(const struct words *words, struct evaluate_options *options)
+{
+    static const char *const mechanisms[] = {"response", "gaussian", NULL},
+                             *const kinds[] = {"one", "class", "group", NULL},
+                             *const sources[] = {"true", "predicted", NULL}, *const scopes[] = {"own", "all", NULL};
+    static const int slot_kinds[] = {PML_SLOTS_ONE, PML_SLOTS_CLASS, PML_SLOTS_GROUP};
+    const int mechanism = read_choice("mechanism", words->mechanism ? words->mechanism : "response", mechanisms);
+    const int slots = read_choice("slots", words->slots ? words->slots : "one", kinds);
+    const int source = read_choice("class-from", words->class_from ? words->class_from : "true", sources);
+    const int scope = read_choice("scope", words->scope ? words->scope : "own", scopes);
+    if (mechanism < 0 || slots < 0 || source < 0 || scope < 0)
+        return EXIT_USAGE;
+    options->mechanism = mechanism == 0 ? PML_RESPONSE : PML_GAUSSIAN;
+    options->slots = slot_kinds[slots];
+    options->predicted = source == 1;
+    options->scope = scope == 0 ? PML_OWN_SLOT : PML_ALL_SLOTS;
+    if (options->predicted && options->slots == PML_SLOTS_ONE)
+        return command_fail(command, EXIT_USAGE,
+                            "--class-from predicted needs slots by class. Use --slots class or group.");
+    int code = read_list("epsilon", words->epsilon ? words->epsilon : "1,2,4,6,8", PML_EPSILON_MIN, PML_EPSILON_MAX,
+                         &options->epsilons);
+    if (code < 0)
+        code = read_list("share", words->share ? words->share : "0.01,0.02,0.05,0.1", 1.0 / PML_SHARE_UNIT, 0.5,
+                         &options->shares);
+    return code;
+}
+
+/* ---- what belongs together ---- */
+
+static int check_files(const struct evaluate_options *options)
+{
+    const struct evaluate_files *const sets[] = {&options->public, &options->gallery, &options->queries};
+    static const char *const names[] = {"public", "gallery", "queries"};
+    size_t features = 0;
+    for (size_t i = 0; i < 3; i++) {
+        features += sets[i]->features != NULL;
+        if (sets[i]->labels && !sets[i]->features)
+            return command_fail(command, EXIT_USAGE, "--%s-labels needs --%s.", names[i], names[i]);
+    }
+    for (size_t i = 0; i < 3 && features > 0; i++) {
+        if (!sets[i]->features)
+            return command_fail(command, EXIT_USAGE,
+                                "--%s is missing. Give all of --public, --gallery and --queries, or none for the "
+                                "sample gallery.",
+                                names[i]);
+        if (!sets[i]->labels && options->slots != PML_SLOTS_ONE)
+            return command_fail(command, EXIT_USAGE, "--%s-labels is missing. Give it, or use --slots one.", names[i]);
+    }
+    if (!options->gallery.labels != !options->queries.labels)
+        return command_fail(command, EXIT_USAGE,
+                            "classes need --gallery-labels and --queries-labels. Give both, or leave both out.");
+    return -1;
+}
+
+static int check_cells(const struct words *words, struct evaluate_options *options)
+{
+    if (words->cells && strcmp(words->cells, "auto") != 0) {
+        char *end;
+        options->cells = strtoul(words->cells, &end, 10);
+        if (*end != 0 || options->cells < 2 || options->cells > PML_CELLS_MAX)
+            return command_fail(command, EXIT_USAGE, "--cells must be auto or 2 to %u, not '%s'.", PML_CELLS_MAX,
+                                words->cells);
+    }
+    if (options->mechanism == PML_GAUSSIAN && (words->cells || options->cells_per_item > 0))
+        return command_fail(command, EXIT_USAGE, "--cells and --cells-per-item belong to response. Leave them out.");
+    if (options->cells_per_item > 2)
+        return command_fail(command, EXIT_USAGE, "--cells-per-item must be 1 or 2.");
+    if (options->cells_per_item > 0 && words->cells)
+        return command_fail(command, EXIT_USAGE,
+                            "with --cells-per-item the share decides how many cells there are. Leave --cells out.");
+    return -1;
+}
+
+static int check_numbers(struct evaluate_options *options, bool has_delta)
+{
+    const bool gaussian = options->mechanism == PML_GAUSSIAN;
+    if (!gaussian && has_delta)
+        return command_fail(command, EXIT_USAGE,
+                            "--delta belongs to --mechanism gaussian. Leave it out: response has none.");
+    if (gaussian && !has_delta)
+        options->delta = 1e-5;
+    if (gaussian && !(options->delta >= 0x1p-50 && options->delta < 1.0))
+        return command_fail(command, EXIT_USAGE, "--delta must be 1e-15 to below 1; 1e-5 is the default.");
+    if (options->releases < 1 || options->releases > EVALUATE_RELEASES_MAX)
+        return command_fail(command, EXIT_USAGE, "--releases must be 1 to %d.", EVALUATE_RELEASES_MAX);
+    if (options->sketch != 0 && (options->sketch < 8 || options->sketch > PML_SKETCH_MAX))
+        return command_fail(command, EXIT_USAGE, "--sketch must be 8 to %u.", PML_SKETCH_MAX);
+    if (options->slot_count > 0 && options->slots != PML_SLOTS_GROUP)
+        return command_fail(command, EXIT_USAGE, "--slot-count belongs to --slots group. Leave it out, or add that.");
+    if (options->rows_per_prototype > 1024)
+        return command_fail(command, EXIT_USAGE, "--rows-per-prototype must be 1 to 1024.");
+    if (options->slot_count > PML_SLOTS_MAX)
+        return command_fail(command, EXIT_USAGE, "--slot-count must be 1 to %u.", PML_SLOTS_MAX);
+    if (options->threads > 256)
+        return command_fail(command, EXIT_USAGE, "--threads must be 1 to 256.");
+    options->threads = pml_parallel_threads((unsigned)options->threads);
+    return -1;
+}
+
+int evaluate_options_parse(int argc, char **argv, struct evaluate_options *options)
+{
+    struct words words = {0};
+    *options = (struct evaluate_options){.releases = 4};
+    struct option_spec specs[] = {
+        {"delta", OPTION_NUMBER, &options->delta, false, false},
+        {"public", OPTION_TEXT, &options->public.features, false, false},
+        {"public-labels", OPTION_TEXT, &options->public.labels, false, false},
+        {"gallery", OPTION_TEXT, &options->gallery.features, false, false},
+        {"gallery-labels", OPTION_TEXT, &options->gallery.labels, false, false},
+        {"queries", OPTION_TEXT, &options->queries.features, false, false},
+        {"queries-labels", OPTION_TEXT, &options->queries.labels, false, false},
+        {"mechanism", OPTION_TEXT, &words.mechanism, false, false},
+        {"slots", OPTION_TEXT, &words.slots, false, false},
+        {"slot-count", OPTION_COUNT, &options->slot_count, false, false},
+        {"class-from", OPTION_TEXT, &words.class_from, false, false},
+        {"epsilon", OPTION_TEXT, &words.epsilon, false, false},
+        {"share", OPTION_TEXT, &words.share, false, false},
+        {"cells", OPTION_TEXT, &words.cells, false, false},
+        {"cells-per-item", OPTION_COUNT, &options->cells_per_item, false, false},
+        {"rows-per-prototype", OPTION_COUNT, &options->rows_per_prototype, false, false},
+        {"releases", OPTION_COUNT, &options->releases, false, false},
+        {"scope", OPTION_TEXT, &words.scope, false, false},
+        {"sketch", OPTION_COUNT, &options->sketch, false, false},
+        {"seed", OPTION_COUNT, &options->seed, false, false},
+        {"threads", OPTION_COUNT, &options->threads, false, false},
+        {"json", OPTION_FLAG, &options->json, false, false},
+    };
+    int code = options_parse(command, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0] && code < 0; i++) { /* 0 stands for "not given" */
+        const bool zero_allowed = specs[i].value == &options->seed;
+        if (specs[i].kind == OPTION_COUNT && specs[i].given && *(uint64_t *)specs[i].value == 0 && !zero_allowed)
+            return command_fail(command, EXIT_USAGE, "--%s must not be 0. Leave it out for the default.",
+                                specs[i].name);
+    }
+    if (code < 0)
+        code = read_words(&words, options);
+    if (code < 0)
+        code = check_files(options);
+    if (code < 0)
+        code = check_cells(&words, options);
+    return code < 0 ? check_numbers(options, specs[0].given) : code;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The options of evaluate. */
+#ifndef CLI_EVALUATE_OPTIONS_H
+#define CLI_EVALUATE_OPTIONS_H
+
+#include "cli/shared/command.h"
+
+#include <privatemail_public.h>
+
+enum { EVALUATE_LIST_MAX = 16, EVALUATE_RELEASES_MAX = 1000 };
+
+struct evaluate_list {
+    double values[EVALUATE_LIST_MAX];
+    size_t count;
+};
+
+struct evaluate_files {
+    const char *features, *labels; /* NULL: not given */
+};
+
+struct evaluate_options {
+    struct evaluate_files public, gallery, queries; /* no features: the sample gallery is drawn */
+    struct evaluate_list epsilons, shares;
+    double delta; /* 0 for response */
+    pml_mechanism mechanism;
+    int slots; /* PML_SLOTS_… */
+    pml_scope scope;
+    uint64_t cells;              /* m; 0: by the rule (cells_rule.h) */
+    uint64_t cells_per_item;     /* 0: lists of a share */
+    uint64_t slot_count;         /* of groups; 0: the default of pack */
+    uint64_t rows_per_prototype; /* 0: the default of pack */
+    uint64_t releases, sketch, seed, threads;
+    bool predicted, json;
+};
+
+/* Reads and checks them all, and fills in the defaults. −1 to go on, else the exit code. */
+int evaluate_options_parse(int argc, char **argv, struct evaluate_options *options);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The service over HTTP (SPEC 7), by libmicrohttpd: a few threads that each serve many connections. Plain HTTP: TLS is
+ * a reverse proxy's (docs/SERVER.md). What is told outside, log and metrics, never holds a release or an answer. */
+#ifndef PML_HTTP_H
+#define PML_HTTP_H
+
+#include "server/service/service.h"
+
+#define PML_HTTP_BODY_MAX 65536u
+
+/* One pack that is served; everything belongs to the caller. */
+struct pml_http_pack {
+    const uint8_t *bytes;
+    size_t size;
+    const struct pml_service *service;
+};
+
+/* A request that is over. */
+struct pml_http_entry {
+    const char *method; /* "other" when it is none of those served */
+    const char *route;  /* never the path that was asked for */
+    unsigned status;    /* 0: the connection was gone before there was one */
+    uint64_t bytes;     /* of the answer's body */
+    double seconds;
+    const char *address; /* the client's, without its port */
+};
+
+struct pml_http_options {
+    int listener;                      /* a listening socket; the service closes it, also when it cannot start */
+    const struct pml_http_pack *packs; /* the newest first */
+    size_t pack_count;
+    struct pml_cache *cache; /* the services'; NULL: they have none */
+    unsigned threads;        /* that answer */
+    unsigned connections;    /* at a time; queries on more are told to come later */
+    unsigned timeout;        /* seconds for a request to arrive; also for an answer to move on, and for idling */
+    const char *files;       /* a folder to serve at /; NULL: none */
+    const char *origin;      /* the web pages that may ask: an origin, "*", or NULL for none but our own */
+    /* Called once a request, from many threads at once. May be NULL. */
+    void (*log)(void *context, const struct pml_http_entry *entry);
+    void *log_context;
+};
+
+struct pml_http;
+
+/* "HOST:PORT", "[IPV6]:PORT"; port 0 takes any that is free. The socket, and in `address` (of at least
+ * PML_HTTP_ADDRESS_MAX bytes) where it listens in the same form; negative with a message, PML_HTTP_BAD_ADDRESS when the
+ * text is no address. */
+#define PML_HTTP_ADDRESS_MAX 80u
+#define PML_HTTP_BAD_ADDRESS (-3)
+int pml_http_listen(const char *text, char *address, struct pml_message *message);
+
+/* How many connections are open at the most. */
+unsigned pml_http_descriptors(unsigned connections, unsigned threads);
+
+/* 0, or not with a message. What the options point to must outlive the service. */
+int pml_http_start(struct pml_http **http, const struct pml_http_options *options, struct pml_message *message);
+
+/* Closing time: takes no more connections, closes idle ones, refuses new queries; what runs goes on. */
+void pml_http_drain(struct pml_http *http);
+
+/* Requests that are not over. */
+size_t pml_http_running(struct pml_http *http);
+
+/* Ends everything at once. */
+void pml_http_stop(struct pml_http *http);
+
+#endif

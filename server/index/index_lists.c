@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: a gallery and the cells of a pack. Out: which cells list which item.
+ * Never asks what a query is: the gallery's own items stand for queries, and vote. */
+#include "index_lists.h"
+#include "index_lists_parts.h"
+#include "server/store/store.h"
+
+#include <stdlib.h>
+
+size_t pml_lists_wanted(size_t items, uint32_t share)
+{
+    const uint64_t wanted = ((uint64_t)items * share + PML_SHARE_UNIT / 2) / PML_SHARE_UNIT;
+    return wanted > 0 || items == 0 ? (size_t)wanted : 1;
+}
+
+/* ---- the list of one cell ---- */
+
+struct listing {
+    struct pml_lists_voters voters;
+    size_t wanted;
+    uint32_t *lists; /* `wanted` items of each cell */
+};
+
+/* An item that a cell may list. */
+struct nominee {
+    uint64_t votes;
+    int64_t score; /* with the nearest prototype of the cell */
+    uint32_t item;
+};
+
+/* For qsort: more votes, larger score, smaller item first. */
+static int by_rank(const void *left, const void *right)
+{
+    const struct nominee *a = left, *b = right;
+    if (a->votes != b->votes)
+        return a->votes > b->votes ? -1 : 1;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return a->item < b->item ? -1 : a->item > b->item;
+}
+
+/* Who votes in the cell votes for itself and for its neighbours. */
+static void vote(const struct pml_lists_voters *voters, size_t cell, uint64_t *votes)
+{
+    const struct pml_lists_slot *slot = voters->slot;
+    for (size_t at = voters->starts[cell]; at < voters->starts[cell + 1]; at++) {
+        const struct pml_lists_voter voter = voters->voters[at];
+        const uint32_t *neighbours = slot->neighbours + (size_t)voter.item * slot->reach;
+        votes[voter.item] += voter.part * pml_lists_vote(0);
+        for (unsigned r = 0; r < slot->reach; r++)
+            votes[neighbours[r]] += voter.part * pml_lists_vote(r + 1);
+    }
+}
+
+static size_t prototypes_of(const struct pml_lists_voters *voters, size_t cell, uint32_t *own)
+{
+    size_t count = 0;
+    for (uint32_t p = 0; p < voters->prototypes; p++)
+        if (voters->cell_of[p] == cell)
+            own[count++] = p;
+    return count;
+}
+
+/* Items with votes; when they are too few, all. Answers how many. `own`: the prototypes of the cell. */
+static size_t nominate(const struct listing *listing, const uint32_t *own, size_t own_count, const uint64_t *votes,
+                       struct nominee *nominees)
+{
+    const size_t count = listing->voters.slot->rows.count;
+    size_t voted = 0, nominated = 0;
+    for (size_t i = 0; i < count; i++)
+        voted += votes[i] > 0;
+    for (size_t i = 0; i < count; i++) {
+        if (votes[i] == 0 && voted >= listing->wanted)
+            continue;
+        struct nominee nominee = {votes[i], INT64_MIN, (uint32_t)i};
+        for (size_t p = 0; p < own_count; p++) {
+            const int64_t score = pml_lists_score(&listing->voters, i, own[p]);
+            nominee.score = score > nominee.score ? score : nominee.score;
+        }
+        nominees[nominated++] = nominee;
+    }
+    return nominated;
+}
+
+static int list_cell(void *context, size_t cell)
+{
+    const struct listing *listing = context;
+    const size_t count = listing->voters.slot->rows.count;
+    uint64_t *votes = calloc(count, sizeof *votes);
+    uint32_t *own = malloc(listing->voters.prototypes * sizeof *own);
+    struct nominee *nominees = malloc(count * sizeof *nominees);
+    int status = votes && own && nominees ? 0 : -1;
+    if (status == 0) {
+        vote(&listing->voters, cell, votes);
+        const size_t own_count = prototypes_of(&listing->voters, cell, own);
+        qsort(nominees, nominate(listing, own, own_count, votes, nominees), sizeof *nominees, by_rank);
+        for (size_t i = 0; i < listing->wanted; i++)
+            listing->lists[cell * listing->wanted + i] = nominees[i].item;
+    }
+    free(votes);
+    free(own);
+    free(nominees);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+static int list_slot(const struct pml_lists_gallery *gallery, const pml_pack *pack, uint32_t number, unsigned threads,
+                     const struct pml_progress *progress, struct listing *listing)
+{
+    const struct pml_lists_slot *slot = &gallery->slots[number];
+    int status = pml_lists_voters_make(&listing->voters, slot, pack, number, threads);
+    if (status == 0)
+        status = pml_parallel(threads, listing->voters.cell_count, list_cell, listing, progress);
+    pml_lists_voters_free(&listing->voters);
+    return status;
+}
+
+/* From the items of each cell to the cells of each row. `members`: slot by slot, cell by cell. */
+static void turn(struct pml_cell_lists *lists, const struct pml_lists_gallery *gallery, uint32_t cells, uint32_t share,
+                 const uint32_t *members)
+{
+    const size_t rows = gallery->rows.count;
+    for (int filling = 0; filling < 2; filling++) {
+        const uint32_t *at = members, *origins = gallery->origins;
+        for (size_t s = 0; s < gallery->slot_count; origins += gallery->slots[s++].rows.count) {
+            const size_t wanted = pml_lists_wanted(gallery->slots[s].rows.count, share);
+            for (size_t i = 0; i < cells * wanted; i++) {
+                const uint32_t row = origins[*at++];
+                if (filling)
+                    lists->cells[lists->starts[row]++] = (uint32_t)(i / wanted);
+                else
+                    lists->starts[row + 1]++;
+            }
+        }
+        for (size_t i = 0; i < rows && !filling; i++)
+            lists->starts[i + 1] += lists->starts[i];
+    }
+    for (size_t i = rows; i > 0; i--) /* each start has moved to the end of its row */
+        lists->starts[i] = lists->starts[i - 1];
+    lists->starts[0] = 0;
+}
+
+int pml_lists_make(struct pml_cell_lists *lists, const struct pml_lists_gallery *gallery, const pml_pack *pack,
+                   uint32_t share, unsigned threads, const struct pml_progress *progress)
+{
+    pml_pack_info info;
+    size_t total = 0;
+    *lists = (struct pml_cell_lists){0};
+    if (pml_pack_describe(pack, &info) != PML_OK)
+        return -1;
+    for (size_t s = 0; s < gallery->slot_count; s++)
+        total += info.cells * pml_lists_wanted(gallery->slots[s].rows.count, share);
+    uint32_t *members = malloc(total * sizeof *members);
+    lists->starts = calloc(gallery->rows.count + 1, sizeof *lists->starts);
+    lists->cells = malloc(total * sizeof *lists->cells);
+    int status = members && lists->starts && lists->cells ? 0 : -1;
+    struct listing listing = {.lists = members};
+    for (uint32_t s = 0; s < gallery->slot_count && status == 0; s++) {
+        listing.wanted = pml_lists_wanted(gallery->slots[s].rows.count, share);
+        if (listing.wanted > 0)
+            status = list_slot(gallery, pack, s, threads, gallery->slot_count == 1 ? progress : NULL, &listing);
+        listing.lists += info.cells * listing.wanted;
+        pml_progress_tell(progress, (double)(s + 1) / (double)gallery->slot_count);
+    }
+    if (status == 0)
+        turn(lists, gallery, info.cells, share, members);
+    else
+        pml_lists_free(lists);
+    free(members);
+    return status;
+}
+
+void pml_lists_free(struct pml_cell_lists *lists)
+{
+    free(lists->starts);
+    free(lists->cells);
+    *lists = (struct pml_cell_lists){0};
+}
+
+/* ---- without cells ---- */
+
+int pml_lists_popular(const struct pml_lists_gallery *gallery, uint32_t *order)
+{
+    const size_t rows = gallery->rows.count;
+    struct nominee *nominees = malloc(rows * sizeof *nominees), *of_slot = nominees;
+    if (!nominees)
+        return -1;
+    for (size_t i = 0; i < rows; i++)
+        nominees[i] = (struct nominee){pml_lists_vote(0), 0, (uint32_t)i};
+    for (size_t s = 0; s < gallery->slot_count; of_slot += gallery->slots[s++].rows.count) {
+        const struct pml_lists_slot *slot = &gallery->slots[s];
+        for (size_t i = 0; i < slot->rows.count * slot->reach; i++)
+            of_slot[slot->neighbours[i]].votes += pml_lists_vote((unsigned)(i % slot->reach) + 1);
+    }
+    qsort(nominees, rows, sizeof *nominees, by_rank);
+    for (size_t i = 0; i < rows; i++)
+        order[i] = gallery->origins[nominees[i].item];
+    free(nominees);
+    return 0;
+}

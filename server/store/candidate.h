@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Candidates and answers as bytes (SPEC 3), by libcbor. */
+#ifndef PML_CANDIDATE_H
+#define PML_CANDIDATE_H
+
+#include "common/bytes.h"
+
+#include <privatemail.h>
+
+/* One candidate; `sketch` and `payload` point into the bytes it was read from. */
+struct pml_candidate {
+    uint64_t item;
+    int32_t label;
+    const int8_t *sketch;
+    size_t sketch_size;
+    const uint8_t *payload;
+    size_t payload_size;
+};
+
+/* −1 without memory. */
+int pml_candidate_write(struct pml_bytes *bytes, const struct pml_candidate *candidate);
+
+/* Reads the candidate at *offset and moves it behind. −1 when there is none. */
+int pml_candidate_read(const uint8_t *bytes, size_t size, size_t *offset, struct pml_candidate *candidate);
+
+/* The header of an answer, and of a slot with this many candidates. −1 without memory. */
+int pml_answer_write_header(struct pml_bytes *bytes, const uint8_t id[PML_ID_SIZE], uint32_t slots, uint32_t sketch,
+                            uint64_t gallery);
+int pml_answer_write_slot(struct pml_bytes *bytes, uint32_t slot, uint32_t count);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: an open store. Out: its description, its places, its digest.
+ * Never believes a column: types, lengths and ranges are looked at, the digest says the rest. */
+#include "server/store/store_content.h"
+#include "store_sqlite.h"
+
+#include <math.h>
+#include <string.h>
+
+static int failure(sqlite3 *database)
+{
+    return sqlite3_errcode(database) == SQLITE_NOMEM ? PML_SQLITE_NO_MEMORY : PML_SQLITE_FAILED;
+}
+
+/* Why a column is not as expected: the store's fault, unless there was no memory to fetch it. */
+static int damage(sqlite3 *database)
+{
+    return sqlite3_errcode(database) == SQLITE_NOMEM ? PML_SQLITE_NO_MEMORY : PML_SQLITE_DAMAGED;
+}
+
+int pml_sqlite_number(sqlite3 *database, const char *text, int64_t *number)
+{
+    sqlite3_stmt *statement = NULL;
+    int status = PML_SQLITE_OK;
+    if (sqlite3_prepare_v2(database, text, -1, &statement, NULL) != SQLITE_OK || sqlite3_step(statement) != SQLITE_ROW)
+        status = failure(database);
+    else
+        *number = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+/* ---- schema ---- */
+
+#define META "CREATE TABLE meta(key TEXT PRIMARY KEY, value)"
+#define ITEMS "CREATE TABLE items(item INTEGER PRIMARY KEY, slot INTEGER, place BLOB, digest INTEGER, candidate BLOB)"
+#define CELLS                                                                                                          \
+    "CREATE TABLE cells(slot INTEGER, cell INTEGER, item INTEGER, PRIMARY KEY(slot, cell, item)) "                     \
+    "WITHOUT ROWID"
+
+const char pml_sqlite_create[] = META ";" ITEMS ";" CELLS;
+
+int pml_sqlite_distrust(sqlite3 *database)
+{
+    int code = sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    return code;
+}
+
+int pml_sqlite_check_schema(sqlite3 *database)
+{
+    enum { ROWS = 4, COLUMNS = 4 };
+    static const char query[] = "SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema ORDER BY name";
+    static const char *const expected[ROWS][COLUMNS] = {{"table", "cells", "cells", CELLS},
+                                                        {"table", "items", "items", ITEMS},
+                                                        {"table", "meta", "meta", META},
+                                                        {"index", "sqlite_autoindex_meta_1", "meta", ""}};
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(database, query, -1, &statement, NULL) != SQLITE_OK)
+        return failure(database);
+    int status = PML_SQLITE_OK, step = SQLITE_ROW, rows = 0;
+    while (status == PML_SQLITE_OK && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        for (int i = 0; i < COLUMNS && status == PML_SQLITE_OK; i++) {
+            const char *text = (const char *)sqlite3_column_text(statement, i);
+            if (rows == ROWS || !text || strcmp(text, expected[rows][i]) != 0)
+                status = damage(database);
+        }
+        rows++;
+    }
+    if (status == PML_SQLITE_OK && step != SQLITE_DONE)
+        status = failure(database);
+    if (status == PML_SQLITE_OK && rows != ROWS)
+        status = PML_SQLITE_DAMAGED;
+    sqlite3_finalize(statement);
+    return status;
+}
+
+/* ---- meta ---- */
+
+/* An integer between 0 and `most`. */
+static bool take_count(sqlite3_stmt *row, int column, uint64_t most, uint64_t *value)
+{
+    sqlite3_int64 number = sqlite3_column_int64(row, column);
+    *value = (uint64_t)number;
+    return sqlite3_column_type(row, column) == SQLITE_INTEGER && number >= 0 && (uint64_t)number <= most;
+}
+
+static bool take_blob(sqlite3_stmt *row, int column, void *bytes, int size)
+{
+    if (sqlite3_column_type(row, column) != SQLITE_BLOB || sqlite3_column_bytes(row, column) != size)
+        return false;
+    const void *blob = sqlite3_column_blob(row, column); /* NULL without memory */
+    if (blob)
+        memcpy(bytes, blob, (size_t)size);
+    return blob != NULL;
+}
+
+/* The word fits the numbers. */
+static bool take_lists(sqlite3_stmt *row, int column, const struct pml_store_info *info)
+{
+    const char *word = (const char *)sqlite3_column_text(row, column);
+    return word && strcmp(word, pml_store_lists_name(info)) == 0 && (info->cells_per_item == 0 || info->share == 0);
+}
+
+static bool take_meta(sqlite3_stmt *row, struct pml_sqlite_meta *meta)
+{
+    enum { COUNTS = 7, LISTS = 2 + COUNTS, DIGEST };
+    uint64_t values[COUNTS] = {0};
+    static const uint64_t most[COUNTS] = {INT64_MAX, PML_SKETCH_MAX, PML_DIMENSIONS_MAX, 2, UINT32_MAX, PML_SHARE_MAX,
+                                          1};
+    bool sound = take_blob(row, 0, meta->info.pack, PML_ID_SIZE) && take_blob(row, 1, meta->source, 32);
+    for (int i = 0; i < COUNTS; i++)
+        sound = sound && take_count(row, 2 + i, most[i], &values[i]);
+    meta->info.items = values[0];
+    meta->info.sketch = (uint32_t)values[1];
+    meta->info.dimensions = (uint32_t)values[2];
+    meta->info.cells_per_item = (uint32_t)values[3];
+    meta->info.iterations = (uint32_t)values[4];
+    meta->info.share = (uint32_t)values[5];
+    meta->done = values[6] == 1;
+    meta->info.digest = (uint64_t)sqlite3_column_int64(row, DIGEST);
+    return sound && meta->info.items > 0 && take_lists(row, LISTS, &meta->info) &&
+           sqlite3_column_type(row, DIGEST) == SQLITE_INTEGER;
+}
+
+int pml_sqlite_read_meta(sqlite3 *database, struct pml_sqlite_meta *meta)
+{
+    static const char query[] = "SELECT (SELECT value FROM meta WHERE key = 'pack'),"
+                                "(SELECT value FROM meta WHERE key = 'source'),"
+                                "(SELECT value FROM meta WHERE key = 'items'),"
+                                "(SELECT value FROM meta WHERE key = 'sketch'),"
+                                "(SELECT value FROM meta WHERE key = 'dimensions'),"
+                                "(SELECT value FROM meta WHERE key = 'cells_per_item'),"
+                                "(SELECT value FROM meta WHERE key = 'iterations'),"
+                                "(SELECT value FROM meta WHERE key = 'share'),"
+                                "(SELECT value FROM meta WHERE key = 'done'),"
+                                "(SELECT value FROM meta WHERE key = 'lists'),"
+                                "(SELECT value FROM meta WHERE key = 'digest')";
+    sqlite3_stmt *statement = NULL;
+    int status = PML_SQLITE_OK;
+    if (sqlite3_prepare_v2(database, query, -1, &statement, NULL) != SQLITE_OK || sqlite3_step(statement) != SQLITE_ROW)
+        status = failure(database);
+    else if (!take_meta(statement, meta))
+        status = damage(database);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+/* ---- items and cells ---- */
+
+struct scan {
+    const struct pml_store_info *info;
+    struct pml_places *places;
+    struct pml_store_digest digest;
+};
+
+static int take_place(sqlite3_stmt *row, int column, unsigned dimensions, float *place)
+{
+    uint8_t bytes[4 * PML_DIMENSIONS_MAX];
+    if (dimensions == 0)
+        return sqlite3_column_type(row, column) == SQLITE_NULL ? PML_SQLITE_OK : PML_SQLITE_DAMAGED;
+    if (!take_blob(row, column, bytes, (int)(4 * dimensions)))
+        return PML_SQLITE_DAMAGED;
+    for (unsigned i = 0; i < dimensions; i++) {
+        const uint8_t *at = bytes + 4 * i;
+        uint32_t bits = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+        memcpy(&place[i], &bits, sizeof bits);
+        if (!isfinite(place[i]))
+            return PML_SQLITE_DAMAGED;
+    }
+    return PML_SQLITE_OK;
+}
+
+static int take_item(struct scan *scan, sqlite3_stmt *row)
+{
+    uint64_t item, slot;
+    float place[PML_DIMENSIONS_MAX];
+    const unsigned dimensions = scan->info->dimensions;
+    if (scan->digest.items == scan->info->items || !take_count(row, 0, INT64_MAX, &item) ||
+        !take_count(row, 1, PML_SLOTS_MAX - 1, &slot) || sqlite3_column_type(row, 3) != SQLITE_INTEGER ||
+        take_place(row, 2, dimensions, place) != PML_SQLITE_OK)
+        return PML_SQLITE_DAMAGED;
+    pml_store_digest_item(&scan->digest, item, slot, dimensions > 0 ? sqlite3_column_blob(row, 2) : NULL,
+                          (uint64_t)sqlite3_column_int64(row, 3));
+    if (scan->places && dimensions > 0)
+        pml_places_put(scan->places, item, (uint32_t)slot, place);
+    return PML_SQLITE_OK;
+}
+
+static int take_cell(struct scan *scan, sqlite3_stmt *row)
+{
+    static const int statuses[] = {[PML_CELL_OK] = PML_SQLITE_OK,
+                                   [PML_CELL_UNORDERED] = PML_SQLITE_DAMAGED,
+                                   [PML_CELL_FULL] = PML_SQLITE_FULL_CELL};
+    uint64_t slot, cell, item;
+    if (!take_count(row, 0, PML_SLOTS_MAX - 1, &slot) || !take_count(row, 1, PML_CELLS_MAX - 1, &cell) ||
+        !take_count(row, 2, INT64_MAX, &item))
+        return PML_SQLITE_DAMAGED;
+    return statuses[pml_store_digest_cell(&scan->digest, slot, cell, item)];
+}
+
+static int scan_rows(sqlite3 *database, const char *query, struct scan *scan,
+                     int (*take)(struct scan *, sqlite3_stmt *))
+{
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(database, query, -1, &statement, NULL) != SQLITE_OK)
+        return failure(database);
+    int status = PML_SQLITE_OK, step = SQLITE_ROW;
+    while (status == PML_SQLITE_OK && (step = sqlite3_step(statement)) == SQLITE_ROW)
+        status = take(scan, statement);
+    if (status == PML_SQLITE_OK && step != SQLITE_DONE)
+        status = failure(database);
+    if (status == PML_SQLITE_DAMAGED)
+        status = damage(database);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+int pml_sqlite_scan(sqlite3 *database, const struct pml_store_info *info, struct pml_places *places, uint64_t *digest)
+{
+    struct scan scan = {.info = info, .places = places};
+    pml_store_digest_begin(&scan.digest, info);
+    if (places && info->dimensions > 0 && pml_places_allocate(places, (size_t)info->items, info->dimensions) != 0)
+        return PML_SQLITE_NO_MEMORY;
+    int status = scan_rows(database, "SELECT item, slot, place, digest FROM items ORDER BY item", &scan, take_item);
+    if (status == PML_SQLITE_OK)
+        status = scan_rows(database, "SELECT slot, cell, item FROM cells ORDER BY slot, cell, item", &scan, take_cell);
+    if (status == PML_SQLITE_OK && !pml_store_digest_complete(&scan.digest))
+        status = PML_SQLITE_DAMAGED;
+    if (status == PML_SQLITE_OK && places && info->dimensions > 0 && pml_places_group(places) != 0)
+        status = PML_SQLITE_NO_MEMORY;
+    *digest = scan.digest.value;
+    return status;
+}

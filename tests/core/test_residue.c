@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Nothing secret stays behind: neither in memory nor on the stack, after every call that sees a secret,
+ * whatever its outcome. What is searched, and how surely, is in residue.h. tests/check_wipe.sh runs this for every
+ * compiler and level of optimisation. */
+#include "support/residue.h"
+
+/* ---- the calls; what they return must be what the scenario wants ---- */
+
+static void arm(void)
+{
+    want(PML_OK, pml_client_arm(f.client, &f.budget));
+}
+
+static uint8_t out[512];
+
+static pml_status release(void)
+{
+    return pml_client_release(f.client, &given, out, sizeof out);
+}
+
+static void arm_release(void)
+{
+    arm();
+    want(PML_OK, release());
+}
+
+static void arm_disarm(void)
+{
+    arm();
+    want(PML_OK, pml_client_disarm(f.client, &f.budget));
+}
+
+static void arm_wipe(void)
+{
+    arm();
+    pml_client_wipe(f.client);
+}
+
+static void entropy_fails(void)
+{
+    f.script.fail_at = 1;
+    want(PML_ERROR_ENTROPY, pml_client_arm(f.client, &f.budget));
+}
+
+static void persist_fails(void)
+{
+    f.store.fail_at = 1;
+    want(PML_ERROR_PERSIST, pml_client_arm(f.client, &f.budget));
+}
+
+static void bad_features(void)
+{
+    arm();
+    query.features[pack->features - 1] = (float)INFINITY;
+    want(PML_ERROR_FEATURES, release());
+}
+
+static void bad_label(void)
+{
+    arm();
+    given.label = INT32_MAX;
+    want(PML_ERROR_LABEL, release());
+}
+
+static void bad_count(void)
+{
+    arm();
+    given.count++;
+    want(PML_ERROR_DIMENSION, release());
+}
+
+static void short_buffer(void)
+{
+    arm();
+    want(PML_ERROR_BUFFER, pml_client_release(f.client, &given, out, 10));
+}
+
+static void bad_then_good(void)
+{
+    bad_count();
+    given.count--;
+    want(PML_OK, release());
+}
+
+static void bad_then_wipe(void)
+{
+    bad_label();
+    pml_client_wipe(f.client);
+}
+
+static pml_status begin_given(void)
+{
+    const pml_ranking_config config = {.matches = matches, .capacity = MATCHES, .kernels = f.config.kernels};
+    return pml_ranking_begin(&f.ranking, f.ranking_memory, sizeof f.ranking_memory, &f.pack, &given, &config);
+}
+
+static void begin(void)
+{
+    want(PML_OK, begin_given());
+}
+
+static void begin_bad(void)
+{
+    query.features[pack->features - 1] = (float)INFINITY;
+    want(PML_ERROR_FEATURES, begin_given());
+}
+
+static void begin_feed(void)
+{
+    begin();
+    want(PML_OK, pml_ranking_feed(f.ranking, answer.bytes, answer.size - 1));
+}
+
+static void begin_feed_finish(void)
+{
+    begin_feed();
+    want(PML_OK, pml_ranking_feed(f.ranking, answer.bytes + answer.size - 1, 1));
+    want(PML_OK, pml_ranking_finish(f.ranking, &summary));
+}
+
+static void finish_too_early(void)
+{
+    begin_feed();
+    want(PML_ERROR_ANSWER, pml_ranking_finish(f.ranking, &summary));
+}
+
+static void feed_garbage(void)
+{
+    begin_feed();
+    want(PML_ERROR_ANSWER, pml_ranking_feed(f.ranking, "garbage", 7));
+    want(PML_ERROR_ANSWER, pml_ranking_finish(f.ranking, &summary));
+}
+
+static void feed_wipe(void)
+{
+    begin_feed();
+    pml_ranking_wipe(f.ranking);
+}
+
+/* ---- scenarios ---- */
+
+static const struct scenario scenarios[] = {
+    {"arm", arm, NOISE},
+    {"release", arm_release, 0},
+    {"wipe after arm", arm_wipe, 0},
+    {"disarm", arm_disarm, 0},
+    {"entropy fails", entropy_fails, 0},
+    {"persist fails", persist_fails, 0},
+    {"bad features", bad_features, NOISE},
+    {"bad label", bad_label, NOISE},
+    {"bad count", bad_count, NOISE},
+    {"short buffer", short_buffer, NOISE},
+    {"release after a bad one", bad_then_good, 0},
+    {"wipe after a bad one", bad_then_wipe, 0},
+    {"answer begins", begin, SKETCH},
+    {"answer with bad features", begin_bad, 0},
+    {"answer fed", begin_feed, SKETCH},
+    {"answer finished", begin_feed_finish, 0},
+    {"answer finished too early", finish_too_early, 0},
+    {"answer of garbage", feed_garbage, 0},
+    {"answer wiped", feed_wipe, 0},
+};
+
+void setUp(void)
+{
+}
+
+void tearDown(void)
+{
+    teardown_fixture(&f);
+    free(answer.bytes);
+    answer = (struct writer){0};
+}
+
+static void search_all(unsigned index, int mechanism)
+{
+    unsigned failed = 0;
+    prepare(index, mechanism);
+    for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++)
+        if (search(scenarios + i) > 0) {
+            printf("    ... after: %s\n", scenarios[i].name);
+            failed++;
+        }
+    TEST_ASSERT_EQUAL(0, failed);
+}
+
+#if PML_WITH_RESPONSE
+static void test_response_leaves_nothing(void)
+{
+    search_all(PACK_RESPONSE_ONLY, PML_RESPONSE);
+}
+#endif
+
+#if PML_WITH_GAUSSIAN
+static void test_gaussian_leaves_nothing(void)
+{
+    search_all(PACK_CLASS, PML_GAUSSIAN);
+    tearDown();
+    search_all(PACK_WIDE, PML_GAUSSIAN);
+}
+#endif
+
+/* ---- planted residue is found ---- */
+
+static void leave_row(void)
+{
+    volatile int8_t copy[64] = {0};
+    for (size_t i = 0; i < pack->features; i++)
+        copy[copy[63] + (int)i] = row[i];
+}
+
+static void leave_byte(void)
+{
+    volatile uint8_t copy[64] = {0};
+    copy[copy[63]] = query.seed[5];
+}
+
+static void leave_in_memory(void)
+{
+    memcpy(f.client->row, row, 8);
+}
+
+static void test_planted_residue_is_found(void)
+{
+    const struct scenario plain = {"row on the stack", leave_row, 0}, single = {"one byte", leave_byte, 0},
+                          memory = {"row in memory", leave_in_memory, 0};
+    prepare(PACK_CLASS, PML_WITH_RESPONSE ? PML_RESPONSE : PML_GAUSSIAN);
+    TEST_ASSERT_EQUAL(OWN_STACK ? 5 : 0, search(&plain)); /* three windows, two differences */
+    TEST_ASSERT_EQUAL(OWN_STACK ? 2 : 0, search(&single));
+    TEST_ASSERT_EQUAL(5, search(&memory));
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+#if PML_WITH_RESPONSE
+    RUN_TEST(test_response_leaves_nothing);
+#endif
+#if PML_WITH_GAUSSIAN
+    RUN_TEST(test_gaussian_leaves_nothing);
+#endif
+    RUN_TEST(test_planted_residue_is_found);
+    return UNITY_END();
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Run under valgrind: marks everything secret as undefined and goes through the calls that see it. Memcheck then reports
+ * every branch and every address that depends on a secret (tests/check_secrets.sh). `secrets MODE...`, with each set of
+ * kernels that the CPU runs, as valgrind shows it; mode `leak` plants one such branch, to show that it would be found. */
+#include "golden/vectors.h"
+#include "pipeline.h"
+#include "stages/answer.h"
+#include "stages/stages.h"
+#include "support/kernel_sets.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <valgrind/memcheck.h>
+
+#define SECRET(place, size) (void)VALGRIND_MAKE_MEM_UNDEFINED(place, size)
+#define PUBLIC(place, size) (void)VALGRIND_MAKE_MEM_DEFINED(place, size)
+
+enum { PACK = 1, MAX_FEATURES = 64 }; /* the golden pack with class slots and all sections */
+
+static int entropy(void *context, uint8_t *out, size_t size)
+{
+    (void)context;
+    for (size_t i = 0; i < size; i++)
+        out[i] = (uint8_t)(17 * i + 3);
+    return 0;
+}
+
+static int persist(void *context, const uint8_t *bytes, size_t size)
+{
+    (void)context, (void)bytes, (void)size;
+    return 0;
+}
+
+static void need(int status)
+{
+    if (status != PML_OK) {
+        fprintf(stderr, "secrets: %s\n", pml_status_text(status));
+        exit(2);
+    }
+}
+
+/* An armed client; `substitute` leaves no public verdict on the input. */
+static pml_client *armed(pml_pack *pack, pml_mechanism mechanism, const struct pml_kernels *kernels)
+{
+    static const uint8_t owner[16] = "secrets";
+    pml_config config = {.mechanism = mechanism,
+                         .epsilon = 1.0,
+                         .delta = mechanism == PML_GAUSSIAN ? 1e-5 : 0.0,
+                         .substitute = true,
+                         .entropy = entropy,
+                         .persist = persist,
+                         .kernels = kernels};
+    pml_budget budget;
+    pml_client *client;
+    need(pml_pack_open(pack, golden_packs[PACK].bytes, golden_packs[PACK].size, NULL, NULL));
+    size_t size = pml_client_size(pack, &config);
+    need(pml_client_init(&client, malloc(size), size, pack, &config));
+    const pml_budget_caps caps = {10.0, mechanism == PML_GAUSSIAN ? 10.0 : 0.0, mechanism == PML_GAUSSIAN ? 1e-5 : 0.0};
+    need(pml_budget_create(&budget, owner, &caps));
+    need(pml_client_arm(client, &budget));
+    return client;
+}
+
+static void make_query(float *features, int32_t *label)
+{
+    for (int i = 0; i < MAX_FEATURES; i++)
+        features[i] = (float)((i * 37) % 11) - 4.0f;
+    *label = 3;
+    SECRET(features, MAX_FEATURES * sizeof *features);
+    SECRET(label, sizeof *label);
+}
+
+#if PML_WITH_RESPONSE
+/* The whole path, from features to bytes; the noise is secret too. */
+static void response(const struct pml_kernels *kernels, bool leak)
+{
+    pml_pack pack;
+    pml_client *client = armed(&pack, PML_RESPONSE, kernels);
+    float features[MAX_FEATURES];
+    int32_t label;
+    uint8_t out[256];
+    make_query(features, &label);
+    const pml_query query = {features, pack.features, label};
+    SECRET(client->others, sizeof *client->others * pack.slots);
+    SECRET(&client->shift, sizeof client->shift);
+    need(pml_client_release(client, &query, out, sizeof out));
+    int8_t row[MAX_FEATURES];
+    pml_quantise_row(features, pack.features, row);
+    if (leak && pml_prototypes_cell(&pack, kernels, row, 0) == 1)
+        fputs("planted\n", stderr);
+    PUBLIC(out, sizeof out);
+    free(client);
+}
+
+#endif
+
+/* Ranking: begin and feed; the list is the device's own and may be looked at after finish. */
+static void answer(const struct pml_kernels *kernels)
+{
+    static uint8_t memory[PML_RANKING_MEMORY(MAX_FEATURES)];
+    pml_pack pack;
+    float features[MAX_FEATURES];
+    int32_t label;
+    pml_match matches[8];
+    const pml_ranking_config config = {.matches = matches, .capacity = 8, .substitute = true, .kernels = kernels};
+    need(pml_pack_open(&pack, golden_packs[PACK].bytes, golden_packs[PACK].size, NULL, NULL));
+    for (size_t i = 0; i < GOLDEN_ANSWER_COUNT; i++) {
+        const struct golden_answer *g = golden_answers + i;
+        pml_answer_summary summary;
+        if (g->pack != PACK)
+            continue;
+        make_query(features, &label);
+        const pml_query query = {features, pack.features, label};
+        pml_ranking *ranking;
+        need(pml_ranking_begin(&ranking, memory, sizeof memory, &pack, &query, &config));
+        need(pml_ranking_feed(ranking, g->bytes, g->size));
+        PUBLIC(matches, sizeof matches);
+        need(pml_ranking_finish(ranking, &summary));
+    }
+}
+
+#if PML_WITH_GAUSSIAN
+/* Quantising and the search for neighbours; then, from the finished row on, the release. */
+static void gaussian(const struct pml_kernels *kernels)
+{
+    pml_pack pack;
+    pml_client *client = armed(&pack, PML_GAUSSIAN, kernels);
+    const pml_pack *v = &pack;
+    float features[MAX_FEATURES];
+    int32_t label;
+    int8_t row[MAX_FEATURES];
+    uint64_t keys[PML_NEIGHBOURS_MAX];
+    int32_t update[PML_DIMENSIONS_MAX];
+    uint32_t slot = 3;
+    uint8_t out[256];
+    make_query(features, &label);
+    pml_quantise_row(features, v->features, row);
+    pml_neighbours_find(v, kernels, row, keys);
+    PUBLIC(features, sizeof features);
+    PUBLIC(&label, sizeof label);
+    need(pml_quantise(features, v->features, client->row));
+    pml_place_gaussian(client, slot, update);
+    SECRET(update, sizeof update);
+    SECRET(&slot, sizeof slot);
+    SECRET(client->noise, sizeof *client->noise * v->slots * v->dimensions);
+    pml_gaussian_emit(client->noise, client->centres, update, slot, v->slots, v->dimensions,
+                      client->calibration.coarsen, client->config.value_bytes, out);
+    PUBLIC(out, sizeof out);
+    free(client);
+}
+#endif
+
+/* Whole steps, what is left over, rows left over; a list longer than registers hold. */
+static void of_kernels(const struct pml_kernels *kernels)
+{
+    int8_t query[333], rows[7 * sizeof query] = {1};
+    int32_t dots[7];
+    memset(query, 5, sizeof query);
+    SECRET(query, sizeof query);
+    kernels->dots_s8(query, rows, sizeof query, 7, dots);
+#if PML_WITH_GAUSSIAN
+    uint64_t list[PML_NEIGHBOURS_MAX] = {0}, keys[PML_KERNEL_ROWS] = {0};
+    for (size_t i = 0; i < 7; i++)
+        keys[i] = (uint64_t)(int64_t)dots[i] << 20;
+    kernels->keep_largest(list, PML_NEIGHBOURS_MAX, keys);
+#endif
+}
+
+static bool run(const char *mode, const struct pml_kernels *kernels)
+{
+    if (strcmp(mode, "kernels") == 0)
+        return of_kernels(kernels), true;
+#if PML_WITH_RESPONSE
+    if (strcmp(mode, "response") == 0 || strcmp(mode, "leak") == 0)
+        return response(kernels, mode[0] == 'l'), true;
+#endif
+    if (strcmp(mode, "answer") == 0)
+        return answer(kernels), true;
+#if PML_WITH_GAUSSIAN
+    if (strcmp(mode, "gaussian") == 0)
+        return gaussian(kernels), true;
+#endif
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    const struct kernel_sets sets = kernel_sets_of_cpu();
+    bool known = argc > 1;
+    for (int mode = 1; mode < argc && known; mode++)
+        for (size_t i = 0; i < sets.count && known; i++)
+            known = run(argv[mode], sets.of[i]);
+    if (!known) {
+        fprintf(stderr, "usage: secrets kernels|response|answer|gaussian|leak ...\n");
+        return 2;
+    }
+    printf("%s\n", sets.of[sets.count - 1]->name);
+    return 0;
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The builder's conductor. In: public features, labels, options. Out: the bytes of a pack that opens, or a message.
+ * Never computes by itself: each stage is a file of its own. */
+#include "pack_builder.h"
+#include "build_options.h"
+#include "cells.h"
+#include "cells_choice.h"
+#include "common/generator.h"
+#include "common/message.h"
+#include "common/rows/knn.h"
+#include "pack_bytes.h"
+#include "privatemail_public.h"
+#include "projection.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef PML_WITH_GAUSSIAN
+#define PML_WITH_GAUSSIAN 1
+#endif
+
+struct build {
+    struct pml_build_options options;
+    const struct pml_labels *labels;
+    struct pml_message *message;
+    struct pml_progress progress;
+    struct pml_rows rows; /* as they came, then ordered by slot */
+    struct pml_slot_map map;
+    struct pml_code_book codes;
+    size_t prototype_count; /* of a slot */
+    int8_t *prototypes;
+    uint32_t *prototype_cells; /* the cell of each, within its slot */
+    uint32_t *cells;           /* of each anchor, likewise */
+    size_t *distinct;          /* prototypes of each slot that do not repeat */
+    bool *thin;                /* slots with fewer rows than a prototype is the mean of */
+    int8_t *projection;
+    uint32_t *lists;
+    double bandwidth;
+};
+
+static void begin_stage(struct build *build, const char *name)
+{
+    build->progress.stage = name;
+    pml_progress_tell(&build->progress, 0.0);
+}
+
+/* ---- rows and slots ---- */
+
+static int quantise(struct build *build, const struct pml_features *features)
+{
+    begin_stage(build, "quantise");
+    size_t bad;
+    if (pml_rows_allocate(&build->rows, features->rows, features->columns) != 0 ||
+        pml_rows_quantise(&build->rows, features->values, build->options.threads, &build->progress, &bad) != 0)
+        return pml_say_memory(build->message);
+    if (bad < features->rows)
+        return pml_say(build->message,
+                       "Row %zu of the features (counting from 0) is all zero, or holds a NaN or an infinite value: "
+                       "leave it out, or mend it.",
+                       bad);
+    return 0;
+}
+
+static int order_rows(struct build *build)
+{
+    struct pml_rows ordered;
+    if (pml_rows_gather(&build->rows, build->map.order, build->rows.count, &ordered) != 0)
+        return pml_say_memory(build->message);
+    pml_rows_free(&build->rows);
+    build->rows = ordered;
+    return 0;
+}
+
+static int make_slots(struct build *build)
+{
+    const struct pml_build_options *options = &build->options;
+    begin_stage(build, "slots");
+    int status = pml_slots_build(&build->map, &build->rows, build->labels, options->slots, options->slot_count,
+                                 options->seed, options->threads, build->message);
+    if (status != 0)
+        return status;
+    const unsigned factor = options->prototypes_per_cell > 0 ? options->prototypes_per_cell : 1; /* the least */
+    if ((uint64_t)build->map.slots * options->cells * factor > PML_PROTOTYPES_MAX)
+        return pml_say(
+            build->message,
+            "%zu slots of %u cells with %u prototypes each are more than the %u prototypes a pack holds: give "
+            "fewer --cells, slots or --prototypes-per-cell.",
+            build->map.slots, options->cells, factor, PML_PROTOTYPES_MAX);
+    return order_rows(build);
+}
+
+/* ---- lists, bandwidth, codes ---- */
+
+static int find_neighbours(struct build *build)
+{
+    const struct pml_build_options *options = &build->options;
+    if (!options->gaussian)
+        return 0;
+    begin_stage(build, "neighbours");
+    build->lists = malloc(build->rows.count * options->neighbours * sizeof *build->lists);
+    if (!build->lists ||
+        pml_knn(&build->rows, options->neighbours, options->threads, &build->progress, build->lists) != 0)
+        return pml_say_memory(build->message);
+    build->bandwidth = options->bandwidth;
+    if (!(build->bandwidth > 0.0))
+        build->bandwidth = pml_knn_bandwidth(&build->rows, options->neighbours, build->lists);
+    if (build->bandwidth < 0.0)
+        return pml_say_memory(build->message);
+    if (!(build->bandwidth > 0.0))
+        return pml_say(build->message,
+                       "Every row has %u equal ones, so no bandwidth can be found: give --bandwidth, or remove "
+                       "duplicates.",
+                       options->neighbours);
+    return 0;
+}
+
+static int draw_codes(struct build *build)
+{
+    const struct pml_build_options *options = &build->options;
+    begin_stage(build, "codes");
+    build->codes.dimensions = options->dimensions;
+    if (pml_codes_draw(&build->codes, options->codes, options->seed, build->map.starts, build->map.slots) != 0)
+        return pml_say_memory(build->message);
+    return 0;
+}
+
+/* ---- cells and sketches ---- */
+
+static int count_prototypes(struct build *build)
+{
+    const struct pml_build_options *options = &build->options;
+    unsigned factor = options->prototypes_per_cell;
+    if (factor == 0) {
+        begin_stage(build, "prototypes a cell");
+        const struct pml_cell_choice choice = {
+            .rows = &build->rows,
+            .starts = build->map.starts,
+            .slots = build->map.slots,
+            .cells = options->cells,
+            .rows_per_prototype = options->rows_per_prototype,
+            .seed = options->seed,
+            .threads = options->threads,
+            .progress = &build->progress,
+        };
+        if (pml_cells_choose(&choice, &factor) != 0)
+            return pml_say_memory(build->message);
+    }
+    build->prototype_count = (size_t)options->cells * factor;
+    return 0;
+}
+
+static int make_cells_of(void *context, size_t slot)
+{
+    struct build *build = context;
+    const struct pml_build_options *options = &build->options;
+    const size_t first = build->map.starts[slot], before = slot * build->prototype_count;
+    const struct pml_rows rows = pml_rows_slice(&build->rows, first, build->map.starts[slot + 1] - first);
+    struct pml_generator generator = pml_generator_start(options->seed, PML_STREAM_CELLS + slot);
+    const int alone = build->map.slots == 1,
+              listed = alone && build->lists && options->neighbours >= PML_CELL_NEIGHBOURS;
+    const struct pml_cell_plan plan = {
+        .cells = options->cells,
+        .prototypes = build->prototype_count,
+        .rows_per_prototype = options->rows_per_prototype,
+        .seed = pml_generator_next(&generator),
+        /* Slots run side by side; a single one is shared out inside. */
+        .threads = alone ? options->threads : 1,
+        .progress = alone ? &build->progress : NULL,
+        .lists = listed ? build->lists : NULL,
+        .list_length = options->neighbours,
+    };
+    struct pml_cells result = {
+        .prototypes = build->prototypes + before * rows.columns,
+        .of_prototypes = build->prototype_cells + before,
+        .of_rows = build->cells + first,
+    };
+    if (pml_cells_build(&rows, &plan, &result) != 0)
+        return -1;
+    build->distinct[slot] = result.distinct;
+    build->thin[slot] = result.thin;
+    return pml_codes_average(&build->codes, slot, build->map.starts, result.of_rows, plan.cells,
+                             result.distinct < plan.cells ? result.distinct : plan.cells);
+}
+
+/* Where every slot has prototypes that only repeat others, these are left out. */
+static void drop_repeated(struct build *build)
+{
+    const size_t slots = build->map.slots, columns = build->rows.columns, made = build->prototype_count;
+    size_t most = build->options.cells;
+    for (size_t s = 0; s < slots; s++)
+        most = build->distinct[s] > most ? build->distinct[s] : most;
+    for (size_t s = 1; s < slots; s++) {
+        memmove(build->prototypes + s * most * columns, build->prototypes + s * made * columns, most * columns);
+        memmove(build->prototype_cells + s * most, build->prototype_cells + s * made,
+                most * sizeof *build->prototype_cells);
+    }
+    build->prototype_count = most;
+}
+
+/* What devices get must not show a row that is not public. */
+static int check_thin(const struct build *build)
+{
+    const unsigned least = build->options.rows_per_prototype;
+    size_t slot = 0;
+    while (slot < build->map.slots && !build->thin[slot])
+        slot++;
+    if (build->options.rows_are_public || slot == build->map.slots)
+        return 0;
+    char whose[48] = "The features have";
+    if (build->options.slots == PML_SLOTS_CLASS)
+        snprintf(whose, sizeof whose, "Class %d has", (int)build->map.labels[slot]);
+    else if (build->options.slots == PML_SLOTS_GROUP)
+        snprintf(whose, sizeof whose, "Group %zu of classes has", slot);
+    return pml_say(
+        build->message,
+        "%s fewer than %u different rows (or rows that cancel out), and everybody who has the pack could read "
+        "them from it: give more rows, or --slots one; if all rows are public, add --rows-are-public.",
+        whose, least);
+}
+
+static int make_cells(struct build *build)
+{
+    int status = count_prototypes(build);
+    if (status != 0)
+        return status;
+    const size_t slots = build->map.slots, prototypes = slots * build->prototype_count;
+    begin_stage(build, "cells");
+    build->prototypes = malloc(prototypes * build->rows.columns);
+    build->prototype_cells = malloc(prototypes * sizeof *build->prototype_cells);
+    build->codes.cells = malloc(slots * build->options.cells * build->options.dimensions * sizeof *build->codes.cells);
+    build->cells = malloc(build->rows.count * sizeof *build->cells);
+    build->distinct = malloc(slots * sizeof *build->distinct);
+    build->thin = malloc(slots * sizeof *build->thin);
+    if (!build->prototypes || !build->prototype_cells || !build->codes.cells || !build->cells || !build->distinct ||
+        !build->thin || pml_parallel(build->options.threads, slots, make_cells_of, build, &build->progress) != 0)
+        return pml_say_memory(build->message);
+    drop_repeated(build);
+    return check_thin(build);
+}
+
+static int make_projection(struct build *build)
+{
+    const struct pml_build_options *options = &build->options;
+    begin_stage(build, "sketches");
+    build->projection = malloc(options->sketch * build->rows.columns);
+    if (!build->projection || pml_projection_make(&build->rows, options->sketch, options->seed, options->threads,
+                                                  &build->progress, build->projection) != 0)
+        return pml_say_memory(build->message);
+    return 0;
+}
+
+/* ---- bytes ---- */
+
+static uint32_t lambda_of(double bandwidth)
+{
+    double lambda = floor(65536.0 / (bandwidth * bandwidth) + 0.5);
+    return lambda < 1.0 ? 1 : lambda >= 4294967295.0 ? UINT32_MAX : (uint32_t)lambda;
+}
+
+/* What a device would refuse must not leave the builder. */
+static int check_pack(const struct build *build, const uint8_t *bytes, size_t size)
+{
+    pml_pack pack;
+    int status = pml_pack_open(&pack, bytes, size, NULL, NULL);
+    if (status != PML_OK)
+        return pml_say(build->message, "The pack does not open (%s): this is a fault of the builder, please report it.",
+                       pml_status_text(status));
+#if PML_WITH_GAUSSIAN
+    if (!build->options.gaussian)
+        return 0;
+    pml_certificate certificate;
+    const size_t count = build->map.slots * build->options.dimensions + 2 * (size_t)build->options.neighbours;
+    int64_t *scratch = malloc(count * sizeof *scratch);
+    if (!scratch)
+        return pml_say_memory(build->message);
+    status = pml_pack_certify(&pack, scratch, count, &certificate);
+    free(scratch);
+    if (status == PML_ERROR_SENSITIVITY && build->options.alpha > 0.0)
+        return pml_say(build->message,
+                       "Alpha %g with bandwidth %g makes the sensitivity so large that devices refuse the pack: give a "
+                       "smaller --alpha or a larger --bandwidth.",
+                       build->options.alpha, build->bandwidth);
+    if (status != PML_OK)
+        return pml_say(build->message, "The pack cannot be certified (%s): give another --seed.",
+                       pml_status_text(status));
+#endif
+    return 0;
+}
+
+static int write_pack(struct build *build, uint8_t **bytes, size_t *size)
+{
+    const struct pml_build_options *options = &build->options;
+    begin_stage(build, "bytes");
+    struct pml_pack_parts parts = {
+        .slot_kind = options->slots,
+        .map = &build->map,
+        .anchors = &build->rows,
+        .codes = &build->codes,
+        .prototypes = build->prototypes,
+        .prototype_cells = build->prototype_cells,
+        .lists = build->lists,
+        .projection = build->projection,
+        .cells = options->cells,
+        .prototype_count = (uint32_t)build->prototype_count,
+        .neighbours = options->neighbours,
+        .lambda = lambda_of(build->bandwidth),
+        .alpha = (uint32_t)floor(256.0 * options->alpha + 0.5),
+        .sketch = options->sketch,
+        .response_only = !options->gaussian,
+        .model = options->model,
+    };
+    if (pml_pack_bytes(&parts, bytes, size) != 0)
+        return pml_say_memory(build->message);
+    int status = check_pack(build, *bytes, *size);
+    if (status != 0) {
+        free(*bytes);
+        *bytes = NULL;
+        *size = 0;
+        return status;
+    }
+    pml_progress_tell(&build->progress, 1.0);
+    return 0;
+}
+
+static void fill_report(const struct build *build, struct pml_build_report *report)
+{
+    *report = (struct pml_build_report){
+        .anchors = build->options.gaussian ? build->rows.count : 0,
+        .classes = build->map.classes,
+        .slots = build->map.slots,
+        .cells = build->options.cells,
+        .prototypes = build->prototype_count,
+        .sketch = build->options.sketch,
+        .rows_per_prototype = build->options.rows_per_prototype,
+        .share = build->options.share,
+        .epsilon = build->options.epsilon,
+        .bandwidth = build->options.gaussian ? sqrt(65536.0 / lambda_of(build->bandwidth)) : 0.0,
+        .bandwidth_raised = build->options.gaussian && 65536.0 / UINT32_MAX > build->bandwidth * build->bandwidth,
+    };
+    for (size_t s = 0; s < build->map.slots; s++)
+        report->repeated += build->prototype_count - build->distinct[s];
+}
+
+static void free_build(struct build *build)
+{
+    pml_rows_free(&build->rows);
+    pml_slots_free(&build->map);
+    free(build->codes.slots);
+    free(build->codes.anchors);
+    free(build->codes.cells);
+    free(build->prototypes);
+    free(build->prototype_cells);
+    free(build->projection);
+    free(build->cells);
+    free(build->distinct);
+    free(build->thin);
+    free(build->lists);
+}
+
+int pml_pack_build(const struct pml_features *features, const struct pml_labels *labels,
+                   const struct pml_build_options *options, uint8_t **pack, size_t *size,
+                   struct pml_build_report *report, struct pml_message *message)
+{
+    struct build build = {.options = *options, .labels = labels, .message = message};
+    build.progress = (struct pml_progress){options->progress, options->progress_context, NULL};
+    *pack = NULL;
+    *size = 0;
+    if (message)
+        message->text[0] = 0;
+    int status = pml_options_resolve(&build.options, features, labels, message);
+    if (status == 0)
+        status = quantise(&build, features);
+    if (status == 0)
+        status = make_slots(&build);
+    if (status == 0)
+        status = find_neighbours(&build);
+    if (status == 0)
+        status = draw_codes(&build);
+    if (status == 0)
+        status = make_cells(&build);
+    if (status == 0)
+        status = make_projection(&build);
+    if (status == 0)
+        status = write_pack(&build, pack, size);
+    if (status == 0 && report)
+        fill_report(&build, report);
+    free_build(&build);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The bytes of a pack (SPEC 1). */
+#ifndef PML_PACK_BYTES_H
+#define PML_PACK_BYTES_H
+
+#include "codes.h"
+#include "common/rows/rows.h"
+#include "slots_build.h"
+
+/* What a pack is made of; everything belongs to the caller. */
+struct pml_pack_parts {
+    int slot_kind;
+    const struct pml_slot_map *map;
+    const struct pml_rows *anchors; /* in the map's order */
+    const struct pml_code_book *codes;
+    const int8_t *prototypes;        /* G·M rows */
+    const uint32_t *prototype_cells; /* G·M */
+    const uint32_t *lists;           /* n·K */
+    const int8_t *projection;        /* L rows */
+    uint32_t cells, prototype_count, neighbours, lambda, alpha, sketch;
+    int response_only; /* leave out anchors, their codes and lists */
+    const char *model; /* up to PML_MODEL_MAX bytes; NULL: none */
+};
+
+/* Writes and seals the pack; the bytes are the caller's to free. −1 without memory. */
+int pml_pack_bytes(const struct pml_pack_parts *parts, uint8_t **bytes, size_t *size);
+
+#endif

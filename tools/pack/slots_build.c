@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * In: labels, and for groups the rows. Out: classes in ascending order, their slots, the rows slot by slot.
+ * Never leaves a slot empty. */
+#include "slots_build.h"
+#include "common/generator.h"
+#include "common/message.h"
+#include "common/rows/kmeans.h"
+#include "privatemail_public.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUPS_DEFAULT 128u
+
+void pml_slots_free(struct pml_slot_map *map)
+{
+    free(map->labels);
+    free(map->class_slots);
+    free(map->order);
+    free(map->starts);
+    *map = (struct pml_slot_map){0};
+}
+
+/* ---- classes ---- */
+
+static int by_label(const void *left, const void *right)
+{
+    int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static int find_classes(struct pml_slot_map *map, const struct pml_labels *labels)
+{
+    map->labels = malloc(labels->rows * sizeof *map->labels);
+    if (!map->labels)
+        return -1;
+    memcpy(map->labels, labels->values, labels->rows * sizeof *map->labels);
+    qsort(map->labels, labels->rows, sizeof *map->labels, by_label);
+    map->classes = 0;
+    for (size_t i = 0; i < labels->rows; i++)
+        if (i == 0 || map->labels[i] != map->labels[i - 1])
+            map->labels[map->classes++] = map->labels[i];
+    map->class_slots = malloc(map->classes * sizeof *map->class_slots);
+    return map->class_slots ? 0 : -1;
+}
+
+static uint32_t class_of(const struct pml_slot_map *map, int32_t label)
+{
+    const int32_t *found = bsearch(&label, map->labels, map->classes, sizeof *map->labels, by_label);
+    return (uint32_t)(found - map->labels);
+}
+
+/* ---- rows by bin: `order` and `starts` from the bin of each row ---- */
+
+static void sort_rows(const uint32_t *bins, size_t rows, size_t bin_count, uint32_t *order, uint32_t *starts)
+{
+    memset(starts, 0, (bin_count + 1) * sizeof *starts);
+    for (size_t i = 0; i < rows; i++)
+        starts[bins[i] + 1]++;
+    for (size_t b = 0; b < bin_count; b++)
+        starts[b + 1] += starts[b];
+    for (size_t i = rows; i-- > 0;)
+        order[--starts[bins[i] + 1]] = (uint32_t)i;
+    memmove(starts, starts + 1, bin_count * sizeof *starts);
+    starts[bin_count] = (uint32_t)rows;
+}
+
+/* ---- groups ---- */
+
+/* Means of the classes, as rows. `bins`: class of each row. */
+static int average_classes(const struct pml_rows *rows, const uint32_t *bins, struct pml_rows *means)
+{
+    uint32_t *order = malloc(rows->count * sizeof *order), *starts = malloc((means->count + 1) * sizeof *starts);
+    int status = order && starts ? 0 : -1;
+    if (status == 0)
+        sort_rows(bins, rows->count, means->count, order, starts);
+    for (size_t c = 0; status == 0 && c < means->count; c++) {
+        int8_t *mean = means->values + c * rows->columns;
+        /* Rows that cancel out have no mean direction; then the first stands for the class. */
+        memcpy(mean, rows->values + order[starts[c]] * rows->columns, rows->columns);
+        if (pml_rows_mean(rows, order + starts[c], starts[c + 1] - starts[c], mean) < 0)
+            status = -1;
+        pml_rows_measure(means, c);
+    }
+    free(order);
+    free(starts);
+    return status;
+}
+
+/* Classes of equal means leave groups empty: each such group takes the last class of the largest one. */
+static void fill_empty_groups(uint32_t *groups, size_t classes, uint32_t *sizes, size_t count)
+{
+    memset(sizes, 0, count * sizeof *sizes);
+    for (size_t c = 0; c < classes; c++)
+        sizes[groups[c]]++;
+    for (uint32_t empty = 0; empty < count; empty++) {
+        if (sizes[empty] != 0)
+            continue;
+        uint32_t largest = 0;
+        for (uint32_t g = 1; g < count; g++)
+            largest = sizes[g] > sizes[largest] ? g : largest;
+        size_t c = classes - 1;
+        while (groups[c] != largest)
+            c--;
+        groups[c] = empty;
+        sizes[empty]++;
+        sizes[largest]--;
+    }
+}
+
+/* Numbers the groups in the order of their smallest class. */
+static void order_groups(uint32_t *groups, size_t classes, uint32_t *numbers, size_t count)
+{
+    uint32_t next = 0;
+    memset(numbers, 0xFF, count * sizeof *numbers);
+    for (size_t c = 0; c < classes; c++) {
+        if (numbers[groups[c]] == UINT32_MAX)
+            numbers[groups[c]] = next++;
+        groups[c] = numbers[groups[c]];
+    }
+}
+
+static int group_classes(struct pml_slot_map *map, const struct pml_rows *rows, const uint32_t *bins, uint64_t seed,
+                         unsigned threads)
+{
+    struct pml_rows means = {0};
+    struct pml_kmeans result = {.clusters = map->class_slots};
+    result.centres = malloc(map->slots * rows->columns);
+    uint32_t *scratch = malloc(map->slots * sizeof *scratch);
+    int status = result.centres && scratch ? pml_rows_allocate(&means, map->classes, rows->columns) : -1;
+    if (status == 0)
+        status = average_classes(rows, bins, &means);
+    if (status == 0) {
+        struct pml_generator generator = pml_generator_start(seed, PML_STREAM_GROUPS);
+        status = pml_kmeans(&means, map->slots, pml_generator_next(&generator), threads, NULL, &result);
+    }
+    if (status == 0) {
+        fill_empty_groups(map->class_slots, map->classes, scratch, map->slots);
+        order_groups(map->class_slots, map->classes, scratch, map->slots);
+    }
+    pml_rows_free(&means);
+    free(result.centres);
+    free(scratch);
+    return status;
+}
+
+/* ---- slots ---- */
+
+static int count_slots(struct pml_slot_map *map, int kind, unsigned groups, struct pml_message *message)
+{
+    if (map->classes == 1)
+        return pml_say(message, "All labels are %d, so there is one class only: use --slots one.", (int)map->labels[0]);
+    if (kind == PML_SLOTS_CLASS && map->classes > PML_SLOTS_MAX)
+        return pml_say(message, "There are %zu classes, and at most %u slots: use --slots group.", map->classes,
+                       PML_SLOTS_MAX);
+    if (map->classes > PML_CLASSES_MAX)
+        return pml_say(message, "There are %zu classes; a pack holds at most %u: merge some, or use --slots one.",
+                       map->classes, PML_CLASSES_MAX);
+    if (groups > map->classes)
+        return pml_say(message, "%u groups of only %zu classes: give a smaller --slot-count.", groups, map->classes);
+    map->slots = map->classes;
+    if (kind == PML_SLOTS_GROUP && groups > 0)
+        map->slots = groups;
+    else if (kind == PML_SLOTS_GROUP && map->classes > GROUPS_DEFAULT)
+        map->slots = GROUPS_DEFAULT;
+    return 0;
+}
+
+static int map_rows(struct pml_slot_map *map, const uint32_t *bins, size_t rows)
+{
+    map->order = malloc(rows * sizeof *map->order);
+    map->starts = malloc((map->slots + 1) * sizeof *map->starts);
+    if (!map->order || !map->starts)
+        return -1;
+    sort_rows(bins, rows, map->slots, map->order, map->starts);
+    return 0;
+}
+
+int pml_slots_build(struct pml_slot_map *map, const struct pml_rows *rows, const struct pml_labels *labels, int kind,
+                    unsigned groups, uint64_t seed, unsigned threads, struct pml_message *message)
+{
+    *map = (struct pml_slot_map){.slots = 1};
+    uint32_t *bins = calloc(rows->count, sizeof *bins);
+    int status = bins ? 0 : pml_say_memory(message);
+    if (status == 0 && kind != PML_SLOTS_ONE) {
+        status = find_classes(map, labels) == 0 ? count_slots(map, kind, groups, message) : pml_say_memory(message);
+        for (size_t i = 0; status == 0 && i < rows->count; i++)
+            bins[i] = class_of(map, labels->values[i]);
+        for (uint32_t c = 0; status == 0 && c < map->classes; c++)
+            map->class_slots[c] = c;
+        if (status == 0 && kind == PML_SLOTS_GROUP && map->slots < map->classes &&
+            group_classes(map, rows, bins, seed, threads) != 0)
+            status = pml_say_memory(message);
+        for (size_t i = 0; status == 0 && i < rows->count; i++)
+            bins[i] = map->class_slots[bins[i]];
+    }
+    if (status == 0 && map_rows(map, bins, rows->count) != 0)
+        status = pml_say_memory(message);
+    free(bins);
+    return status;
+}
