@@ -6,6 +6,7 @@ install(TARGETS ${pml_libraries} EXPORT privatemail)
 install(FILES
     core/include/privatemail.h
     core/include/privatemail_public.h
+    core/include/privatemail_crowd.h
     platform/privatemail_platform.h
     TYPE INCLUDE)
 

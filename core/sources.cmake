@@ -37,9 +37,13 @@ set(PML_CORE_GAUSSIAN_SOURCES
     stages/update.c
     stages/calibrate.c
     stages/gaussian.c
-    privacy/normal.c
     # conductor
     pipeline_gaussian.c
+)
+
+# When the Gaussian mechanism or the crowd is built.
+set(PML_CORE_NORMAL_SOURCES
+    privacy/normal.c
 )
 
 # Only when the response mechanism is built.
@@ -47,4 +51,17 @@ set(PML_CORE_RESPONSE_SOURCES
     stages/response.c
     # conductor
     pipeline_response.c
+)
+
+# Only when the crowd is built: the account of a policy and the planner.
+set(PML_CORE_CROWD_ACCOUNTING_SOURCES
+    privacy/crowd_law.c
+    privacy/crowd_losses.c
+    privacy/crowd_account.c
+    privacy/crowd_plan.c
+)
+
+# The same, but not on bare metal: what mixing gives without clusters. No device needs it.
+set(PML_CORE_CROWD_SHUFFLE_SOURCES
+    privacy/crowd_shuffle.c
 )

@@ -18,9 +18,10 @@ slices='ios-arm64                   arm64-apple-ios15.0             iphoneos
         macos-arm64_x86_64          arm64-apple-macos13.0           macosx
         macos-arm64_x86_64          x86_64-apple-macos13.0          macosx'
 name=CPrivateMail
-headers=(core/include/privatemail.h core/include/privatemail_public.h platform/privatemail_platform.h)
+headers=(core/include/privatemail.h core/include/privatemail_public.h core/include/privatemail_crowd.h
+         platform/privatemail_platform.h)
 flags=(-Os -std=c11 -ffp-contract=off -fvisibility=hidden -Wall -Wextra -Wconversion -Wsign-conversion
-       -DPML_WITH_RESPONSE=1 -DPML_WITH_GAUSSIAN=1 -Icore -Icore/include -Iplatform)
+       -DPML_WITH_RESPONSE=1 -DPML_WITH_GAUSSIAN=1 -DPML_WITH_CROWD=1 -Icore -Icore/include -Iplatform)
 failed=0
 
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; }

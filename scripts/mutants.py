@@ -21,7 +21,8 @@ WORK = ROOT / "build" / "mutants"
 TREE = WORK / "tree"  # the copy; sources are taken from it and from nowhere else
 OBJECTS = WORK / "objects"
 
-FLAGS = ["-std=c11", "-O1", "-w", "-ffp-contract=off", "-DPML_WITH_RESPONSE=1", "-DPML_WITH_GAUSSIAN=1"]
+FLAGS = ["-std=c11", "-O1", "-w", "-ffp-contract=off", "-DPML_WITH_RESPONSE=1", "-DPML_WITH_GAUSSIAN=1",
+         "-DPML_WITH_CROWD=1"]
 PATHS = [f"-I{TREE}/{folder}" for folder in ("core", "core/include", "platform", "tests")]
 TIMEOUT = 60  # seconds a test may take; the slowest takes three
 

@@ -6,12 +6,13 @@ cd "$(dirname "$0")/.."
 
 text_limit_full=32768
 text_limit_response=15360
+text_limit_crowd=6144 # what the crowd's accounting adds
 stack_limit=2048
 
 flags=(-Os -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=c11 -ffreestanding -ffunction-sections
        -ffp-contract=off -Wall -Wextra -Wconversion -Wsign-conversion -Werror -Icore -Icore/include -fcallgraph-info=su)
 out=build/size
-headers=(core/include/privatemail.h core/include/privatemail_public.h)
+headers=(core/include/privatemail.h core/include/privatemail_public.h core/include/privatemail_crowd.h)
 failed=0
 
 fail() { echo "size: $*"; failed=1; }
@@ -28,16 +29,19 @@ foreign() {
         'mem(cpy|move|set|cmp)|__aeabi_[a-z0-9_]+|__[a-z]+[sdt]i[234]|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail' || true
 }
 
-# build NAME RESPONSE GAUSSIAN TEXT_LIMIT
+# build NAME RESPONSE GAUSSIAN CROWD TEXT_LIMIT: leaves the bytes of code in $text.
 build() {
-    local name=$1 response=$2 gaussian=$3 limit=$4 dir=$out/$1 sources source text data taken stack chain unknown
+    local name=$1 response=$2 gaussian=$3 crowd=$4 limit=$5 dir=$out/$1 sources source data taken stack chain unknown
     rm -rf "$dir"
     mkdir -p "$dir"
     sources=$(list PML_CORE_SOURCES)
     [ "$gaussian" = 0 ] || sources+=" $(list PML_CORE_GAUSSIAN_SOURCES)"
     [ "$response" = 0 ] || sources+=" $(list PML_CORE_RESPONSE_SOURCES)"
+    [ "$gaussian$crowd" = 00 ] || sources+=" $(list PML_CORE_NORMAL_SOURCES)"
+    [ "$crowd" = 0 ] || sources+=" $(list PML_CORE_CROWD_ACCOUNTING_SOURCES)"
     for source in $sources; do
         arm-none-eabi-gcc "${flags[@]}" -DPML_WITH_RESPONSE="$response" -DPML_WITH_GAUSSIAN="$gaussian" \
+            -DPML_WITH_CROWD="$crowd" \
             -c "core/$source" -o "$dir/$(basename "$source" .c).o"
     done
 
@@ -61,9 +65,10 @@ build() {
 }
 
 printf '%-14s %6s %6s %5s %6s %5s  %s\n' build text limit data stack limit "deepest calls"
-build full 1 1 $text_limit_full
-build response-only 1 0 $text_limit_response
-build gaussian-only 0 1 -
+build gaussian-only 0 1 0 -
+build response-only 1 0 0 $text_limit_response
+build full 1 1 0 $text_limit_full
+build crowd 1 1 1 $((text + text_limit_crowd))
 echo "text is .text + .rodata. Stack is without the caller's own callbacks (entropy, persist)."
 
 host=(build/release/CMakeFiles/privatemail_core.dir/core/*.o build/release/CMakeFiles/privatemail_core.dir/core/*/*.o)

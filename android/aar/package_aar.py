@@ -15,7 +15,8 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULE = ROOT / "android/privatemail"
-HEADERS = ("core/include/privatemail.h", "core/include/privatemail_public.h", "platform/privatemail_platform.h")
+HEADERS = ("core/include/privatemail.h", "core/include/privatemail_public.h", "core/include/privatemail_crowd.h",
+           "platform/privatemail_platform.h")
 ANDROID = "http://schemas.android.com/apk/res/android"
 
 

@@ -7,12 +7,15 @@
 
 #include <limits.h>
 
-/* Options of the build; SwiftPM and CocoaPods carry no flags, so absent means both. */
+/* Options of the build; SwiftPM and CocoaPods carry no flags, so absent means all. */
 #ifndef PML_WITH_RESPONSE
 #define PML_WITH_RESPONSE 1
 #endif
 #ifndef PML_WITH_GAUSSIAN
 #define PML_WITH_GAUSSIAN 1
+#endif
+#ifndef PML_WITH_CROWD
+#define PML_WITH_CROWD 1
 #endif
 #if !PML_WITH_RESPONSE && !PML_WITH_GAUSSIAN
 #error "PrivateMail needs at least one mechanism"

@@ -19,6 +19,11 @@ double pml_not_a_number(void)
     return from_bits(0x7FF8000000000000u);
 }
 
+double pml_infinity(void)
+{
+    return from_bits(0x7FF0000000000000u);
+}
+
 static double power_of_two(int exponent)
 {
     return from_bits((uint64_t)(exponent + 1023) << 52);

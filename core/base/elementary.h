@@ -11,5 +11,6 @@ double pml_exp(double x); /* −700 … 700; 0 below */
 double pml_log(double x); /* normal positive x */
 
 double pml_not_a_number(void);
+double pml_infinity(void);
 
 #endif

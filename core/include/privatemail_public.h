@@ -84,7 +84,8 @@ PML_API int32_t pml_release_value(const pml_release_view *view, size_t index);
 /* ---- privacy arithmetic ---------------------------------------------------------------------------------------- */
 
 /* All of it rounds outward: what is returned as an upper bound is one. NaN for arguments out of range. What speaks of
- * the Gaussian is absent from builds without it, pml_response_keep from builds without response. */
+ * the Gaussian is absent from builds without it, but for the three functions that the crowd uses too; pml_response_keep is
+ * absent from builds without response. */
 
 /* Gaussian mechanism with shift/σ = μ: the σ/Δ that (ε, δ) needs, and the largest μ that (ε, δ) allows, rounded down. */
 PML_API double pml_gaussian_ratio(double epsilon, double delta);

@@ -45,6 +45,14 @@ double pml_gaussian_delta(double mu, double epsilon)
     return plus - minus < 1.0 ? plus - minus : 1.0;
 }
 
+/* Rounded the other way. */
+double pml_gaussian_delta_below(double mu, double epsilon)
+{
+    double plus = pml_normal_cdf(0.5 * mu - epsilon / mu) * (1.0 - SLACK);
+    double minus = (pml_exp(epsilon) * pml_normal_cdf(-0.5 * mu - epsilon / mu) + TINY) * (1.0 + SLACK);
+    return plus - minus;
+}
+
 static bool in_range(double v, double low, double high)
 {
     return v >= low && v <= high; /* false for NaN */

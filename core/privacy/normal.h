@@ -10,4 +10,7 @@ double pml_normal_cdf(double x);
 /* An upper bound of δ(ε) of the Gaussian mechanism with shift/σ = μ, for 2^-40 ≤ μ ≤ 64 and 0 ≤ ε ≤ 256. */
 double pml_gaussian_delta(double mu, double epsilon);
 
+/* A lower bound of it; may be negative. */
+double pml_gaussian_delta_below(double mu, double epsilon);
+
 #endif

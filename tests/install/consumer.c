@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * All three installed headers compile, and the library answers. */
+ * All installed headers compile, and the library answers. */
 #include <privatemail.h>
+#include <privatemail_crowd.h>
 #include <privatemail_platform.h>
 #include <privatemail_public.h>
 

@@ -62,7 +62,8 @@ kib() { awk -v n="$1" 'BEGIN { printf "%.1f KiB", n / 1024 }'; }
 
 # The functions that the public headers declare, which a shared library must export and nothing else.
 declared() {
-    cat core/include/privatemail.h core/include/privatemail_public.h platform/privatemail_platform.h |
+    cat core/include/privatemail.h core/include/privatemail_public.h core/include/privatemail_crowd.h \
+        platform/privatemail_platform.h |
         grep -E '^PML_API' | grep -oE 'pml_[a-z0-9_]+\(' | tr -d '(' | sort
 }
 

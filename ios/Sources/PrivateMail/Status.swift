@@ -53,6 +53,8 @@ public enum Status: Int32, Sendable, CaseIterable, CustomStringConvertible {
     case answer = -23
     /// The pack names another model than the one demanded, or none.
     case packModel = -24
+    /// The crowd's policy is out of range, or too small for what is asked.
+    case crowd = -25
 
     /// What happened in a few English words, the library's own.
     public var description: String { String(cString: pml_status_text(rawValue)) }

@@ -20,7 +20,8 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 MACHINES = {"arm64-v8a": ("ELF64", "AArch64"), "armeabi-v7a": ("ELF32", "ARM"),
             "x86_64": ("ELF64", "Advanced Micro Devices X86-64"), "x86": ("ELF32", "Intel 80386")}
-HEADERS = ("core/include/privatemail.h", "core/include/privatemail_public.h", "platform/privatemail_platform.h")
+HEADERS = ("core/include/privatemail.h", "core/include/privatemail_public.h", "core/include/privatemail_crowd.h",
+           "platform/privatemail_platform.h")
 MODULES = {"privatemail": "libprivatemail.a", "privatemail_shared": "libprivatemail.so"}
 PAGE = 0x4000
 # What every compiler for a 32-bit CPU has in its own support library, and an NDK links in.

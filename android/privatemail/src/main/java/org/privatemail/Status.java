@@ -57,7 +57,9 @@ public enum Status {
     /** The bytes are not an answer: truncated, lying lengths, or beyond a limit. */
     ANSWER(-23),
     /** The pack names another model than the one demanded, or none; the exception's message has both names. */
-    PACK_MODEL(-24);
+    PACK_MODEL(-24),
+    /** The crowd's policy is out of range, or too small for what is asked. */
+    CROWD(-25);
 
     private static final Status[] BY_NUMBER = values();
 
