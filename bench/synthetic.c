@@ -157,7 +157,8 @@ void synthetic_client(struct synthetic_client *client, const pml_pack *pack, pml
                                .kernels = kernels};
     const size_t size = pml_client_size(pack, &config);
     synthetic_check(pml_client_init(&client->client, bench_allocate(size), size, pack, &config));
-    const pml_budget_caps caps = {10.0, gaussian ? 10.0 : 0.0, gaussian ? 1e-5 : 0.0};
+    const pml_budget_caps caps = {
+        .epsilon_response = 10.0, .epsilon_gaussian = gaussian ? 10.0 : 0.0, .delta = gaussian ? 1e-5 : 0.0};
     synthetic_check(pml_budget_create(&client->full, owner, &caps));
     client->capacity = pml_client_release_size(client->client);
     client->message = bench_allocate(client->capacity);

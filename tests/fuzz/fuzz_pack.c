@@ -72,7 +72,8 @@ static void use_client(pml_client *client, const pml_pack *pack, const pml_pack_
         features[i] = (float)((int)(i * 89 + choice) % 255 - 127) + 0.5f;
     if (info->classes > 0)
         demand(pml_pack_class(pack, choice % info->classes, &label, &slot) == PML_OK);
-    const pml_budget_caps caps = {4095.0, gaussian, gaussian > 0 ? 0.5 : 0.0};
+    const pml_budget_caps caps = {
+        .epsilon_response = 4095.0, .epsilon_gaussian = gaussian, .delta = gaussian > 0 ? 0.5 : 0.0};
     demand(pml_budget_create(&budget, owner, &caps) == PML_OK);
     demand(pml_client_arm(client, &budget) == PML_OK);
     const pml_query query = {features, info->features, label};

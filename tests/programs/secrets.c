@@ -56,7 +56,9 @@ static pml_client *armed(pml_pack *pack, pml_mechanism mechanism, const struct p
     need(pml_pack_open(pack, golden_packs[PACK].bytes, golden_packs[PACK].size, NULL, NULL));
     size_t size = pml_client_size(pack, &config);
     need(pml_client_init(&client, malloc(size), size, pack, &config));
-    const pml_budget_caps caps = {10.0, mechanism == PML_GAUSSIAN ? 10.0 : 0.0, mechanism == PML_GAUSSIAN ? 1e-5 : 0.0};
+    const pml_budget_caps caps = {.epsilon_response = 10.0,
+                                  .epsilon_gaussian = mechanism == PML_GAUSSIAN ? 10.0 : 0.0,
+                                  .delta = mechanism == PML_GAUSSIAN ? 1e-5 : 0.0};
     need(pml_budget_create(&budget, owner, &caps));
     need(pml_client_arm(client, &budget));
     return client;
