@@ -73,7 +73,7 @@ static void test_only_stores_are_replaced(void)
     TEST_ASSERT_EQUAL(0, symlink("a", in_folder("link")));
     TEST_ASSERT_EQUAL(PML_REFUSED,
                       pml_store_begin(&writer, uri_of("link"), &gallery_info, gallery_source, true, &done, &said));
-    assert_said("no plain file");
+    assert_said("not a plain file");
     TEST_ASSERT_EQUAL(PML_REFUSED,
                       pml_store_begin(&writer, uri_of("no/a"), &gallery_info, gallery_source, true, &done, &said));
     assert_said("make it first");
