@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of "Speed" in docs/RESULTS.md, as lines of markdown, from the JSON of the benches."""
+import textwrap
 
 
 class NotMeasured(KeyError):
@@ -118,9 +119,10 @@ def growth(results):
 
 def machine(results):
     stated = results["peers"]["versions"]
-    return [f"Measured with faiss-cpu {stated['faiss-cpu']} (compiled for {stated['FAISS was compiled for']}; measured at "
+    line = (f"Measured with faiss-cpu {stated['faiss-cpu']} (compiled for {stated['FAISS was compiled for']}; measured at "
             f"{' and at '.join(stated['FAISS levels'])}), numpy {stated['numpy']}, usearch {stated['usearch']}, scikit-learn "
-            f"{stated['scikit-learn']}, opendp {stated['opendp']}; on {stated['CPU']}."]
+            f"{stated['scikit-learn']}, opendp {stated['opendp']}; on {stated['CPU']}.")
+    return textwrap.wrap(line, 120, break_on_hyphens=False)
 
 
 # Goals -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks who may know whom: headers between the folders, symbols between the stages; and that file names are unique
-# and no file names a folder of somebody's machine. The stages are looked up in build/release.
+# Checks who may know whom: headers between the rooms (scripts/rooms.py), symbols between the stages; and that file names
+# are unique and no file names a folder of somebody's machine. The stages are looked up in build/release.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,61 +17,31 @@ files() {
 
 # ---- headers ---------------------------------------------------------------------------------------------------
 
-public='privatemail.h privatemail_public.h'
-freestanding='stdint.h stddef.h stdbool.h limits.h'
+# The plan of the house and its picture.
+python3 scripts/rooms.py || failed=1
 
-our_headers=$(files '*.h')
-
-# All includes of a folder as "file header". "Quoted" headers lose their path, <sys/headers> keep it.
-includes() {
-    files "$1/*.c" "$1/*.h" "$1/*.cc" "$1/*.cpp" "$1/*.m" "$1/*.mm" "$1/*.pyx" "$1/*.modulemap" |
-        xargs -r grep -HoE '^[[:space:]]*(# *(include|import)|umbrella header|header) *[<"][^>"]+' |
-        sed -E 's/^([^:]*):.*"(.*\/)?/\1 /; s/^([^:]*):.*</\1 /'
-}
-
-# room FOLDER HEADER...: of our headers, FOLDER includes only its own and those named.
-room() {
-    local folder=$1 file header
-    shift
-    while read -r file header; do
-        case " $* " in *" $header "*) continue ;; esac
-        if grep -qE "(^|/)$header\$" <<<"$our_headers" && ! grep -qE "^$folder/(.*/)?$header\$" <<<"$our_headers"; then
-            fail "$file includes $header"
-        fi
-    done < <(includes "$folder")
-}
-
-room core
-room platform $public kernels.h
-room android privatemail.h privatemail_platform.h
-room ios privatemail.h privatemail_platform.h
-room server $public privatemail_platform.h kernels.h
-room cli $public privatemail_platform.h $(files 'server/*.h' | xargs -rn1 basename)
-# The benches measure single stages, so they see the internals, as the tests do, and share the command's options and JSON.
-room bench $public privatemail_platform.h command.h $(files 'core/*.h' 'server/*.h' | xargs -rn1 basename)
-
-# The core takes nothing from a C library.
-while read -r file header; do
-    case " $freestanding " in *" $header "*) continue ;; esac
-    [ -e "core/$header" ] || [ -e "core/include/$header" ] || fail "$file includes $header"
-done < <(includes core)
-
-for folder in core/*/; do
-    [ "$folder" = core/include/ ] || fail "$folder: the core is flat"
-done
+# The core takes nothing from a C library, and needs no search path but its own two.
+while IFS=: read -r file line; do
+    header=$(sed -E 's/.*[<"]([^>"]+)[>"].*/\1/' <<<"$line")
+    case "$header" in stdint.h | stddef.h | stdbool.h | limits.h) continue ;; esac
+    [ -e "core/$header" ] || [ -e "core/include/$header" ] || [ -e "$(dirname "$file")/$header" ] || fail "$file includes $header"
+done < <(files 'core/*.c' 'core/*.h' | xargs grep -E '^[[:space:]]*# *include')
+while read -r file; do
+    ${CC:-cc} -std=c11 -ffreestanding -fsyntax-only -Icore -Icore/include -DPML_WITH_RESPONSE=1 -DPML_WITH_GAUSSIAN=1 -x c "$file" ||
+        fail "$file does not compile with -Icore -Icore/include alone"
+done < <(files 'core/*.c' 'core/*.h')
 
 # ---- stages ----------------------------------------------------------------------------------------------------
 
 # A stage never calls another; the conductors (query, pipeline and its parts, client, ranking) call them in order.
-stages='quantise slots prototypes sketch neighbours weights label_row certificate update response gaussian release
-        answer answer_rank budget'
 allowed=' answer>answer_rank '
 objects=build/release/CMakeFiles/privatemail_core.dir/core
+stages=$(files 'core/stages/*.c' core/privacy/budget.c | sed -E 's|core/(.*)\.c|\1|')
 
 symbols() { # OPTION OF NM: "symbol stage" of all stages
     local stage
     for stage in $stages; do
-        nm -g "$1" "$objects/$stage.c.o" 2>/dev/null | awk -v stage="$stage" '{ print $NF, stage }'
+        nm -g "$1" "$objects/$stage.c.o" 2>/dev/null | awk -v stage="${stage##*/}" '{ print $NF, stage }'
     done | sort
 }
 
@@ -81,7 +51,7 @@ if [ -d "$objects" ]; then
     done
     while read -r symbol user owner; do
         case "$allowed" in *" $user>$owner "*) continue ;; esac
-        fail "core/$user.c uses $symbol of core/$owner.c"
+        fail "$user.c uses $symbol of $owner.c"
     done < <(join <(symbols --undefined-only) <(symbols --defined-only))
 else
     fail "build/release is not built"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "golden_cases.h"
-#include "platform/baremetal/memory_functions.h"
+#include "memory_functions.h"
 #include "privatemail_platform.h"
 
 enum { MESSAGE_MAX = 128, ROWS_MAX = 32, MATCHES_MAX = 8 };

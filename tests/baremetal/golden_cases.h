@@ -3,7 +3,7 @@
 #ifndef GOLDEN_CASES_H
 #define GOLDEN_CASES_H
 
-#include "platform/baremetal/stack_meter.h"
+#include "stack_meter.h"
 
 #include <privatemail.h>
 

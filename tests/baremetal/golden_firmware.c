@@ -4,8 +4,8 @@
 #include "report.h"
 #include "residue_checks.h"
 
-#include "platform/baremetal/firmware.h"
-#include "platform/baremetal/memory_functions.h"
+#include "firmware.h"
+#include "memory_functions.h"
 
 /* The number of the release that is turned over by one bit, to prove that the comparison can fail. */
 #ifndef FLIPPED_RELEASE

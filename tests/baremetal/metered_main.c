@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Goes around the example's main (ld --wrap=main) and says how much of the stack the whole firmware used. */
-#include "platform/baremetal/firmware.h"
-#include "platform/baremetal/semihosting.h"
-#include "platform/baremetal/stack_meter.h"
+#include "firmware.h"
+#include "semihosting.h"
+#include "stack_meter.h"
 
 int __real_main(void);
 int __wrap_main(void);

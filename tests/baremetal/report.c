@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
-#include "platform/baremetal/firmware.h"
-#include "platform/baremetal/semihosting.h"
+#include "firmware.h"
+#include "semihosting.h"
 
 static unsigned failures;
 

@@ -4,8 +4,8 @@
 #include "residue_checks.h"
 #include "golden_cases.h"
 
-#include "platform/baremetal/firmware.h"
-#include "platform/baremetal/memory_functions.h"
+#include "firmware.h"
+#include "memory_functions.h"
 #include "report.h"
 
 #include <privatemail_public.h>

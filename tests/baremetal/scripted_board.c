@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * FOR TESTS, NOT PRIVATE: emulated boards without a generator get the same bytes each time, and forget the budget. */
-#include "platform/baremetal/board.h"
+#include "board.h"
 
 int board_entropy(void *context, uint8_t *out, size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The budget in flash, over an emulated NVMC that, like the real one, only clears bits until a page is erased; and the
  * same over one that loses power. */
-#include "platform/baremetal/board.h"
-#include "platform/baremetal/firmware.h"
+#include "board.h"
+#include "firmware.h"
 #include "report.h"
 
 enum { SIZE = 64, READY_AT = 0x400 };

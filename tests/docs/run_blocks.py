@@ -18,7 +18,7 @@ Several needs are separated by commas. Blocks that need --platforms or Swift are
 others. `privatemail` is on the path, HOME is an empty folder, and what a block leaves running is ended after the
 document. One thing is not as printed: the ports 8080 to 8089 are replaced by free ones.
 
-Commands anywhere else (indented, or in backticks by a Python that has no numpy) and fences without a language fail. So
+Lines longer than 120 characters fail, outside of tables and blocks. Commands anywhere else (indented, or in backticks by a Python that has no numpy) and fences without a language fail. So
 does what stands in backticks when it begins with a file of the project that does not exist, or with a command of
 privatemail followed by an option that its --help does not tell.
 """
@@ -39,13 +39,14 @@ SETUP = "scripts/setup.sh"
 NEEDS = {SETUP, SETUP + " --page", SETUP + " --services", SETUP + " --platforms", "build/release", "Swift 6"}
 PLATFORM_NEEDS = {SETUP + " --platforms", "Swift 6"}
 SECONDS, LONG_SECONDS = 300, 3600  # far more than a block takes on an idle machine
+LINE_MAX = 120
 FENCE = re.compile(r"```(\w*)")
 INDENTED = re.compile(r" {4}(privatemail|cmake|ctest|python3?|pip|curl|swift|gradle|node|npm|git|sudo|apt-get|docker|"
                       r"qemu-\S+|(\./)?(scripts|bench|build|tests)/\S+)( |$)")
 PORT = re.compile(r"\b808\d\b")
 WRONG_PYTHON = re.compile(r"`python3? [^`]*`")
 IN_BACKTICKS = re.compile(r"`([^`]+)`")
-OWN_FILE = re.compile(r"(?:scripts|bench|tests|docs|core|platform|server|cli|android|ios)/[\w./-]+(?= |$)")
+OWN_FILE = re.compile(r"(?:scripts|bench|tests|docs|core|platform|common|tools|server|lab|cli|demo|android|ios)/[\w./-]+(?= |$)")
 OWN_COMMAND = re.compile(r"(?:privatemail )?(pack|inspect|privatize|decode|audit|sample|index|serve|find|query|"
                          r"evaluate) --")
 OPTION = re.compile(r"(?<= )--[a-z][a-z-]*")
@@ -110,6 +111,8 @@ def read_document(path, program):
             block.lines.append(line)
         elif INDENTED.match(line) and (not above or INDENTED.match(above)) or WRONG_PYTHON.search(line):
             wrong.append(f"{path}:{number}: a command outside of a block that is run: {line.strip()[:80]}")
+        elif len(line) > LINE_MAX and not line.lstrip().startswith("|"):
+            wrong.append(f"{path}:{number}: the line has {len(line)} characters, more than {LINE_MAX}")
         else:
             wrong += [f"{path}:{number}: there is no {name}" for name in wrong_in_backticks(line, program)]
         above = line

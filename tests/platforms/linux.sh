@@ -29,7 +29,7 @@ is_for() { # MACHINE PROGRAM
 # The whole suite of the core; of the server's what stands on nothing but the C library.
 all_programs_ran() { # FOLDER
     local source result=0
-    for source in tests/test_*.c tests/server/test_builder*.c tests/server/test_{clusters,files,npy}.c; do
+    for source in tests/core/test_*.c tests/privacy/test_*.c tests/tools/test_{builder*,clusters}.c tests/common/test_{files,npy}.c; do
         grep "^$(basename "$source" .c) " "$1/outcomes" || { echo "$source did not run"; result=1; }
     done
     return $result
@@ -37,7 +37,7 @@ all_programs_ran() { # FOLDER
 
 left_out() { # NAME FOLDER
     local source program
-    for source in tests/server/test_*.c; do
+    for source in tests/{common,tools,lab,server}/test_*.c; do
         program=$(basename "$source" .c)
         grep -q "^$program " "$2/outcomes" || echo "-       $1: $program left out: its libraries are not in the toolchain"
     done

@@ -85,7 +85,7 @@ build_programs() { # ABI
     for name in bare_system shared_object golden_main integer_test; do
         "$clang" $(cpu_flags "$abi") -std=gnu11 -O2 -fno-pic -ffreestanding -fomit-frame-pointer -fno-unwind-tables \
             -fno-asynchronous-unwind-tables -ffp-contract=off -nostdlibinc -Wall -Wextra -Werror \
-            -Icore/include -Iplatform -c "$here/$name.c" -o "$folder/$name.o" || return 1
+            -Icore/include -Iplatform -Itests -c "$here/$name.c" -o "$folder/$name.o" || return 1
     done
     ld.lld -static -o "$folder/golden" "$folder"/{bare_system,shared_object,golden_main}.o "$parts/$abi/integer_helpers.o" &&
         ld.lld -static -o "$folder/integers" "$folder"/{bare_system,integer_test}.o
