@@ -248,7 +248,7 @@ pml_outcome pml_http_start(struct pml_http **http, const struct pml_http_options
             outcome = pml_say(message, "%s cannot be opened as a folder. Check --files.", options->files);
     }
     if (outcome == PML_DONE && pml_http_connections_open(&made->connections, options->timeout) != PML_DONE)
-        outcome = pml_say(message, "the system gives no threads. Close other programs.");
+        outcome = pml_say(message, "the system cannot start another thread. Close other programs.");
     else if (outcome == PML_DONE && (outcome = start_daemon(made, message)) != PML_DONE)
         pml_http_connections_close(&made->connections);
     if (outcome != PML_DONE) {

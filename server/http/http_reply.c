@@ -132,5 +132,5 @@ struct pml_http_reply pml_http_come_later(const char *name, const char *sentence
 struct pml_http_reply pml_http_store_failed(atomic_ullong *failures)
 {
     atomic_fetch_add(failures, 1);
-    return pml_http_come_later("store", "The gallery does not answer. Send the same bytes again later.");
+    return pml_http_come_later("store", "The gallery cannot be read now. Send the same bytes again later.");
 }

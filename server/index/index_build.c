@@ -91,10 +91,10 @@ static pml_outcome describe(struct batch *batch, const struct pml_gallery *galle
     if (pml_rows_quantise(&batch->rows, features->values + first * features->columns, threads, NULL, &bad) != 0)
         return pml_say_memory(message);
     if (bad < batch->rows.count)
-        return pml_say(message, "row %zu is not finite or all zero: make the features anew.", first + bad);
+        return pml_say(message, "row %zu is not finite or all zero: make the features again.", first + bad);
     const size_t pieces = (batch->rows.count + PIECE - 1) / PIECE;
     if (batch->shape.sketch == 0)
-        return pml_say(message, "the pack has no sketches: build it anew with privatemail pack.");
+        return pml_say(message, "the pack has no sketches: build it again with privatemail pack.");
     if (pml_parallel(threads, pieces, describe_piece, batch, NULL) != 0)
         return pml_say_memory(message);
     if (embedding && pml_embedding_items(embedding, &batch->rows, batch->slots, threads, batch->places) != 0)

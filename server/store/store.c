@@ -28,7 +28,7 @@ static const struct pml_store_kind *find_kind(const char *uri, const char **targ
     }
     /* only the scheme: behind it there may be a password */
     const size_t length = strcspn(uri, ":");
-    pml_say(message, "'%.*s' names no store: it must be %s.", (int)(length < 200 ? length : 200), uri, forms);
+    pml_say(message, "'%.*s' does not name a store: it must be %s.", (int)(length < 200 ? length : 200), uri, forms);
     return NULL;
 }
 

@@ -126,5 +126,5 @@ pml_outcome pml_store_say_full(const char *name, struct pml_message *message)
 
 pml_outcome pml_store_say_twice(uint64_t item, struct pml_message *message)
 {
-    return pml_say(message, "item %llu is there twice: use every number once.", (unsigned long long)item);
+    return pml_say(message, "item %llu appears twice: use every number once.", (unsigned long long)item);
 }

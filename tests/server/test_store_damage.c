@@ -156,14 +156,14 @@ static void test_what_is_no_store_is_said(void)
     refuse("absent", "make the store with privatemail index");
     refuse(".", "is not a file");
     put_file("b", "", 0);
-    refuse("b", "is no store");
+    refuse("b", "is not a store");
     put_file("b", "a list of things to do\n", 23);
-    refuse("b", "is no store");
+    refuse("b", "is not a store");
     put_file("b", zeros, sizeof zeros);
-    refuse("b", "is no store");
+    refuse("b", "is not a store");
     bytes[71] ^= 1; /* the last byte of the application's id */
     put_file("b", bytes, size);
-    refuse("b", "is no store");
+    refuse("b", "is not a store");
     bytes[71] ^= 1;
     bytes[63] ^= 1; /* the last byte of the version */
     put_file("b", bytes, size);
@@ -217,7 +217,7 @@ static void test_other_tables_than_a_stores_are_refused(void)
     for (size_t i = 0; i < HOSTILE; i++) {
         put_file("a", whole, size);
         change("a", hostile[i]);
-        refuse("a", "has not the tables of a store");
+        refuse("a", "unexpected tables");
     }
     free(whole);
 }

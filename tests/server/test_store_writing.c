@@ -69,11 +69,11 @@ static void test_only_stores_are_replaced(void)
     put_file("a", other, strlen(other));
     TEST_ASSERT_EQUAL(PML_REFUSED,
                       pml_store_begin(&writer, uri_of("a"), &gallery_info, gallery_source, true, &done, &said));
-    assert_said("is no store, so it is not replaced");
+    assert_said("is not a store, so it is not replaced");
     TEST_ASSERT_EQUAL(0, symlink("a", in_folder("link")));
     TEST_ASSERT_EQUAL(PML_REFUSED,
                       pml_store_begin(&writer, uri_of("link"), &gallery_info, gallery_source, true, &done, &said));
-    assert_said("no plain file");
+    assert_said("not a plain file");
     TEST_ASSERT_EQUAL(PML_REFUSED,
                       pml_store_begin(&writer, uri_of("no/a"), &gallery_info, gallery_source, true, &done, &said));
     assert_said("make it first");
@@ -87,7 +87,7 @@ static void test_who_comes_second_does_not_replace(void)
     add_items(writer, 0, GALLERY);
     put_file("a", "x", 1);
     TEST_ASSERT_EQUAL(PML_REFUSED, pml_store_finish(writer, &said));
-    assert_said("is there already");
+    assert_said("exists already");
     TEST_ASSERT_EQUAL(0, unlink(in_folder("a")));
     finish_store(begin_store("a", false, GALLERY)); /* nothing is lost */
     TEST_ASSERT_EQUAL_UINT64(1, empty_folder());
@@ -107,7 +107,7 @@ static void test_foreign_files_are_not_built_in(void)
     TEST_ASSERT_EQUAL(0, symlink("elsewhere", in_folder("a.building")));
     TEST_ASSERT_EQUAL(PML_REFUSED,
                       pml_store_begin(&writer, uri_of("a"), &gallery_info, gallery_source, true, &done, &said));
-    assert_said("is no plain file");
+    assert_said("is not a plain file");
     TEST_ASSERT_EQUAL_UINT64(1, empty_folder());
 }
 
@@ -154,7 +154,7 @@ static void test_items_that_do_not_fit_are_refused(void)
     draw_item(7, &drawn);
     int status = pml_store_add(writer, &drawn.item, &said);
     TEST_ASSERT_EQUAL(PML_REFUSED, status == 0 ? pml_store_checkpoint(writer, &said) : status);
-    assert_said("is there twice");
+    assert_said("appears twice");
     pml_store_abandon(writer);
 }
 
@@ -254,7 +254,7 @@ static void test_other_inputs_start_anew(void)
         TEST_ASSERT_EQUAL(0, pml_store_checkpoint(writer, &said));
         pml_store_abandon(writer);
         writer = begin_store("a", false, 0);
-        assert_said("starting anew");
+        assert_said("starting again");
         add_items(writer, 0, 50);
         TEST_ASSERT_EQUAL(0, pml_store_checkpoint(writer, &said));
         pml_store_abandon(writer);

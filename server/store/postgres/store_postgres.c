@@ -97,17 +97,17 @@ static PGresult *ask(struct pml_postgres_store *store, const char *statement, in
 
 /* ---- arrays: "{1,2}" and "{"(1,2)","(3,4)"}" ---- */
 
-pml_outcome pml_postgres_add_text(struct pml_bytes *array, bool first, const char *text)
+pml_outcome pml_postgres_add_text(struct pml_bytes *array, const char *text)
 {
-    pml_outcome outcome = pml_bytes_append(array, first ? "{" : ",", 1);
+    pml_outcome outcome = pml_bytes_append(array, array->size == 0 ? "{" : ",", 1);
     return outcome == PML_DONE ? pml_bytes_append(array, text, strlen(text)) : outcome;
 }
 
-pml_outcome pml_postgres_add_number(struct pml_bytes *array, bool first, uint32_t number)
+pml_outcome pml_postgres_add_number(struct pml_bytes *array, uint32_t number)
 {
     char text[16];
     snprintf(text, sizeof text, "%ld", (long)(number & INT32_MAX));
-    return pml_postgres_add_text(array, first, text);
+    return pml_postgres_add_text(array, text);
 }
 
 void pml_postgres_free_arrays(struct pml_postgres_arrays *arrays)
@@ -116,7 +116,6 @@ void pml_postgres_free_arrays(struct pml_postgres_arrays *arrays)
     pml_bytes_free(&arrays->second);
 }
 
-/* Ends the arrays, asks, and frees them. `third` is the statement's last value, or NULL. */
 pml_outcome pml_postgres_ask(struct pml_postgres_store *store, const char *statement,
                              struct pml_postgres_arrays *arrays, const char *third, PGresult **result)
 {
@@ -238,9 +237,9 @@ static pml_outcome read_cells(struct pml_store *base, const struct pml_cell *cel
     PGresult *result = NULL;
     pml_outcome outcome = PML_DONE;
     for (size_t i = 0; i < count && outcome == PML_DONE; i++) {
-        outcome = pml_postgres_add_number(&arrays.first, i == 0, cells[i].slot);
+        outcome = pml_postgres_add_number(&arrays.first, cells[i].slot);
         if (outcome == PML_DONE)
-            outcome = pml_postgres_add_number(&arrays.second, i == 0, cells[i].cell);
+            outcome = pml_postgres_add_number(&arrays.second, cells[i].cell);
     }
     if (outcome != PML_DONE) {
         pml_postgres_free_arrays(&arrays);

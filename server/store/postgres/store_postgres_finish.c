@@ -53,7 +53,7 @@ static pml_outcome each_row(struct finish *finish, const char *query,
 
 static pml_outcome say_damaged(struct pml_message *message)
 {
-    pml_say(message, NAME " has not the rows that were written: check its disk, then start again with --force.");
+    pml_say(message, NAME "'s rows are not those that were written: check its disk, then start again with --force.");
     return PML_DAMAGED;
 }
 

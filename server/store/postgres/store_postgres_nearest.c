@@ -10,12 +10,12 @@
 
 #define SPARE 8 /* nearest items beyond those wanted, to see that none is missing */
 
-static pml_outcome add_point(struct pml_bytes *array, bool first, const double *place, uint32_t dimensions)
+static pml_outcome add_point(struct pml_bytes *array, const double *place, uint32_t dimensions)
 {
     char text[PML_POSTGRES_TEXT_MAX + 2] = "\"";
     pml_postgres_point_text(place, dimensions, text + 1);
     strcat(text, "\"");
-    return pml_postgres_add_text(array, first, text);
+    return pml_postgres_add_text(array, text);
 }
 
 /* What is asked for, and which points are not yet answered. */
@@ -104,9 +104,9 @@ static pml_outcome try_nearest(struct hunt *hunt, size_t limit)
     pml_outcome outcome = PML_DONE;
     for (size_t i = 0; i < hunt->open_count && outcome == PML_DONE; i++) {
         const struct pml_point *point = &hunt->points[hunt->open[i]];
-        outcome = pml_postgres_add_number(&arrays.first, i == 0, point->slot);
+        outcome = pml_postgres_add_number(&arrays.first, point->slot);
         if (outcome == PML_DONE)
-            outcome = add_point(&arrays.second, i == 0, point->place, hunt->base->info.dimensions);
+            outcome = add_point(&arrays.second, point->place, hunt->base->info.dimensions);
     }
     if (outcome != PML_DONE) {
         pml_postgres_free_arrays(&arrays);

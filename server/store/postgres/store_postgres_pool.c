@@ -168,7 +168,7 @@ pml_outcome pml_postgres_pool_open(struct pml_postgres_pool **out, const char *t
     pml_clock_condition(&pool->given);
     pml_outcome outcome = prepare(context, session) == PML_DONE ? PML_DONE : pml_postgres_fail(session, message);
     if (outcome == PML_DONE && start_mender(pool) != 0)
-        outcome = pml_say(message, "the system gives no threads: close other programs.");
+        outcome = pml_say(message, "the system cannot start another thread: close other programs.");
     if (outcome != PML_DONE) {
         pthread_cond_destroy(&pool->wake);
         pthread_cond_destroy(&pool->given);

@@ -17,8 +17,8 @@ struct pml_postgres_store {
 struct pml_postgres_arrays {
     struct pml_bytes first, second;
 };
-pml_outcome pml_postgres_add_text(struct pml_bytes *array, bool first, const char *text);
-pml_outcome pml_postgres_add_number(struct pml_bytes *array, bool first, uint32_t number);
+pml_outcome pml_postgres_add_text(struct pml_bytes *array, const char *text);
+pml_outcome pml_postgres_add_number(struct pml_bytes *array, uint32_t number);
 void pml_postgres_free_arrays(struct pml_postgres_arrays *arrays);
 
 /* Ends the arrays, runs a statement with them on a connection of the pool, and frees them. `third` is the statement's

@@ -293,10 +293,10 @@ pml_outcome pml_postgres_fail(const PGconn *session, struct pml_message *message
         return pml_say(message, "the database does not allow it (%.*s): use a role that may create tables there.",
                        length, text);
     if (length == 0)
-        pml_say(message, "the gallery is not there any more: start again.");
+        pml_say(message, "the gallery no longer exists: start again.");
     else if (strcmp(state, disk_full) == 0)
         pml_say(message,
-                "the database's disk is full (%.*s): free some of it, then start again: work goes on where it was.",
+                "the database's disk is full (%.*s): free some of it, then start again: work continues where it was.",
                 length, text);
     else if (strcmp(state, no_memory) == 0)
         pml_say(message, "the database is out of memory: give it more, then start again.");

@@ -64,7 +64,7 @@ static pml_outcome take_up(struct postgres_writer *writer, const uint8_t source[
     if (outcome == PML_DONE)
         outcome = pml_postgres_create(writer->session, row, message);
     if (outcome == PML_DONE && found > 0)
-        pml_say(message, "what was begun from other inputs or options is dropped: starting anew.");
+        pml_say(message, "what was begun from other inputs or options is dropped: starting again.");
     return outcome;
 }
 

@@ -294,7 +294,7 @@ static void close_store(struct pml_store *base)
 static pml_outcome say_damaged(struct pml_message *message, const char *path)
 {
     pml_say(message,
-            "%.*s: the store is damaged: put a copy in its place, or make it anew with privatemail index --force.",
+            "%.*s: the store is damaged: put a copy in its place, or make it again with privatemail index --force.",
             SHOWN, path);
     return PML_DAMAGED;
 }
@@ -304,7 +304,7 @@ static pml_outcome say_code(struct pml_message *message, const char *path, int c
     if (code == SQLITE_NOMEM)
         return pml_say_memory(message);
     if (code == SQLITE_NOTADB)
-        return pml_say(message, "%.*s: is no store: check the name, or make one with privatemail index.", SHOWN, path);
+        return pml_say(message, "%.*s: is not a store: check the name, or make one with privatemail index.", SHOWN, path);
     if (code == SQLITE_CANTOPEN || code == SQLITE_PERM || code == SQLITE_AUTH)
         return pml_say(message, "%.*s: cannot be opened (%s): check its permissions.", SHOWN, path, strerror(reason));
     return say_damaged(message, path);
@@ -321,13 +321,13 @@ static pml_outcome check_head(sqlite3 *database, const char *path, struct pml_me
         return say_code(message, path, SQLITE_NOTADB, 0);
     if (version != PML_SQLITE_VERSION)
         return pml_say(message,
-                       "%.*s: is a store of version %lld, this program reads version %d: make it anew with "
+                       "%.*s: is a store of version %lld, this program reads version %d: make it again with "
                        "privatemail index --force.",
                        SHOWN, path, (long long)version, PML_SQLITE_VERSION);
     pml_outcome outcome = pml_sqlite_check_schema(database);
     if (outcome == PML_DAMAGED)
         return pml_say(message,
-                       "%.*s: has not the tables of a store, or others too: put a copy in its place, or make it anew "
+                       "%.*s: is not a PrivateMail store (unexpected tables): put a copy in its place, or make it anew "
                        "with privatemail index --force.",
                        SHOWN, path);
     return outcome == PML_DONE ? PML_DONE : say_code(message, path, sqlite3_errcode(database), 0);
@@ -343,7 +343,7 @@ static pml_outcome load(struct sqlite_store *store, sqlite3 *database, const cha
         return outcome;
     outcome = pml_sqlite_read_meta(database, &meta);
     if (outcome == PML_DONE && !meta.done)
-        return pml_say(message, "%.*s: the store is not complete: let privatemail index go on with it.", SHOWN, path);
+        return pml_say(message, "%.*s: the store is not complete: let privatemail index continue it.", SHOWN, path);
     if (outcome == PML_DONE && meta.info.items > size) /* more items than bytes */
         outcome = PML_DAMAGED;
     if (outcome == PML_DONE)

@@ -25,7 +25,7 @@ pml_outcome pml_building_say(const char *path, int error, struct pml_message *me
     if (error == ENOMEM)
         return pml_say_memory(message);
     if (error == EEXIST)
-        return pml_say(message, "%.*s: is there already: name another file, or add --force to replace it.", SHOWN,
+        return pml_say(message, "%.*s: exists already: name another file, or add --force to replace it.", SHOWN,
                        path);
     return pml_say(message, "%.*s: cannot be written (%s): %s.", SHOWN, path, strerror(error), pml_file_advice(error));
 }
@@ -95,7 +95,7 @@ static pml_outcome lock(struct pml_building *building, struct pml_message *messa
     for (int tries = 0; tries < TRIES; tries++) {
         int moved;
         if (lstat(building->path, &found) == 0 && !S_ISREG(found.st_mode))
-            return pml_say(message, "%.*s: is no plain file: remove it, the store is built there.", SHOWN,
+            return pml_say(message, "%.*s: is not a plain file: remove it, the store is built there.", SHOWN,
                            building->path);
         int file = open(building->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); /* SQLite would hide why not */
         if (file < 0 && errno != EEXIST)
@@ -207,7 +207,7 @@ static pml_outcome take_up(struct pml_building *building, const struct pml_store
         if (outcome == PML_DONE)
             outcome = take_up(building, info, source, done, message);
         if (outcome == PML_DONE)
-            pml_say(message, "%.*s was begun from other inputs or options: starting anew.", SHOWN, building->path);
+            pml_say(message, "%.*s was begun from other inputs or options: starting again.", SHOWN, building->path);
         return outcome;
     }
     *done = 0;

@@ -48,7 +48,7 @@ static pml_outcome check_target(const char *path, bool force, struct pml_message
     if (lstat(path, &found) != 0)
         return errno == ENOENT ? PML_DONE : pml_building_say(path, errno, message);
     if (!S_ISREG(found.st_mode))
-        return pml_say(message, "%.*s: is no plain file but a folder, a link or a device: name another file.", SHOWN,
+        return pml_say(message, "%.*s: is not a plain file but a folder, a link or a device: name another file.", SHOWN,
                        path);
     if (!force)
         return pml_building_say(path, EEXIST, message);
@@ -59,7 +59,7 @@ static pml_outcome check_target(const char *path, bool force, struct pml_message
     if (error != 0)
         return pml_building_say(path, error, message);
     if (got < sizeof head || memcmp(head + 68, ours, sizeof ours) != 0)
-        return pml_say(message, "%.*s: is no store, so it is not replaced: name another file, or remove it.", SHOWN,
+        return pml_say(message, "%.*s: is not a store, so it is not replaced: name another file, or remove it.", SHOWN,
                        path);
     return PML_DONE;
 }
