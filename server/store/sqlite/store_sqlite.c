@@ -304,7 +304,8 @@ static pml_outcome say_code(struct pml_message *message, const char *path, int c
     if (code == SQLITE_NOMEM)
         return pml_say_memory(message);
     if (code == SQLITE_NOTADB)
-        return pml_say(message, "%.*s: is not a store: check the name, or make one with privatemail index.", SHOWN, path);
+        return pml_say(message, "%.*s: is not a store: check the name, or make one with privatemail index.", SHOWN,
+                       path);
     if (code == SQLITE_CANTOPEN || code == SQLITE_PERM || code == SQLITE_AUTH)
         return pml_say(message, "%.*s: cannot be opened (%s): check its permissions.", SHOWN, path, strerror(reason));
     return say_damaged(message, path);
