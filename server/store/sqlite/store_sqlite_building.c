@@ -25,8 +25,7 @@ pml_outcome pml_building_say(const char *path, int error, struct pml_message *me
     if (error == ENOMEM)
         return pml_say_memory(message);
     if (error == EEXIST)
-        return pml_say(message, "%.*s: exists already: name another file, or add --force to replace it.", SHOWN,
-                       path);
+        return pml_say(message, "%.*s: exists already: name another file, or add --force to replace it.", SHOWN, path);
     return pml_say(message, "%.*s: cannot be written (%s): %s.", SHOWN, path, strerror(error), pml_file_advice(error));
 }
 
