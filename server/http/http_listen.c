@@ -86,7 +86,8 @@ pml_outcome pml_http_listen(const char *text, int *listener, char address[PML_HT
     *listener = -1;
     if (!split(text, host, port) || getaddrinfo(host, port, &hints, &found) != 0)
         return pml_say(message,
-                       "'%s' is not an address to listen on. Give HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080.", text);
+                       "'%s' is not an address to listen on. Give HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080.",
+                       text);
     for (const struct addrinfo *at = found; at && *listener < 0; at = at->ai_next)
         *listener = open_socket(at);
     const int reason = errno;
