@@ -53,7 +53,7 @@ def test_plain_files_only(tester):
         for force in ([], ["--force"]):
             for arguments in (changed(PACK, out=name), changed(PRIVATIZE, budget="me.budget", out=name)):
                 done = tester.run(*arguments, *force)
-                tester.check(done.returncode == OUTPUT and b"not a plain file" in done.stderr and
+                tester.check(done.returncode == OUTPUT and b"no plain file" in done.stderr and
                              os.lstat(tester.path(name)).st_mode == kind, "%s stays: %r" % (name, done.stderr))
     tester.check(tester.read("kept.cbor") == before, "what a link leads to stays")
     tester.check(read_budget(tester.read("me.budget")) == spent, "an output that is refused costs nothing")
