@@ -3,9 +3,7 @@
 #ifndef PML_HTTP_TEXT_H
 #define PML_HTTP_TEXT_H
 
-#include "common/bytes.h"
-
-#include <privatemail.h>
+#include "server/store/candidate.h"
 
 /* Appends printf's text of less than 512 bytes. Returns false when out of memory. */
 bool pml_http_print(struct pml_bytes *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
