@@ -31,6 +31,7 @@ extern "C" {
 #define PML_CROWD_CELLS_MAX 1048576u
 #define PML_CROWD_FLOOR_MIN (1.0 / 65536.0)
 #define PML_CROWD_DELTA_MIN (1.0 / 1152921504606846976.0) /* 2^-60 */
+#define PML_CROWD_DELTA0_MAX (1.0 / 1024.0)
 
 /* What the clients of a crowd do (SPEC 5.17). The app chooses it; nothing of it is taken from a pack. */
 typedef struct pml_crowd {
@@ -72,7 +73,7 @@ PML_API PML_CHECKED pml_status pml_crowd_delta(const pml_crowd *crowd, const pml
 PML_API PML_CHECKED pml_status pml_crowd_epsilon(const pml_crowd *crowd, const pml_crowd_use *use, double delta,
                                                  double *scratch, size_t count, double *epsilon);
 
-/* The μ that one own message is booked with next to δ₀, 2^-60 … below 1: the message is dominated by (0, δ₀) together with
+/* The μ that one own message is booked with next to δ₀, 2^-60 … 2^-10: the message is dominated by (0, δ₀) together with
  * a Gaussian mechanism of this μ (PRIVACY, theorem C). Returns PML_ERROR_CROWD when the crowd is too small for this δ₀. */
 PML_API PML_CHECKED pml_status pml_crowd_mu(const pml_crowd *crowd, uint32_t cells, double delta0, double *scratch,
                                             size_t count, double *mu);
