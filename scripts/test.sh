@@ -209,6 +209,7 @@ everything() {
     beside reference python tests/golden/test_reference.py
     beside mathematics python tests/check_math.py build/release/math_eval
     beside accounting python tests/crowd/check_accounting.py build/release/crowd_eval
+    beside crowd python tests/cli/test_crowd.py $command
     beside command python tests/cli/test_cli.py $command
     beside compat python tests/compat/test_compat.py $command
     beside sample python tests/cli/test_sample.py $command
