@@ -3,7 +3,9 @@
 #ifndef PML_HTTP_TEXT_H
 #define PML_HTTP_TEXT_H
 
-#include "server/store/candidate.h"
+#include "common/bytes.h"
+
+#include <privatemail.h>
 
 /* Appends printf's text of less than 512 bytes. Returns false when out of memory. */
 bool pml_http_print(struct pml_bytes *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
