@@ -29,8 +29,10 @@ PML_API const int8_t *pml_pack_prototype(const pml_pack *pack, size_t slot, size
 PML_API PML_CHECKED pml_status pml_pack_anchor_code(const pml_pack *pack, size_t index, int16_t *out);
 PML_API PML_CHECKED pml_status pml_pack_slot_code(const pml_pack *pack, size_t slot, int16_t *out);
 
-/* The cell that a prototype belongs to. */
-PML_API PML_CHECKED pml_status pml_pack_prototype_cell(const pml_pack *pack, size_t slot, size_t index, uint32_t *cell);
+/* All prototypes of a slot: their rows, one behind the other in the pack; and, into arrays of one value per prototype,
+ * their inverse norms and the cells they belong to. Returns PML_ERROR_SECTION when the pack has none. */
+PML_API PML_CHECKED pml_status pml_pack_prototypes(const pml_pack *pack, size_t slot, const int8_t **rows,
+                                                   uint32_t *norms, uint32_t *cells);
 
 /* Slot of an anchor; the neighbours of an anchor into `out`. */
 PML_API PML_CHECKED pml_status pml_pack_anchor_slot(const pml_pack *pack, size_t index, uint32_t *slot);

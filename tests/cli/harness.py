@@ -26,7 +26,7 @@ USAGE, INPUT, OUTPUT, BUDGET, PRIVACY, FAULT = 2, 3, 4, 5, 6, 7
 WHOLE = ["--slots", "class", "--cells", "8", "--gaussian", "--rows-are-public"]
 OWN = ["--cells-per-item", "1"]
 # A message that helps holds one of these.
-REMEDY = re.compile(r"\b(add|check|choose|close|compare|convert|fetch|free|give|leave|lists all|make|must|name|needs|"
+REMEDY = re.compile(r"\b(add|check|choose|close|compare|convert|explains|fetch|free|give|leave|lists all|make|must|name|needs|"
                     r"put|reduce|remove|renumber|reshape|save|send|shows|start|tells|use|want|wants)\b", re.I)
 
 

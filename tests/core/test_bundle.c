@@ -192,16 +192,17 @@ static void sorted_list(const pml_pack *pack, uint32_t symbol, uint32_t *list, u
 {
     const uint32_t slot = symbol / pack->cells, own = symbol % pack->cells;
     struct ranked cells[64] = {{false, 0, 0}};
-    uint32_t start = 0, cell;
-    for (uint32_t p = pack->prototypes; p-- > 0;) {
-        TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_cell(pack, slot, p, &cell));
-        start = cell == own ? p : start;
-    }
+    uint32_t start = 0, norms[256], cell_of[256];
+    const int8_t *rows;
+    TEST_ASSERT_LESS_OR_EQUAL(256, pack->prototypes);
+    TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototypes(pack, slot, &rows, norms, cell_of));
+    for (uint32_t p = pack->prototypes; p-- > 0;)
+        start = cell_of[p] == own ? p : start;
     for (uint32_t c = 0; c < pack->cells; c++)
         cells[c].cell = c;
     for (uint32_t p = 0; p < pack->prototypes; p++) {
         const int64_t score = score_of(pack, pml_pack_prototype(pack, slot, start), slot, p);
-        TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_cell(pack, slot, p, &cell));
+        const uint32_t cell = cell_of[p];
         if (!cells[cell].has || score > cells[cell].score)
             cells[cell] = (struct ranked){true, score, cell};
     }
