@@ -275,7 +275,7 @@ static void test_bundles(void)
         f.config.crowd = &policy;
         f.script.seed = g->seed;
         setup_client(&f);
-        float *x = floats_of(g->bits, g->bits ? g->d : 0);
+        float *x = g->bits ? floats_of(g->bits, g->d) : NULL;
         const pml_query query = {x, g->d, g->label};
         const pml_crowd_content content = {g->bits ? &query : NULL, g->kept, g->kept_size};
         const size_t length = pml_client_release_size(f.client);
