@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every kernel of the one list that this CPU runs, on rows that stay in the first cache: how busy are the multipliers?
- * In: nothing. Out: products a second, and that all kernels agree. */
+ * Times every kernel of the one list that this CPU runs, on rows that stay in the first cache, and checks that all
+ * kernels agree. */
 #include "harness.h"
 #include "kernel_choice.h"
 #include "synthetic.h"
@@ -15,15 +15,14 @@ static const struct command command = {
         "usage: bench_kernels [--rounds R] [--quick] [--json]\n"
         "\n"
         "Times every kernel that this CPU runs: dot products of one query with 32 rows of 64 to 2048 features in the\n"
-        "first cache, and 32 keys offered to a list of the 10 largest. All kernels must give the same; it fails where\n"
-        "one does not.\n"
+        "first cache, and 32 keys offered to a list of the 10 largest. Fails when two kernels give different results.\n"
         "\n"
         "  --rounds R  rounds, each of which measures everything once. Default 41\n"
         "  --quick     3 short rounds: shows that it runs, not how fast\n"
         "  --json      the numbers as JSON on stdout, times in microseconds with their quartiles\n"
         "\n"
         "example: taskset -c 1 build/release/bench/bench_kernels\n"
-        "exit codes: 0, 2 usage, 7 kernels disagree or no memory\n",
+        "exit codes: 0, 2 usage, 7 kernels disagree or out of memory\n",
 };
 
 enum { WIDEST = 2048, KEPT = 10 };
@@ -74,7 +73,7 @@ static void report(struct bench_output *output, const struct bench *bench, const
     bench_count(output, "d", width);
     bench_times(output, "time", result);
     if (width > 0)
-        bench_number(output, "products a ns", 1e-9 * PML_KERNEL_ROWS * (double)width / result->median);
+        bench_number(output, "products per ns", 1e-9 * PML_KERNEL_ROWS * (double)width / result->median);
     bench_number(output, "times portable", bench_ratio(bench, &bench->results[0][0], result));
     bench_row_end(output);
 }
@@ -105,9 +104,9 @@ int main(int argc, char **argv)
     const struct pml_kernels *kernels[PML_KERNEL_COUNT];
     struct bench_output output = {0};
     bool quick = false;
-    int code = bench_options(&command, argc, argv, NULL, 0, &bench, &output, &quick);
-    if (code >= 0)
-        return code;
+    exit_code code = bench_options(&command, argc, argv, NULL, 0, &bench, &output, &quick);
+    if (code != EXIT_OK)
+        return (int)code;
     const size_t count = kernel_choices(kernels);
     struct pml_rows rows = synthetic_rows(PML_KERNEL_ROWS + 1, WIDEST, 1);
     for (size_t i = 0; i < count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the noise costs: exact normal deviates, the draws of a response, the words both are made of.
- * In: nothing. Out: how many a second. Never prints a deviate. */
+ * Never prints a deviate. */
 #include "base/random.h"
 #include "harness.h"
 #include "privatemail_platform.h"
@@ -14,7 +14,7 @@ static const struct command command = {
     .help =
         "usage: bench_noise [--rounds R] [--quick] [--json]\n"
         "\n"
-        "Times, each with its ChaCha20 under a key from the system:\n"
+        "Times these draws, each by ChaCha20 with a key from the system:\n"
         "  deviates   200 exact normal deviates, rounded to integers: the noise of a Gaussian release of 100 slots\n"
         "  response   the draws of a response release of 100 slots of 8 cells\n"
         "  words      4096 random words\n"
@@ -102,9 +102,9 @@ int main(int argc, char **argv)
     struct bench_output output = {0};
     bool quick = false;
     const size_t count = sizeof kinds / sizeof *kinds;
-    int code = bench_options(&command, argc, argv, NULL, 0, &bench, &output, &quick);
-    if (code >= 0)
-        return code;
+    exit_code code = bench_options(&command, argc, argv, NULL, 0, &bench, &output, &quick);
+    if (code != EXIT_OK)
+        return (int)code;
     for (size_t i = 0; i < count; i++) {
         noises[i] = (struct noise){.keep = (uint64_t)1 << 39, .draw = kinds[i].draw};
         cases[i] = (struct bench_case){run, &noises[i], {kinds[i].name}};
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
         bench_text(&output, "draw", kinds[i].name);
         bench_count(&output, "draws", kinds[i].draws);
         bench_times(&output, "time", &bench.results[i][0]);
-        bench_number(&output, "million a second", 1e-6 * kinds[i].draws / bench.results[i][0].median);
+        bench_number(&output, "million per second", 1e-6 * kinds[i].draws / bench.results[i][0].median);
         bench_row_end(&output);
     }
     bench_end(&output);

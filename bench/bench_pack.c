@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What building a pack costs: the graph of neighbours, k-means, and a whole pack by stage.
- * In: sizes. Out: times. Never writes the pack anywhere. */
+ * What building a pack costs: the graph of neighbours, k-means, and a whole pack by stage. */
 #include "common/rows/kmeans.h"
 #include "common/rows/knn.h"
 #include "harness.h"
@@ -17,8 +16,8 @@ static const struct command command = {
     .summary = "what building a pack costs",
     .help = "usage: bench_pack [--n N] [--d D] [--clusters M] [--kernel NAME] [--rounds R] [--quick] [--json]\n"
             "\n"
-            "Times, on one thread: the graph of 10 nearest neighbours of n rows among each other\n"
-            "(exact), k-means, and a whole pack of one slot with all its stages, from floats to checked bytes.\n"
+            "Times, on one thread: the exact graph of the 10 nearest neighbours of n rows,\n"
+            "k-means, and a whole pack of one slot with all its stages, from floats to checked bytes.\n"
             "\n"
             "  --n N         rows. Default 20000\n"
             "  --d D         features. Default 512\n"
@@ -29,7 +28,7 @@ static const struct command command = {
             "  --json        the numbers as JSON on stdout, times in microseconds with their quartiles\n"
             "\n"
             "example: taskset -c 1 build/release/bench/bench_pack --n 20000 --d 512\n"
-            "exit codes: 0, 2 usage, 7 no memory\n",
+            "exit codes: 0, 2 usage, 7 out of memory\n",
 };
 
 enum { NEIGHBOURS = 10, STAGES_MAX = BENCH_SERIES_MAX - 1 };
@@ -57,7 +56,7 @@ static void run_graph(void *context, size_t repeats, double *seconds)
     double start = bench_now();
     for (size_t i = 0; i < repeats; i++)
         if (pml_knn(&work->rows, NEIGHBOURS, 1, NULL, work->lists) != 0)
-            bench_stop("there is no memory for the graph.");
+            bench_stop("out of memory for the graph.");
     *seconds += bench_now() - start;
 }
 
@@ -68,7 +67,7 @@ static void run_kmeans(void *context, size_t repeats, double *seconds)
     double start = bench_now();
     for (size_t i = 0; i < repeats; i++)
         if (pml_kmeans(&work->rows, work->clusters, 1, 1, NULL, &result) != 0)
-            bench_stop("there is no memory for k-means.");
+            bench_stop("out of memory for k-means.");
     *seconds += bench_now() - start;
 }
 
@@ -126,7 +125,7 @@ static void prepare(struct work *work, size_t n, size_t d)
     work->features = (struct pml_features){synthetic_features(n, d, 2), n, d};
     if (pml_rows_allocate(&work->rows, n, d) != 0 ||
         pml_rows_quantise(&work->rows, work->features.values, 1, NULL, &bad) != 0)
-        bench_stop("there is no memory for the rows.");
+        bench_stop("out of memory for the rows.");
     work->lists = bench_allocate(n * NEIGHBOURS * sizeof *work->lists);
     work->of = bench_allocate(n * sizeof *work->of);
     work->centres = bench_allocate(work->clusters * d);
@@ -159,18 +158,18 @@ int main(int argc, char **argv)
                                   {"d", OPTION_COUNT, &d, false, false},
                                   {"clusters", OPTION_COUNT, &clusters, false, false},
                                   {"kernel", OPTION_TEXT, &kernel, false, false}};
-    int code = bench_options(&command, argc, argv, specs, 4, &bench, &output, &quick);
-    if (code >= 0)
-        return code;
+    exit_code code = bench_options(&command, argc, argv, specs, 4, &bench, &output, &quick);
+    if (code != EXIT_OK)
+        return (int)code;
     n = n > 0 ? n : quick ? 300 : 20000, d = d > 0 ? d : quick ? 24 : 512;
     work.clusters = clusters > 0 ? (unsigned)clusters : quick ? 8 : 100;
     if (n < 32 || n > PML_ANCHORS_MAX || d > PML_FEATURES_MAX || clusters > n / 2 || clusters == 1)
-        return command_fail(&command, EXIT_USAGE, "--n must be 32 to %u, --d at most %u, --clusters 2 to n/2.",
-                            PML_ANCHORS_MAX, PML_FEATURES_MAX);
+        return (int)command_fail(&command, EXIT_USAGE, "--n must be 32 to %u, --d at most %u, --clusters 2 to n/2.",
+                                 PML_ANCHORS_MAX, PML_FEATURES_MAX);
     work.kernels = kernel_named(kernel);
     if (!work.kernels)
-        return command_fail(&command, EXIT_USAGE, "this CPU runs no kernel '%s': bench_kernels lists those it runs.",
-                            kernel);
+        return (int)command_fail(&command, EXIT_USAGE,
+                                 "this CPU runs no kernel '%s': bench_kernels lists those it runs.", kernel);
     kernel_limit(work.kernels);
     prepare(&work, (size_t)n, (size_t)d);
     const struct bench_case cases[CASES] = {

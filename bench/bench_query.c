@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a query costs: arm and release of both mechanisms, and within release the scan of all rows beside what bounds it.
- * In: sizes. Out: times and ratios. Never prints what a query gave. */
+ * Never prints the result of a query. */
 #include "client.h"
 #include "harness.h"
 #include "kernel_choice.h"
@@ -19,13 +19,13 @@ static const struct command command = {
         "\n"
         "Times arm and release of one query, and within release the quantising and the scan of all rows, for n = 100\n"
         "to 262144 rows of d = 64 to 2048 features. Beside the scan, in the same rounds:\n"
-        "  read      a vectorised read of the same bytes: no scan can be faster where memory is the bound\n"
+        "  read      a vectorised read of the same bytes: no scan can be faster if memory is the limit\n"
         "  roofline  the larger of that and of the kernel alone on as many rows that stay in the first cache\n"
         "Response: n prototypes in n/8 slots, at most 1024, of 8 cells. Gaussian: n anchors, K = 10, one slot, k = 2.\n"
-        "The system's entropy is in arm; storing the budget is not. Rows are made up.\n"
+        "The time of arm includes the system's entropy, but not storing the budget. Rows are made up.\n"
         "\n"
         "  --n N, --d D   one size instead of all\n"
-        "  --mechanism M  response or gaussian; both when it is not given\n"
+        "  --mechanism M  response or gaussian. Default: both\n"
         "  --kernel NAME  a kernel that bench_kernels lists. Default: the best of this CPU\n"
         "  --repeat R     no clock: R scans of one size, for callgrind (needs --n, --d, --mechanism)\n"
         "  --rounds R     rounds, each of which measures everything once. Default 41\n"
@@ -33,7 +33,7 @@ static const struct command command = {
         "  --json         the numbers as JSON on stdout, times in microseconds with their quartiles\n"
         "\n"
         "example: taskset -c 1 build/release/bench/bench_query --n 262144 --d 512 --mechanism gaussian\n"
-        "exit codes: 0, 2 usage, 7 no memory\n",
+        "exit codes: 0, 2 usage, 7 out of memory\n",
 };
 
 enum { NEIGHBOURS = 10, CELLS = 8 };
@@ -225,7 +225,7 @@ struct choice {
     bool quick;
 };
 
-static int check(const struct choice *choice)
+static exit_code check(const struct choice *choice)
 {
     if ((choice->n == 0) != (choice->d == 0))
         return command_fail(&command, EXIT_USAGE, "--n and --d go together: give both or none.");
@@ -239,7 +239,7 @@ static int check(const struct choice *choice)
     if (!kernel_named(choice->kernel))
         return command_fail(&command, EXIT_USAGE, "this CPU runs no kernel '%s': bench_kernels lists those it runs.",
                             choice->kernel);
-    return -1;
+    return EXIT_OK;
 }
 
 static bool is_chosen(const struct choice *choice, int mechanism)
@@ -260,11 +260,11 @@ int main(int argc, char **argv)
                                   {"mechanism", OPTION_TEXT, &choice.mechanism, false, false},
                                   {"kernel", OPTION_TEXT, &choice.kernel, false, false},
                                   {"repeat", OPTION_COUNT, &choice.repeats, false, false}};
-    int code = bench_options(&command, argc, argv, specs, 5, &bench, &output, &choice.quick);
-    if (code < 0)
+    exit_code code = bench_options(&command, argc, argv, specs, 5, &bench, &output, &choice.quick);
+    if (code == EXIT_OK)
         code = check(&choice);
-    if (code >= 0)
-        return code;
+    if (code != EXIT_OK)
+        return (int)code;
     const struct pml_kernels *kernels = kernel_named(choice.kernel);
     const struct size one = {(size_t)choice.n, (size_t)choice.d};
     const struct size *list = choice.n ? &one : choice.quick ? small : sizes;

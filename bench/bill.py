@@ -30,13 +30,13 @@ def amount(value, unit):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split(":", maxsplit=1)[0])
     parser.add_argument("--items", type=float, default=1e9)
-    parser.add_argument("--rate", type=float, default=1e6, help="queries a second")
+    parser.add_argument("--rate", type=float, default=1e6, help="queries per second")
     parser.add_argument("--bytes", type=float, default=27, help="of a candidate")
-    parser.add_argument("--gigabytes", type=float, default=2.0, help="that a core sends in a second")
-    parser.add_argument("--database-gigabytes", type=float, default=1.0, help="that a core of PostgreSQL reads")
+    parser.add_argument("--gigabytes", type=float, default=2.0, help="that one core sends per second")
+    parser.add_argument("--database-gigabytes", type=float, default=1.0, help="that one core of PostgreSQL reads per second")
     parser.add_argument("--missed", type=float, default=0.01, help="share of parts that are not in memory")
     given = parser.parse_args()
-    print("| epsilon | right cell in the answer | f | items | bytes an answer | down-link | cores that send | cores of the "
+    print("| epsilon | right cell in the answer | f | items | bytes per answer | down-link | cores that send | cores of the "
           "database | fits |")
     print("|---|---|---|---|---|---|---|---|---|")
     for epsilon in (4, 6, 8, 10, 12, 16):
@@ -54,7 +54,7 @@ def main():
                 amount(8 * size * given.rate, "bit/s"), math.ceil(size * given.rate / (given.gigabytes * 1e9)),
                 math.ceil(given.rate * given.missed * size / (given.database_gigabytes * 1e9)), "; ".join(fits) or "yes"))
     print()
-    print("| f | " + " | ".join("epsilon %g" % epsilon for epsilon in (2, 4, 6, 8, 10, 12)) + " | bytes an answer |")
+    print("| f | " + " | ".join("epsilon %g" % epsilon for epsilon in (2, 4, 6, 8, 10, 12)) + " | bytes per answer |")
     print("|---|" + "---|" * 7)
     for part in (0.1, 0.01, 1e-3, 1e-4, 1.6e-5):
         print("| %g | %s | %s |" % (part, " | ".join("%.3g" % chance(epsilon, part) for epsilon in (2, 4, 6, 8, 10, 12)),

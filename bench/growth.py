@@ -74,7 +74,7 @@ def main():
     for row in result["rows"]:
         print("{mechanism:9} n = {n:6} d = {d:5} {instructions:11} instructions".format(**row))
     for mechanism, fit in result["fits"].items():
-        print(f"{mechanism}: {fit['a product']:.4f} a product, {fit['a row']:.1f} a row, {fit['a call']:.0f} a call; "
+        print(f"{mechanism}: {fit['a product']:.4f} per product, {fit['a row']:.1f} per row, {fit['a call']:.0f} per call; "
               f"farthest off {100 * fit['farthest off']:.1f} %")
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: cases. Out: quartiles of their times and ratios within rounds, as a table or as JSON.
- * Never compares times of different rounds: the machine may be another one by then. */
+ * Measures cases in turns and prints quartiles of their times, as a table or as JSON. Only times of the same round are
+ * compared, because the machine may be slower in another. */
 #define _POSIX_C_SOURCE 200809L
 #include "harness.h"
 
@@ -22,7 +22,7 @@ void *bench_allocate(size_t size)
 {
     void *memory = NULL;
     if (posix_memalign(&memory, size < 4096 ? 64 : 4096, size > 0 ? size : 1) != 0)
-        bench_stop("there is no memory. Close other programs, or measure smaller sizes.");
+        bench_stop("out of memory. Close other programs, or measure smaller sizes.");
     return memory;
 }
 
@@ -126,8 +126,8 @@ double bench_ratio(const struct bench *bench, const struct bench_result *a, cons
 
 /* ---- options ---- */
 
-int bench_options(const struct command *command, int argc, char **argv, struct option_spec *more, size_t count,
-                  struct bench *bench, struct bench_output *output, bool *quick)
+exit_code bench_options(const struct command *command, int argc, char **argv, struct option_spec *more, size_t count,
+                        struct bench *bench, struct bench_output *output, bool *quick)
 {
     uint64_t rounds = 0;
     struct option_spec specs[16] = {{"rounds", OPTION_COUNT, &rounds, false, false},
@@ -137,8 +137,10 @@ int bench_options(const struct command *command, int argc, char **argv, struct o
         bench_stop("too many options.");
     for (size_t i = 0; i < count; i++)
         specs[3 + i] = more[i];
-    int code = options_parse(command, argc, argv, specs, 3 + count, NULL, 0, 0);
-    if (code >= 0)
+    if (options_help(command, argc, argv))
+        exit(EXIT_OK);
+    exit_code code = options_parse(command, argc, argv, specs, 3 + count, NULL, 0, 0);
+    if (code != EXIT_OK)
         return code;
     if (specs[0].given && (rounds < 1 || rounds > 10000))
         return command_fail(command, EXIT_USAGE, "--rounds must be 1 to 10000.");
@@ -146,7 +148,7 @@ int bench_options(const struct command *command, int argc, char **argv, struct o
         more[i].given = specs[3 + i].given;
     bench->rounds = rounds > 0 ? (unsigned)rounds : *quick ? 3 : bench->rounds > 0 ? bench->rounds : 41;
     bench->sample_seconds = *quick ? 1e-4 : 2e-3;
-    return -1;
+    return EXIT_OK;
 }
 
 /* ---- output ---- */

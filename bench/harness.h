@@ -14,7 +14,7 @@ struct bench_case {
     const char *series[BENCH_SERIES_MAX]; /* names, up to the first NULL */
 };
 
-/* Quartiles over the rounds, in seconds a repeat; `samples` has one value a round. */
+/* Quartiles over the rounds, in seconds per repeat; `samples` has one value per round. */
 struct bench_result {
     double *samples, low, median, high;
 };
@@ -29,11 +29,11 @@ struct bench {
 double bench_now(void);
 
 /* Runs all cases once in every round, one after the other, so that a machine that is slow for a while is slow for all of
- * them. Ends the program without memory. Free afterwards, also before the next measurement. */
+ * them. Ends the program when out of memory. Free the results afterwards, also before the next measurement. */
 void bench_measure(struct bench *bench, const struct bench_case *cases, size_t count, const char *what);
 void bench_free(struct bench *bench);
 
-/* Median over the rounds of a's time by b's, both of one round. */
+/* Median over the rounds of the time of `a` divided by the time of `b` in the same round. */
 double bench_ratio(const struct bench *bench, const struct bench_result *a, const struct bench_result *b);
 
 /* ---- options and output: all benches have --rounds, --quick and --json ---- */
@@ -44,9 +44,9 @@ struct bench_output {
     unsigned rows;
 };
 
-/* Parses the three and `more` of the program's own; answers −1 to go on, else the exit code. */
-int bench_options(const struct command *command, int argc, char **argv, struct option_spec *more, size_t count,
-                  struct bench *bench, struct bench_output *output, bool *quick);
+/* Parses --rounds, --quick, --json and `more` options of the program's own. --help ends the program. */
+exit_code bench_options(const struct command *command, int argc, char **argv, struct option_spec *more, size_t count,
+                        struct bench *bench, struct bench_output *output, bool *quick);
 
 void bench_begin(struct bench_output *output, const char *name, const struct bench *bench);
 void bench_end(struct bench_output *output);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: a name. Out: kernels that run here. Never a set that the CPU would stop at: the dispatch is asked. */
+ * Finds kernels by name, among those that this CPU can run. */
 #include "kernel_choice.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "base/kernels.h"
 
-/* The sets of the one list that this CPU runs, the slowest first; answers how many. */
+/* The sets of the one list that this CPU runs, the slowest first. Returns how many. */
 size_t kernel_choices(const struct pml_kernels *choices[PML_KERNEL_COUNT]);
 
 /* The one of this name; NULL stands for the best. NULL when there is none of it here. */

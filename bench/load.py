@@ -1,4 +1,4 @@
-"""Load on loopback: queries a second, latency and memory, for both stores and both mechanisms.
+"""Load on loopback: queries per second, latency and memory, for both stores and both mechanisms.
 
     python3 bench/load.py path/to/privatemail [--items N] [--seconds S] [--folder DIR]
 
@@ -126,7 +126,7 @@ def milliseconds(text):
 
 
 def load(url, seconds, *arguments, connections=8):
-    """Requests a second, p50 and p99 in ms, bytes a request."""
+    """Requests per second, p50 and p99 in ms, bytes per request."""
     text = subprocess.run(["wrk", "-t1", "-c%d" % connections, "-d%gs" % seconds, "--timeout", "30s", "--latency", "-s",
                            os.path.join(HERE, "load.lua"), url, "--", *arguments],
                           capture_output=True, text=True, timeout=seconds + 120).stdout
@@ -178,7 +178,7 @@ def measure(program, folder, pack, uri, mechanism, seconds, database, *options):
 
 
 def brute_force(folder, pack):
-    """Queries a second of numpy, one core, over the same places; CPU milliseconds of one."""
+    """Queries per second of numpy, one core, over the same places; CPU milliseconds of one."""
     database = sqlite3.connect(os.path.join(folder, pack + ".store"))
     places = np.frombuffer(b"".join(row[0] for row in database.execute("SELECT place FROM items")), "<f4")
     database.close()
@@ -194,7 +194,7 @@ def brute_force(folder, pack):
 
 def report(program, folder, database, items, seconds, share, names):
     print("%d items, %d features, f = %g, epsilon 4, two cores shared with wrk (8 connections)\n" % (items, FEATURES, share))
-    print("| slots | mechanism | store | cache | queries/s | p50 ms | p99 ms | bytes | MB | CPU ms a query: service, "
+    print("| slots | mechanism | store | cache | queries/s | p50 ms | p99 ms | bytes | MB | CPU ms per query: service, "
           "database | touch the store | goal |")
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     times = []

@@ -94,7 +94,7 @@ void peer_rows(const struct peer *peer, int8_t *values, uint32_t *inverse)
 void peer_graph(const struct peer *peer, uint32_t *lists)
 {
     if (pml_knn(&peer->rows, peer->neighbours, 1, NULL, lists) != 0)
-        bench_stop("there is no memory for the graph.");
+        bench_stop("out of memory for the graph.");
 }
 
 /* Whole releases: arm with the system's entropy, release. */

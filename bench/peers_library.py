@@ -76,7 +76,7 @@ class Rows:
         return out
 
     def release(self, query, repeats):
-        """Whole releases of one query; answers the length of one."""
+        """Makes whole releases of one query; returns the length of one."""
         return self.c.peer_release(self.handle, address(query), repeats)
 
     def quantised(self):

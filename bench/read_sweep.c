@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: bytes. Out: their sum. Never does more than loading and adding: eight sums, so that additions do not wait. */
+ * Sums bytes by loading and adding, with eight sums so that additions do not wait for one another. */
 #include "read_sweep.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads `size` bytes once, front to back, with the widest loads of the kernels' vector unit; answers their sum as words, so
+/* Reads `size` bytes once, front to back, with the widest loads of the kernels' vector unit. Returns their sum as words, so
  * that no read can be left out. */
 uint64_t read_sweep(const void *bytes, size_t size);
 

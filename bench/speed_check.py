@@ -19,7 +19,7 @@ PROGRAMS = os.path.join(ROOT, "build", "release", "bench")
 ROWS = {"bench_kernels": {"what", "kernel", "d", "time", "times portable"},
         "bench_query": {"mechanism", "kernel", "n", "d", "arm", "release", "quantise", "scan", "read", "scan by read",
                         "scan by roofline"},
-        "bench_pack": {"what", "kernel", "n", "d", "time"}, "bench_noise": {"draw", "draws", "time", "million a second"}}
+        "bench_pack": {"what", "kernel", "n", "d", "time"}, "bench_noise": {"draw", "draws", "time", "million per second"}}
 PEERS = ("faiss", "usearch", "sklearn", "opendp")
 
 
@@ -48,7 +48,7 @@ def check_program(checks, name, keys):
     checks.expect(rows and all(keys <= set(row) for row in rows), f"{name}: rows are complete")
     checks.expect(rows and all(is_sound(value) for row in rows for value in row.values()), f"{name}: times are sound")
     plain, usage = run(program, "--quick", "--rounds", "1"), run(program, "--help")
-    checks.expect(plain.returncode == 0 and len(plain.stdout.splitlines()) == len(rows), f"{name} prints a line a row without --json")
+    checks.expect(plain.returncode == 0 and len(plain.stdout.splitlines()) == len(rows), f"{name} prints one line per row without --json")
     checks.expect(usage.returncode == 0 and "example:" in usage.stdout and "exit codes:" in usage.stdout, f"{name} --help")
     for wrong in (["--rounds", "0"], ["--bogus"], ["--rounds"]):
         done = run(program, *wrong)

@@ -93,7 +93,7 @@ def peers_figure(results):
     legend = [("points pt 7 ps 0.01 lc rgb 'white'", f"{index + 1}: {name}".replace("_", " ")) for index, name in enumerate(columns)]
     figure = Figure("The nearest 10 of n rows, one query, one thread", "Quartiles over the rounds; d = 512; lower is faster.", legend, 2)
     for n in sorted({row["n"] for row in rows}):
-        panel = Panel(f"n = {n}", "method", "microseconds a query",
+        panel = Panel(f"n = {n}", "method", "microseconds per query",
                       f"set logscale y; set xtics ({tics}); set xrange [0.3:{len(columns) + 0.7}]")
         for own, colour in ((True, "#d7263d"), (False, "#3b7dd8")):
             panel.add(f"yerrorbars pt 7 ps 0.8 lw 2 lc rgb '{colour}'",

@@ -47,7 +47,7 @@ def kernels(results):
     lines = []
     for name in names:
         of = {row["d"]: row for row in rows if row["kernel"] == name}
-        lines.append([name] + [f"{number(of[d]['products a ns'])} ({number(of[d]['times portable'])}×)" for d in widths]
+        lines.append([name] + [f"{number(of[d]['products per ns'])} ({number(of[d]['times portable'])}×)" for d in widths]
                      + ([f"{time(of[0]['time'])}"] if 0 in of else ["-"]))
     return table(["kernel"] + [f"d = {d}" for d in widths] + ["32 keys into a list of 10"], lines)
 
@@ -97,8 +97,8 @@ def noise(results):
 
 
 def draws(results):
-    return table(["draw", "of them at once", "time", "million a second"],
-                 [[row["draw"], str(row["draws"]), time(row["time"]), number(row["million a second"])]
+    return table(["draw", "of them at once", "time", "million per second"],
+                 [[row["draw"], str(row["draws"]), time(row["time"]), number(row["million per second"])]
                   for row in results["noise"]["rows"]])
 
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: sizes and seeds. Out: rows, packs that open, clients that release.
- * Never reads a file: what is measured is nobody's data. */
+ * Makes up rows, packs and clients from sizes and seeds. */
 #include "synthetic.h"
 #include "common/generator.h"
 #include "harness.h"
@@ -40,7 +39,7 @@ struct pml_rows synthetic_rows(size_t rows, size_t columns, uint64_t seed)
     struct pml_generator generator = pml_generator_start(seed, 2);
     struct pml_rows result;
     if (pml_rows_allocate(&result, rows, columns) != 0)
-        bench_stop("there is no memory. Close other programs, or measure smaller sizes.");
+        bench_stop("out of memory. Close other programs, or measure smaller sizes.");
     for (size_t i = 0; i < rows * columns; i += 8) {
         uint64_t word = pml_generator_next(&generator);
         for (size_t j = i; j < i + 8 && j < rows * columns; j++, word >>= 8)
@@ -115,7 +114,7 @@ void synthetic_pack(struct synthetic_pack *pack, const struct pml_rows *rows, in
     };
     size_t size;
     if (pml_pack_bytes(&parts, &pack->bytes, &size) != 0)
-        bench_stop("there is no memory. Close other programs, or measure smaller sizes.");
+        bench_stop("out of memory. Close other programs, or measure smaller sizes.");
     uint8_t *page = bench_allocate(size); /* a device maps its pack, so it begins a page; malloc's begin anywhere */
     memcpy(page, pack->bytes, size);
     free(pack->bytes);
@@ -158,7 +157,8 @@ void synthetic_client(struct synthetic_client *client, const pml_pack *pack, pml
                                .kernels = kernels};
     const size_t size = pml_client_size(pack, &config);
     synthetic_check(pml_client_init(&client->client, bench_allocate(size), size, pack, &config));
-    const pml_budget_caps caps = {10.0, gaussian ? 10.0 : 0.0, gaussian ? 1e-5 : 0.0};
+    const pml_budget_caps caps = {
+        .epsilon_response = 10.0, .epsilon_gaussian = gaussian ? 10.0 : 0.0, .delta = gaussian ? 1e-5 : 0.0};
     synthetic_check(pml_budget_create(&client->full, owner, &caps));
     client->capacity = pml_client_release_size(client->client);
     client->message = bench_allocate(client->capacity);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Made-up rows, packs and clients to measure with. Nothing here is anybody's. */
+ * Made-up rows, packs and clients to measure with. None of it is the data of a person. */
 #ifndef BENCH_SYNTHETIC_H
 #define BENCH_SYNTHETIC_H
 

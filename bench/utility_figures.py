@@ -198,8 +198,8 @@ def figure_7(program, cases, _):
     figure = Figure(f"Fig. 7: released rows before and after alignment ({case.name}, α = 0.5, one release at each ε)",
                     "Above: the rows as released, among the anchors. Below: where the server places them among its items. "
                     "Windows follow the noise.",
-                    [("points pt 7 ps 0.7 lc rgb '#86aef0'", "anchors, items: one colour a class"),
-                     (seen, "released rows, one a class"), (named, "the row of the query's class"),
+                    [("points pt 7 ps 0.7 lc rgb '#86aef0'", "anchors, items: one colour per class"),
+                     (seen, "released rows, one per class"), (named, "the row of the query's class"),
                      (true, "the true place, which only the device knows")], len(epsilons))
     for before in (True, False):
         for shown in data["panels"]:
@@ -225,7 +225,7 @@ def figure_inference(program, _, __):
     looks = {"response": (f"points pt 7 ps 0.7 lw 1.5 lc rgb '{OWN}'", f"lines lw 1.5 dt 2 lc rgb '{OWN}'"),
              "gaussian": ("points pt 5 ps 0.6 lw 1.5 lc rgb '#3b7dd8'", "lines lw 1.5 dt 2 lc rgb '#3b7dd8'")}
     figure = Figure("What a server learns",
-                    "Best guess of somebody who knows the pack, ε and a list of equally likely queries; 100,000 releases a point.",
+                    "Best guess of somebody who knows the pack, ε and a list of equally likely queries; 100,000 releases per point.",
                     [(looks["response"][0], "response, guessed right"), (looks["gaussian"][0], "Gaussian, guessed right"),
                      (f"lines lw 1.5 lc rgb '{TRIVIAL}'", "guessing blindly"), (looks["response"][1], "most that pure ε allows"),
                      (looks["gaussian"][1], "most that the Gaussian's μ allows")], 3)

@@ -20,7 +20,7 @@ import numpy as np
 from utility_baselines import phi, phi_inverse
 from utility_data import FOLDER, ROOT, cached, digest_of, stop
 
-sys.path[:0] = [os.path.join(ROOT, "scripts"), os.path.join(ROOT, "tests", "golden")]
+sys.path[:0] = [os.path.join(ROOT, "demo"), os.path.join(ROOT, "tests", "golden")]
 from demo_plot import read_pack  # noqa: E402
 from reference import (GAUSSIAN, Certificate, bits_from_floats, nearest_cell, quantise, read_release,  # noqa: E402
                        unpack_symbols, update)
@@ -129,7 +129,7 @@ class Guesser:
         return symbols
 
     def likelihoods(self, receipt, released):
-        """Logarithms, up to a constant a release: true query * repeat * query on the list."""
+        """Logarithms, up to a constant per release: true query * repeat * query on the list."""
         if receipt["mechanism"] == "response":
             keep, m = receipt["keep"], self.pack.m
             hit = released[:, :, self.slots] == self.cells

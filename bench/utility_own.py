@@ -70,7 +70,7 @@ def share_lines(case, report):
 
 
 def summary_lines(reports):
-    """All sets in one table: a cell has one number a set."""
+    """All sets in one table: a cell has one number per set."""
     def cell(rows):
         return " · ".join(f"{row:.2f}" for row in rows)
 
@@ -87,8 +87,8 @@ def summary_lines(reports):
 SLOT_KINDS = (("one slot", ("--slots", "one")), ("one slot, two listings", ("--slots", "one", "--cells-per-item", 2)),
               ("10 groups, class known", ("--slots", "group", "--slot-count", 10)),
               ("10 groups, class guessed", ("--slots", "group", "--slot-count", 10, "--class-from", "predicted")),
-              ("a slot a class, class known", ("--slots", "class")),
-              ("a slot a class, class guessed", ("--slots", "class", "--class-from", "predicted")))
+              ("one slot per class, class known", ("--slots", "class")),
+              ("one slot per class, class guessed", ("--slots", "class", "--class-from", "predicted")))
 
 
 def table_slots(program, cases, _):

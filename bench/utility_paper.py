@@ -64,7 +64,7 @@ class Search:
         return ((gallery - rows[0] @ matrix - shift) ** 2).sum(1)
 
     def distances(self, epsilon, queries, published, withheld=False):
-        """queries * gallery; epsilon None: no noise, and the graph is not made anew from the embedding."""
+        """queries * gallery; epsilon None: no noise, and the graph is not made again from the embedding."""
         place, scale = self.server()[-1], None if epsilon is None else self.noise(epsilon, published)
         result = []
         for query in queries:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * audit: attacks the release path as a stranger would. In: a pack and the promise. Out: an ε that the releases prove it
- * cannot be below; a promise that is smaller is broken. */
+ * audit: attacks releases as a stranger would. In: a pack and the promised ε. Out: an ε that the true one is at least, as
+ * the releases prove; a smaller promise is broken. */
 #include "lab/audit/audit_pairs.h"
 
 #include <inttypes.h>
@@ -31,7 +31,7 @@ struct audit {
 
 /* ---- options ---- */
 
-static int check(struct arguments *arguments)
+static exit_code check(struct arguments *arguments)
 {
     bool gaussian = strcmp(arguments->mechanism, "gaussian") == 0;
     if (!gaussian && strcmp(arguments->mechanism, "response") != 0)
@@ -55,10 +55,10 @@ static int check(struct arguments *arguments)
     if (arguments->seed_pairs < AUDIT_PAIRS_MIN || arguments->seed_pairs > AUDIT_PAIRS_MAX)
         return command_fail(&command_audit, EXIT_USAGE, "--seed-pairs must be %d to %d.", AUDIT_PAIRS_MIN,
                             AUDIT_PAIRS_MAX);
-    return -1;
+    return EXIT_OK;
 }
 
-static int parse(int argc, char **argv, struct arguments *arguments)
+static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
     struct option_spec specs[] = {
         {"delta", OPTION_NUMBER, &arguments->delta, false, false},
@@ -70,16 +70,16 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         {"trials", OPTION_COUNT, &arguments->trials, true, false},
         {"json", OPTION_FLAG, &arguments->json, false, false},
     };
-    int code = options_parse(&command_audit, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
+    exit_code code = options_parse(&command_audit, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
     arguments->has_delta = specs[0].given;
     arguments->has_seconds = specs[1].given;
     arguments->has_seed_pairs = specs[2].given;
-    return code < 0 ? check(arguments) : code;
+    return code == EXIT_OK ? check(arguments) : code;
 }
 
 /* ---- the audit ---- */
 
-/* The point in time at which this share of what is left of the time is over. */
+/* The point in time when this share of the remaining time is over. */
 static double deadline(const struct audit *audit, double share)
 {
     double now = audit_clock(), end = audit->start + audit->arguments->seconds;
@@ -91,11 +91,11 @@ static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
     return value < least ? least : value > most ? most : value;
 }
 
-static int measure(struct audit *audit)
+static pml_status measure(struct audit *audit)
 {
     uint64_t trials = audit->arguments->trials, pilot = clamp(trials / 20, 1, PILOT_MAX);
-    int status = audit_pairs_search(&audit->bench, audit->pairs, (size_t)audit->arguments->seed_pairs,
-                                    clamp(trials / 200, 600, 3000), deadline(audit, 0.2));
+    pml_status status = audit_pairs_search(&audit->bench, audit->pairs, (size_t)audit->arguments->seed_pairs,
+                                           clamp(trials / 200, 600, 3000), deadline(audit, 0.2));
     if (status != PML_OK)
         return status;
     struct audit_plan plan = {.trials = {pilot, pilot, trials - 2 * pilot},
@@ -107,12 +107,12 @@ static int measure(struct audit *audit)
                : audit_response(&audit->bench, &audit->pairs[0], &plan, &audit->verdict);
 }
 
-static int examine(struct audit *audit)
+static exit_code examine(struct audit *audit)
 {
     const struct arguments *arguments = audit->arguments;
     pml_mechanism mechanism = strcmp(arguments->mechanism, "gaussian") == 0 ? PML_GAUSSIAN : PML_RESPONSE;
     audit->start = audit_clock();
-    int status = audit_bench_open(&audit->bench, &audit->file, mechanism, arguments->epsilon, arguments->delta);
+    pml_status status = audit_bench_open(&audit->bench, &audit->file, mechanism, arguments->epsilon, arguments->delta);
     if (status == PML_OK)
         status = audit_pairs_make(&audit->pool, &audit->file, mechanism, audit->pairs, (size_t)arguments->seed_pairs);
     if (status == PML_OK)
@@ -120,13 +120,13 @@ static int examine(struct audit *audit)
     progress_end();
     audit->seconds = audit_clock() - audit->start;
     if (status == PML_ERROR_MEMORY)
-        return command_fail(&command_audit, EXIT_FAULT, "there is no memory. Close other programs.");
+        return command_no_memory(&command_audit);
     if (status != PML_OK)
         return command_status(&command_audit, arguments->pack, status);
     if (!audit->verdict.enough)
         return command_fail(&command_audit, EXIT_USAGE, "--seconds %g is too short for this pack. Give it more time.",
                             arguments->seconds);
-    return -1;
+    return EXIT_OK;
 }
 
 /* ---- report ---- */
@@ -158,16 +158,17 @@ static void print_report(const struct audit *audit)
         printf(", delta %g (mu %.4g)", audit->arguments->delta, audit->bench.receipt.mu);
     printf("\npair            %s and %s, %s slot%s\n", pair->sides[0].kind, pair->sides[1].kind, slots_word(audit),
            strcmp(slots_word(audit), "same") == 0 ? "" : "s");
-    printf("trials          %" PRIu64 " a record; %" PRIu64 " releases with the search, %.3g a second\n",
+    printf("trials          %" PRIu64 " per record; %" PRIu64 " releases with the search, %.3g per second\n",
            verdict->trials, audit_bench_releases(&audit->bench),
            (double)audit_bench_releases(&audit->bench) / audit->seconds);
     printf("epsilon         at least %.4g (confidence %g)\n", verdict->epsilon_lower, CONFIDENCE);
     if (gaussian)
-        printf("                at least %.4g whatever the noise\n"
+        printf("                at least %.4g, whatever the distribution of the noise\n"
                "mu              at least %.4g\n"
                "distance        %.3g of the certified sensitivity (an estimate)\n",
                verdict->ratio_lower, verdict->mu_lower, found_ratio(audit));
-    puts(is_violated(audit) ? "verdict         the promise is broken" : "verdict         nothing speaks against it");
+    puts(is_violated(audit) ? "verdict         the promise is broken"
+                            : "verdict         no evidence against the promise");
 }
 
 static void write_report(const struct audit *audit)
@@ -203,23 +204,22 @@ static void write_report(const struct audit *audit)
 
 /* ---- command ---- */
 
-static int run(int argc, char **argv)
+static exit_code run(int argc, char **argv)
 {
     struct arguments arguments = {0};
-    int code = parse(argc, argv, &arguments);
-    if (code >= 0)
+    exit_code code = parse(argc, argv, &arguments);
+    if (code != EXIT_OK)
         return code;
     struct audit audit = {.arguments = &arguments};
     code = pack_file_open(&command_audit, arguments.pack, &audit.file);
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
     code = examine(&audit);
-    if (code < 0) {
+    if (code == EXIT_OK) {
         if (arguments.json)
             write_report(&audit);
         else
             print_report(&audit);
-        code = EXIT_OK;
         if (is_violated(&audit))
             code = command_fail(&command_audit, EXIT_PRIVACY,
                                 "%s: releases reveal more than epsilon %g allows. Make no releases with this build; "
@@ -235,22 +235,23 @@ static int run(int argc, char **argv)
 static const char help[] =
     "Usage: privatemail audit --pack P.pmpk --mechanism M --epsilon E --trials N [OPTIONS]\n\n"
     "Attacks the promise as a stranger would: makes releases of two made-up records, as a device does, and counts how\n"
-    "well they can be told apart. The releases prove an epsilon that the promise cannot be below; when it is larger\n"
-    "than E, the promise is broken. When it is not, a worse pair may still exist, or a difference that is not looked\n"
-    "at (gaussian: of the spread alone): the proofs are in docs/PRIVACY.md.\n\n"
+    "well they can be told apart. This proves a lower bound of the true epsilon. If the bound is larger than E, the\n"
+    "promise is broken. If it is not, this is no proof of the promise: a worse pair of records may exist, or a\n"
+    "difference that is not measured (gaussian: of the spread alone). The proofs are in docs/PRIVACY.md.\n\n"
     "Options:\n"
     "  --pack P.pmpk     the pack\n"
     "  --mechanism M     response or gaussian\n"
     "  --epsilon E       the promise for one release, 1e-6 to 16\n"
     "  --delta D         gaussian only: 1e-15 to below 1. Default 1e-5\n"
-    "  --trials N        releases of each of the two records, 1000 to 1e9, written as digits; a tenth of them chooses\n"
-    "                    what to count. 1000000 gives bounds within a few percent at epsilon 1\n"
-    "  --seconds S       stops after about S seconds, with as many trials as were made. Default: no limit\n"
+    "  --trials N        releases of each of the two records, 1000 to 1000000000; a tenth of them is used to choose "
+    "what\n"
+    "                    to count. 1000000 gives bounds within a few percent at epsilon 1\n"
+    "  --seconds S       stop after about S seconds, with the trials made so far. Default: no limit\n"
     "  --seed-pairs K    pairs of records that the search begins with, 2 to 256. Default 16\n"
     "  --json            JSON on stdout instead of text (docs/CLI.md)\n"
     "  --help            this text\n\n"
-    "Exit codes: 0 nothing speaks against the promise, 2 wrong options, 3 the pack cannot be read, 4 stdout cannot be\n"
-    "written, 6 the promise is broken, or the pack cannot give it, 7 entropy or memory failed.\n\n"
+    "Exit codes: 0 no evidence against the promise, 2 wrong options, 3 the pack cannot be read, 4 stdout cannot be\n"
+    "written, 6 the promise is broken, or the pack cannot give it, 7 no entropy or out of memory.\n\n"
     "Example: privatemail audit --pack collection.pmpk --mechanism response --epsilon 1 --trials 1000000\n";
 
 const struct command command_audit = {"audit", "attack a pack's promise with many releases", help, run};

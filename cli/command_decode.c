@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * decode: what a server sees in releases. In: releases and their pack. Out: cells, values and embedding rows. */
+ * decode: shows what a server sees in releases. In: releases, which may be hostile, and their pack. Out: cells, values and
+ * embedding rows. */
 #include "cli/shared/pack_file.h"
 
 #include "common/files.h"
@@ -23,8 +24,8 @@ static void release_close(struct release *release)
     free(release->rows);
 }
 
-/* The rows of a release that has been parsed. A pml_status. */
-static int read_rows(const struct pack_file *file, struct release *release)
+/* The rows of a release that has been parsed. */
+static pml_status read_rows(const struct pack_file *file, struct release *release)
 {
     size_t count = (size_t)file->info.slots * file->info.dimensions;
     if (count == 0)
@@ -32,7 +33,7 @@ static int read_rows(const struct pack_file *file, struct release *release)
     release->rows = malloc(count * sizeof *release->rows);
     if (!release->rows)
         return PML_ERROR_MEMORY;
-    int status = pml_release_rows(&file->pack, release->bytes, release->size, release->rows, count);
+    pml_status status = pml_release_rows(&file->pack, release->bytes, release->size, release->rows, count);
     if (status != PML_ERROR_SECTION)
         return status;
     free(release->rows);
@@ -40,13 +41,13 @@ static int read_rows(const struct pack_file *file, struct release *release)
     return PML_OK;
 }
 
-static int release_open(const char *path, const struct pack_file *file, struct release *release)
+static exit_code release_open(const char *path, const struct pack_file *file, struct release *release)
 {
-    int code = pack_file_release(&command_decode, file, path, &release->bytes, &release->size, &release->view);
-    if (code >= 0)
+    exit_code code = pack_file_release(&command_decode, file, path, &release->bytes, &release->size, &release->view);
+    if (code != EXIT_OK)
         return code;
-    int status = read_rows(file, release);
-    return status == PML_OK ? -1 : command_status(&command_decode, path, status);
+    pml_status status = read_rows(file, release);
+    return status == PML_OK ? EXIT_OK : command_status(&command_decode, path, status);
 }
 
 /* ---- text ---- */
@@ -147,45 +148,45 @@ static void write_release(struct json *json, const char *path, const struct pack
 
 /* ---- command ---- */
 
-/* All are opened before the first is written, so that a bad one leaves no half a document on stdout. */
-static int decode(const char *const *paths, size_t count, const struct pack_file *file, bool as_json)
+/* All are opened before the first is written, so that a bad one leaves no half document on stdout. */
+static exit_code decode(const char *const *paths, size_t count, const struct pack_file *file, bool as_json)
 {
     struct json json = {0};
     struct release *releases = calloc(count, sizeof *releases);
     if (!releases)
-        return command_fail(&command_decode, EXIT_FAULT, "there is no memory. Decode fewer releases at a time.");
-    int code = -1;
-    for (size_t i = 0; i < count && code < 0; i++)
+        return command_fail(&command_decode, EXIT_FAULT, "out of memory. Decode fewer releases at a time.");
+    exit_code code = EXIT_OK;
+    for (size_t i = 0; i < count && code == EXIT_OK; i++)
         code = release_open(paths[i], file, &releases[i]);
-    if (code < 0 && as_json && count > 1)
+    if (code == EXIT_OK && as_json && count > 1)
         json_open(&json, NULL, '[');
-    for (size_t i = 0; i < count && code < 0; i++) {
+    for (size_t i = 0; i < count && code == EXIT_OK; i++) {
         if (as_json)
             write_release(&json, paths[i], file, &releases[i]);
         else
             print_release(paths[i], file, &releases[i]);
     }
-    if (code < 0 && as_json && count > 1)
+    if (code == EXIT_OK && as_json && count > 1)
         json_close(&json, ']');
     for (size_t i = 0; i < count; i++)
         release_close(&releases[i]);
     free(releases);
-    return code < 0 ? EXIT_OK : code;
+    return code;
 }
 
-static int run(int argc, char **argv)
+static exit_code run(int argc, char **argv)
 {
     const char *paths[RELEASES_MAX] = {NULL}, *pack = NULL;
     bool json = false;
     struct option_spec specs[] = {{"pack", OPTION_TEXT, &pack, true, false},
                                   {"json", OPTION_FLAG, &json, false, false}};
-    int code =
+    exit_code code =
         options_parse(&command_decode, argc, argv, specs, sizeof specs / sizeof specs[0], paths, 1, RELEASES_MAX);
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
     struct pack_file file;
     code = pack_file_open(&command_decode, pack, &file);
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
     size_t count = 0;
     while (count < RELEASES_MAX && paths[count])
@@ -197,14 +198,15 @@ static int run(int argc, char **argv)
 
 static const char help[] =
     "Usage: privatemail decode R.cbor [R2.cbor ...] --pack P.pmpk [--json]\n\n"
-    "Tells all that a server sees in a release: the mechanism, the pack, and for every slot the released cell or\n"
-    "values and the embedding row they stand for. Up to 1024 releases.\n\n"
+    "Shows everything that a server sees in a release: the mechanism, the pack, and for every slot the released cell "
+    "or\n"
+    "values and the embedding row they stand for. Takes up to 1024 releases.\n\n"
     "Options:\n"
     "  --pack P.pmpk   the pack the releases were made with\n"
     "  --json          JSON on stdout instead of text (docs/CLI.md): an object, or an array for several releases\n"
     "  --help          this text\n\n"
-    "Exit codes: 0 done, 2 wrong options, 3 a file cannot be read or is no release of this pack,\n"
-    "4 stdout cannot be written, 7 no memory.\n\n"
+    "Exit codes: 0 done, 2 wrong options, 3 a file cannot be read or is not a release of this pack,\n"
+    "4 stdout cannot be written, 7 out of memory.\n\n"
     "Example: privatemail decode query.cbor --pack collection.pmpk\n";
 
-const struct command command_decode = {"decode", "what a server sees in a release", help, run};
+const struct command command_decode = {"decode", "show what a server sees in a release", help, run};

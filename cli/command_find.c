@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * find: what a server answers to a release, without a network. In: a release, its pack, a store. Out: the answer, and
- * the candidates of every slot. */
+ * find: answers a release from a store as a server would, without a network. In: a release, which may be hostile, its
+ * pack, a store. Out: the answer, and the candidates of every slot. */
 #include "cli/shared/output.h"
 #include "cli/shared/pack_file.h"
 
@@ -43,69 +43,68 @@ struct job {
 
 /* ---- finding ---- */
 
-static int open_all(struct job *job)
+static exit_code open_all(struct job *job)
 {
     const struct arguments *arguments = job->arguments;
     struct pml_message message = {""};
-    struct pml_progress progress = {progress_show, NULL, "frames"};
+    struct pml_progress progress = {progress_show, NULL, "embedding"};
     struct pml_service_options options = {.nearest = (uint32_t)arguments->nearest, .progress = &progress};
-    int code = pack_file_open(&command_find, arguments->pack, &job->file);
-    if (code >= 0)
+    exit_code code = pack_file_open(&command_find, arguments->pack, &job->file);
+    if (code != EXIT_OK)
         return code;
     code = pack_file_release(&command_find, &job->file, arguments->release, &job->release, &job->size, &job->view);
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
-    int failed = pml_store_open(&job->store, arguments->store, job->file.info.id, &message);
-    if (failed)
-        return command_input(&command_find, failed, &message);
-    failed = pml_service_open(&job->service, &job->file.pack, job->store, &options, &message);
+    pml_outcome outcome = pml_store_open(&job->store, arguments->store, job->file.info.id, &message);
+    if (outcome != PML_DONE)
+        return command_input(&command_find, outcome, &message);
+    outcome = pml_service_open(&job->service, &job->file.pack, job->store, &options, &message);
     progress_end();
-    if (failed)
-        return command_fail(&command_find, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s",
+    if (outcome != PML_DONE)
+        return command_fail(&command_find, outcome == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s",
                             arguments->shown, message.text);
-    return -1;
+    return EXIT_OK;
 }
 
-static int take_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
+static pml_outcome take_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
 {
     struct job *job = context;
-    if (pml_answer_write_slot(&job->answer, slot, candidates->count) != 0)
-        return PML_STORE_NO_MEMORY;
+    if (pml_answer_write_slot(&job->answer, slot, candidates->count) != PML_DONE)
+        return PML_NO_MEMORY;
     job->listings[slot] = (struct listing){candidates->count, job->answer.size};
     job->carried += candidates->count;
-    return pml_bytes_append(&job->answer, candidates->bytes.bytes, candidates->bytes.size) == 0 ? PML_OK
-                                                                                                : PML_STORE_NO_MEMORY;
+    return pml_bytes_append(&job->answer, candidates->bytes.bytes, candidates->bytes.size);
 }
 
-static int find(struct job *job)
+static exit_code find(struct job *job)
 {
     const pml_pack_info *info = &job->file.info;
     bool gaussian = job->view.mechanism == PML_GAUSSIAN;
-    int status = PML_OK;
+    pml_outcome outcome = PML_DONE;
     job->listings = calloc(info->slots, sizeof *job->listings);
     if (gaussian)
         job->places = malloc((size_t)info->slots * info->dimensions * sizeof *job->places);
     if (!job->listings || (gaussian && !job->places) ||
         pml_answer_write_header(&job->answer, info->id, info->slots, info->sketch,
-                                pml_store_describe(job->store)->items) != 0)
-        status = PML_STORE_NO_MEMORY;
-    if (status == PML_OK && gaussian)
-        status = pml_service_place(job->service, job->release, job->size, job->places);
-    if (status == PML_OK)
-        status = pml_service_visit(job->service, job->release, job->size, take_slot, job);
-    if (status == PML_STORE_NO_MEMORY)
+                                pml_store_describe(job->store)->items) != PML_DONE)
+        outcome = PML_NO_MEMORY;
+    if (outcome == PML_DONE && gaussian)
+        outcome = pml_service_place(job->service, &job->view, job->places);
+    if (outcome == PML_DONE)
+        outcome = pml_service_visit(job->service, &job->view, take_slot, job);
+    if (outcome == PML_NO_MEMORY)
         return command_no_memory(&command_find);
-    if (status == PML_STORE_FAILED)
+    if (outcome == PML_UNAVAILABLE || outcome == PML_DAMAGED)
         return command_fail(&command_find, EXIT_INPUT,
-                            "%s does not answer. Check the disk, or make it anew with privatemail index.",
+                            "%s cannot be read. Check the disk, or make it again with privatemail index.",
                             job->arguments->shown);
-    if (status == PML_ERROR_SECTION)
+    if (outcome == PML_ABSENT)
         return command_fail(
             &command_find, EXIT_INPUT,
             "%s has nothing for %s releases. Index the gallery with a pack that serves them, or use the "
             "other mechanism.",
             job->arguments->shown, mechanism_name(job->view.mechanism));
-    return status == PML_OK ? -1 : command_status(&command_find, job->arguments->release, status);
+    return EXIT_OK;
 }
 
 /* ---- telling ---- */
@@ -122,7 +121,7 @@ static void each_candidate(const struct job *job, uint32_t slot,
     size_t offset = job->listings[slot].offset;
     struct pml_candidate candidate;
     for (uint32_t i = 0; i < job->listings[slot].count && i < job->arguments->top; i++) {
-        if (pml_candidate_read(job->answer.bytes, job->answer.size, &offset, &candidate) != 0)
+        if (!pml_candidate_read(job->answer.bytes, job->answer.size, &offset, &candidate))
             return;
         tell(context, &candidate);
     }
@@ -203,20 +202,20 @@ static void write(const struct job *job)
 
 /* ---- command ---- */
 
-static int check(const struct arguments *arguments)
+static exit_code check(const struct arguments *arguments)
 {
     if (arguments->top > TOP_MAX || arguments->nearest < 1 || arguments->nearest > PML_CANDIDATES_MAX)
         return command_fail(&command_find, EXIT_USAGE, "--top must be 0 to %d, --nearest 1 to %u.", TOP_MAX,
                             (unsigned)PML_CANDIDATES_MAX);
     if (!arguments->out)
-        return -1;
-    int code = output_apart(&command_find, arguments->out, arguments->release, "the release");
-    if (code < 0)
+        return EXIT_OK;
+    exit_code code = output_apart(&command_find, arguments->out, arguments->release, "the release");
+    if (code == EXIT_OK)
         code = output_apart(&command_find, arguments->out, arguments->pack, "the pack");
     const char *place = strchr(arguments->store, ':');
-    if (code < 0 && place && !pml_store_shared(arguments->store))
+    if (code == EXIT_OK && place && !pml_store_shared(arguments->store))
         code = output_apart(&command_find, arguments->out, place + 1, "the store");
-    return code < 0 ? output_check(&command_find, arguments->out, arguments->force) : code;
+    return code == EXIT_OK ? output_check(&command_find, arguments->out, arguments->force) : code;
 }
 
 static void close_job(struct job *job)
@@ -230,7 +229,7 @@ static void close_job(struct job *job)
     pack_file_close(&job->file);
 }
 
-static int run(int argc, char **argv)
+static exit_code run(int argc, char **argv)
 {
     struct arguments arguments = {.top = 8, .nearest = PML_NEAREST_DEFAULT};
     struct option_spec specs[] = {
@@ -243,39 +242,39 @@ static int run(int argc, char **argv)
         {"force", OPTION_FLAG, &arguments.force, false, false},
         {"json", OPTION_FLAG, &arguments.json, false, false},
     };
-    int code = options_parse(&command_find, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
-    if (code < 0)
+    exit_code code = options_parse(&command_find, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
+    if (code == EXIT_OK)
         code = check(&arguments);
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
     struct job job = {.arguments = &arguments};
     pml_store_show(arguments.store, arguments.shown);
     code = open_all(&job);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = find(&job);
-    if (code < 0 && arguments.out)
+    if (code == EXIT_OK && arguments.out)
         code = output_write(&command_find, arguments.out, arguments.force, job.answer.bytes, job.answer.size);
-    if (code < 0)
+    if (code == EXIT_OK)
         (arguments.json ? write : print)(&job);
     close_job(&job);
-    return code < 0 ? EXIT_OK : code;
+    return code;
 }
 
 static const char help[] =
     "Usage: privatemail find --release R.cbor --pack P.pmpk --store STORE [OPTIONS]\n\n"
-    "Answers a release as privatemail serve would, without a network, and tells the candidates of every slot.\n\n"
+    "Answers a release as privatemail serve would, without a network, and shows the candidates of every slot.\n\n"
     "Options:\n"
     "  --release R.cbor    the release\n"
     "  --pack P.pmpk       the pack it was made with\n"
     "  --store STORE       the gallery, as indexed with this pack (privatemail index): sqlite:FILE or postgres:URI\n"
-    "  --top N             candidates of a slot to show, 0 to 1048576. Default 8\n"
-    "  --nearest M         gaussian: candidates of a slot in the answer, 1 to 1048576. Default 32\n"
-    "  --out ANSWER.cbor   also writes the answer (docs/SPEC.md, section 3)\n"
+    "  --top N             candidates to show per slot, 0 to 1048576. Default 8\n"
+    "  --nearest M         gaussian: candidates per slot in the answer, 1 to 1048576. Default 32\n"
+    "  --out ANSWER.cbor   also write the answer (docs/SPEC.md, section 3)\n"
     "  --force             replace the file of --out\n"
     "  --json              JSON on stdout instead of text (docs/CLI.md)\n"
     "  --help              this text\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit, 4 an output cannot be written,\n"
-    "7 no memory.\n\n"
+    "7 out of memory.\n\n"
     "Example: privatemail find --release query.cbor --pack collection.pmpk --store sqlite:collection.db\n";
 
 const struct command command_find = {"find", "answer a release from a store, without a network", help, run};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * index: makes a store of a gallery. In: a pack, .npy files, payloads. Out: the store, and how its cells are filled. */
+ * index: makes a store from a gallery, and reports how its cells are filled. */
 #define _POSIX_C_SOURCE 200809L
 #include "index_inputs.h"
 
@@ -30,7 +30,7 @@ struct report {
 
 /* ---- options ---- */
 
-static int parse(int argc, char **argv, struct arguments *arguments)
+static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
     struct option_spec specs[] = {
         {"pack", OPTION_TEXT, &arguments->pack, true, false},
@@ -46,8 +46,8 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         {"force", OPTION_FLAG, &arguments->force, false, false},
         {"json", OPTION_FLAG, &arguments->json, false, false},
     };
-    int code = options_parse(&command_index, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
-    if (code >= 0)
+    exit_code code = options_parse(&command_index, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
+    if (code != EXIT_OK)
         return code;
     if (specs[6].given && (arguments->cells < 1 || arguments->cells > 2))
         return command_fail(&command_index, EXIT_USAGE, "--cells-per-item must be 1 or 2.");
@@ -63,23 +63,23 @@ static int parse(int argc, char **argv, struct arguments *arguments)
     if (arguments->threads > 256 || (specs[9].given && arguments->threads == 0))
         return command_fail(&command_index, EXIT_USAGE, "--threads must be 1 to 256.");
     struct pml_message message = {""};
-    if (pml_store_check(arguments->store, &message) != 0)
+    if (pml_store_check(arguments->store, &message) != PML_DONE)
         return command_fail(&command_index, EXIT_USAGE, "--store: %s", message.text);
     pml_store_show(arguments->store, arguments->shown);
-    return -1;
+    return EXIT_OK;
 }
 
-static int check_pack(const struct arguments *arguments, const pml_pack_info *info)
+static exit_code check_pack(const struct arguments *arguments, const pml_pack_info *info)
 {
     if (info->sketch == 0)
         return command_fail(&command_index, EXIT_INPUT,
-                            "%s has no sketches, so devices could not rank an answer. Use a pack that has.",
+                            "%s has no sketches, so devices could not rank an answer. Use a pack that has them.",
                             arguments->pack);
     if (info->slot_kind != PML_SLOTS_ONE && !arguments->paths.labels)
         return command_fail(&command_index, EXIT_USAGE,
                             "--labels is missing: the pack has %lu slots. Give the class of every row.",
                             (unsigned long)info->slots);
-    return -1;
+    return EXIT_OK;
 }
 
 /* ---- report ---- */
@@ -91,23 +91,24 @@ static int by_size(const void *left, const void *right)
 }
 
 /* Reads the finished store. */
-static int measure(const struct arguments *arguments, const pml_pack_info *pack, struct report *report)
+static exit_code measure(const struct arguments *arguments, const pml_pack_info *pack, struct report *report)
 {
     struct pml_message message = {""};
     struct pml_store *store;
-    int failed = pml_store_open(&store, arguments->store, pack->id, &message);
-    if (failed)
-        return command_fail(&command_index, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_OUTPUT, "%s", message.text);
+    pml_outcome outcome = pml_store_open(&store, arguments->store, pack->id, &message);
+    if (outcome != PML_DONE)
+        return command_output(&command_index, outcome, &message);
     const size_t count = report->cells = (size_t)pack->slots * pack->cells;
     uint64_t *sizes = calloc(count > 0 ? count : 1, sizeof *sizes);
-    int code = sizes ? -1 : command_no_memory(&command_index);
-    for (size_t i = 0; i < count && code < 0; i++) {
-        if (pml_store_cell_size(store, (uint32_t)(i / pack->cells), (uint32_t)(i % pack->cells), &sizes[i]))
+    exit_code code = sizes ? EXIT_OK : command_no_memory(&command_index);
+    for (size_t i = 0; i < count && code == EXIT_OK; i++) {
+        const struct pml_cell cell = {(uint32_t)(i / pack->cells), (uint32_t)(i % pack->cells)};
+        if (pml_store_cell_size(store, cell, &sizes[i]) != PML_DONE)
             code =
                 command_fail(&command_index, EXIT_OUTPUT, "%s cannot be read back. Check the disk.", arguments->shown);
     }
     report->smallest = report->median = report->largest = NAN;
-    if (code < 0 && count > 0) {
+    if (code == EXIT_OK && count > 0) {
         qsort(sizes, count, sizeof *sizes, by_size);
         while (report->empty < count && sizes[report->empty] == 0)
             report->empty++;
@@ -136,7 +137,7 @@ static void print_report(const struct arguments *arguments, const struct pack_fi
     if (info->share > 0)
         printf("each lists the share %g of its slot\n", share_of(info));
     else if (report->cells > 0)
-        printf("%s an item\n", info->cells_per_item == 1 ? "one" : "two");
+        printf("%s per item\n", info->cells_per_item == 1 ? "one" : "two");
     if (info->dimensions > 0)
         printf("gaussian: places of %lu numbers, %lu iterations\n", (unsigned long)info->dimensions,
                (unsigned long)info->iterations);
@@ -158,7 +159,7 @@ static void write_report(const struct arguments *arguments, const struct pack_fi
     json_text(&json, "pack", pack->id);
     json_count(&json, "items", info->items);
     json_count(&json, "cells", report->cells);
-    json_text(&json, "lists", lists[pml_store_lists(info)]);
+    json_text(&json, "lists", lists[pml_store_cell_lists(info)]);
     json_count(&json, "cells_per_item", info->cells_per_item);
     json_number(&json, "share", info->share > 0 ? share_of(info) : NAN);
     json_number(&json, "smallest_cell", report->smallest);
@@ -176,28 +177,24 @@ static void write_report(const struct arguments *arguments, const struct pack_fi
 
 /* ---- command ---- */
 
-static int output_failed(int failed, const struct pml_message *message)
-{
-    return command_fail(&command_index, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_OUTPUT, "%s", message->text);
-}
-
-/* A payload that cannot be read any more is the input's fault, everything else the store's. */
+/* Tells a payload that can no longer be read, an input error, from an error of the store. */
 struct payload_source {
     struct index_payloads *payloads;
     bool failed;
 };
 
-static int load_payload(void *context, size_t row, const uint8_t **bytes, size_t *size, struct pml_message *message)
+static pml_outcome load_payload(void *context, size_t row, const uint8_t **bytes, size_t *size,
+                                struct pml_message *message)
 {
     struct payload_source *source = context;
-    int status = index_payloads_load(source->payloads, row, bytes, size, message);
-    source->failed = status == -1;
-    return status;
+    pml_outcome outcome = index_payloads_load(source->payloads, row, bytes, size, message);
+    source->failed = outcome == PML_REFUSED;
+    return outcome;
 }
 
-static int make_lists(const struct arguments *arguments, const struct pack_file *pack,
-                      const struct pml_store_info *info, const struct index_inputs *inputs,
-                      struct pml_cell_lists *lists)
+static exit_code make_lists(const struct arguments *arguments, const struct pack_file *pack,
+                            const struct pml_store_info *info, const struct index_inputs *inputs,
+                            struct pml_cell_lists *lists)
 {
     const unsigned threads = pml_parallel_threads((unsigned)arguments->threads);
     const struct pml_progress neighbours = {progress_show, NULL, "neighbours"}, cells = {progress_show, NULL, "lists"};
@@ -213,104 +210,107 @@ static int make_lists(const struct arguments *arguments, const struct pack_file 
     size_t bad;
     if (pml_lists_gallery_make(&gallery, &source, &bad) != 0) /* bad rows were refused when they were read */
         return command_no_memory(&command_index);
-    int failed = pml_lists_make(lists, gallery, &pack->pack, info->share, threads, &cells);
+    pml_outcome outcome = pml_lists_make(lists, gallery, &pack->pack, info->share, threads, &cells);
     pml_lists_gallery_free(gallery);
-    return failed ? command_no_memory(&command_index) : -1;
+    return outcome != PML_DONE ? command_no_memory(&command_index) : EXIT_OK;
 }
 
 /* All items from number `done` on. */
-static int fill(struct pml_store_writer *writer, const struct arguments *arguments, const struct pack_file *pack,
-                const struct pml_store_info *info, struct index_inputs *inputs, uint64_t done)
+static exit_code fill(struct pml_store_writer *writer, const struct arguments *arguments, const struct pack_file *pack,
+                      const struct pml_store_info *info, struct index_inputs *inputs, uint64_t done)
 {
     struct pml_message message = {""};
     struct pml_cell_lists lists = {0};
-    struct pml_embedding *frames = NULL;
+    struct pml_embedding *embedding = NULL;
     struct payload_source source = {&inputs->payloads, false};
     struct pml_progress progress = {progress_show, NULL, "anchors"};
     const unsigned threads = pml_parallel_threads((unsigned)arguments->threads);
     const struct pml_gallery gallery = {
         &inputs->features, inputs->items, inputs->labels.values, inputs->slots, load_payload, &source, &lists};
-    int failed = 0,
-        code = info->share > 0 && done < info->items ? make_lists(arguments, pack, info, inputs, &lists) : -1;
-    if (code >= 0)
+    pml_outcome outcome = PML_DONE;
+    exit_code code =
+        info->share > 0 && done < info->items ? make_lists(arguments, pack, info, inputs, &lists) : EXIT_OK;
+    if (code != EXIT_OK)
         return code;
     if (info->dimensions > 0 && done < info->items)
-        failed = pml_embedding_make(&frames, &pack->pack, info->iterations, threads, &progress, &message);
+        outcome = pml_embedding_make(&embedding, &pack->pack, info->iterations, threads, &progress, &message);
     progress.stage = "items";
-    if (!failed)
-        failed = pml_index_fill(writer, info, &pack->pack, frames, &gallery, done, threads, &progress, &message);
-    pml_embedding_free(frames);
+    if (outcome == PML_DONE)
+        outcome = pml_index_fill(writer, info, &pack->pack, embedding, &gallery, done, threads, &progress, &message);
+    pml_embedding_free(embedding);
     pml_lists_free(&lists);
     progress_end();
-    if (failed && source.failed)
-        return command_input(&command_index, failed, &message);
-    return failed ? output_failed(failed, &message) : -1;
+    if (outcome != PML_DONE && source.failed)
+        return command_input(&command_index, outcome, &message);
+    return outcome != PML_DONE ? command_output(&command_index, outcome, &message) : EXIT_OK;
 }
 
-static int build(const struct arguments *arguments, const struct pack_file *pack, const struct pml_store_info *info,
-                 struct index_inputs *inputs, uint64_t *done)
+static exit_code build(const struct arguments *arguments, const struct pack_file *pack,
+                       const struct pml_store_info *info, struct index_inputs *inputs, uint64_t *done)
 {
     struct pml_message message = {""};
     struct pml_store_writer *writer;
     uint8_t source[32];
-    int code = index_inputs_digest(&command_index, inputs, info, source);
+    exit_code code = index_inputs_digest(&command_index, inputs, info, source);
     progress_end();
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
-    int failed = pml_store_begin(&writer, arguments->store, info, source, arguments->force, done, &message);
-    if (failed)
-        return output_failed(failed, &message);
+    pml_outcome outcome = pml_store_begin(&writer, arguments->store, info, source, arguments->force, done, &message);
+    if (outcome != PML_DONE)
+        return command_output(&command_index, outcome, &message);
     if (message.text[0] != 0)
         fprintf(stderr, "privatemail index: %s\n", message.text);
     if (*done > 0)
-        fprintf(stderr, "privatemail index: %llu of %llu items are there from before; going on behind them.\n",
+        fprintf(stderr, "privatemail index: %llu of %llu items are there from an earlier run; continuing after them.\n",
                 (unsigned long long)*done, (unsigned long long)info->items);
     code = fill(writer, arguments, pack, info, inputs, *done);
-    if (code >= 0) {
+    if (code != EXIT_OK) {
         pml_store_abandon(writer);
         return code;
     }
-    failed = pml_store_finish(writer, &message);
-    return failed ? output_failed(failed, &message) : -1;
+    outcome = pml_store_finish(writer, &message);
+    return outcome != PML_DONE ? command_output(&command_index, outcome, &message) : EXIT_OK;
 }
 
-static int index_with(const struct arguments *arguments, const struct pack_file *pack, struct index_inputs *inputs)
+static exit_code index_with(const struct arguments *arguments, const struct pack_file *pack,
+                            struct index_inputs *inputs)
 {
     struct report report = {0};
     struct timespec start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);
-    int code = check_pack(arguments, &pack->info);
-    if (code < 0)
+    exit_code code = check_pack(arguments, &pack->info);
+    if (code == EXIT_OK)
         code = index_inputs_read(&command_index, &arguments->paths, pack, inputs);
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
     const struct pml_index_choice choice = {.cells_per_item = (uint32_t)arguments->cells,
                                             .share = (uint32_t)(arguments->share * PML_SHARE_UNIT + 0.5),
                                             .iterations = (uint32_t)arguments->iterations};
     const struct pml_store_info info = pml_index_describe(&pack->info, inputs->features.rows, &choice);
     code = build(arguments, pack, &info, inputs, &report.resumed_at);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = measure(arguments, &pack->info, &report);
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
     clock_gettime(CLOCK_MONOTONIC, &end);
     report.seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
     if (inputs->payloads.unused > 0)
-        fprintf(stderr, "privatemail index: %zu files of %s belong to no item. Name a payload by its item's number.\n",
+        fprintf(stderr,
+                "privatemail index: %zu files in %s belong to no item. Name each payload by the number of its item.\n",
                 inputs->payloads.unused, inputs->payloads.folder);
     (arguments->json ? write_report : print_report)(arguments, pack, &info, &inputs->payloads, &report);
     return EXIT_OK;
 }
 
-static int run(int argc, char **argv)
+static exit_code run(int argc, char **argv)
 {
     struct arguments arguments = {.iterations = PML_ITERATIONS_DEFAULT};
     struct index_inputs inputs = {0};
     struct pack_file pack;
-    int code = parse(argc, argv, &arguments);
-    if (code < 0)
+    exit_code code = parse(argc, argv, &arguments);
+    if (code == EXIT_OK)
         code = pack_file_open(&command_index, arguments.pack, &pack);
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
     code = index_with(&arguments, &pack, &inputs);
     index_inputs_free(&inputs);
@@ -320,28 +320,31 @@ static int run(int argc, char **argv)
 
 static const char help[] =
     "Usage: privatemail index --pack P --features S.npy [--labels L.npy] --store STORE [OPTIONS]\n\n"
-    "Makes the store that privatemail serve and find search, from a gallery. When it is stopped, even by a power\n"
-    "cut, the same command goes on where it was, and the store becomes the same; it is seen when it is complete.\n\n"
+    "Makes the store that privatemail serve and find search, from a gallery. If it is stopped, even by a power cut, "
+    "run\n"
+    "the same command again: it continues where it was and makes the same store. The store appears when it is "
+    "complete.\n\n"
     "Options:\n"
     "  --pack P             the pack that devices use\n"
-    "  --features S.npy     float32, little-endian, C order, as many features a row as the pack has\n"
-    "  --labels L.npy       the class of each row; may be left out when the pack has one slot (then all are 0)\n"
-    "  --ids I.txt          the number of each row, 0 to 2^63-1, one a line, all different. Default 0, 1, 2, ...\n"
-    "  --payloads DIR       what devices get with a candidate: 17.jpg or 0017.jpg belongs to item 17; at most 65535\n"
+    "  --features S.npy     float32, little-endian, C order, as many features per row as the pack has\n"
+    "  --labels L.npy       the class of each row; may be left out if the pack has one slot (then all are 0)\n"
+    "  --ids I.txt          the number of each row, 0 to 2^63-1, one per line, all different. Default 0, 1, 2, ...\n"
+    "  --payloads DIR       what devices get with a candidate: 17.jpg or 0017.jpg belongs to item 17, at most 65535\n"
     "                       bytes each. Items without a file have an empty payload\n"
-    "  --share F            every cell lists the share F, 1e-6 to 0.5, of its slot's items, those most likely among\n"
-    "                       the nearest of a query in it, so that answers carry the share F. Default 0.02\n"
-    "  --cells-per-item N   instead: 1 or 2: list an item in its own cell, or in the second nearest too\n"
-    "  --iterations T       0 to 64, of the embedding. Default 5\n"
+    "  --share F            every cell lists the share F, 1e-6 to 0.5, of its slot's items: those most likely to be "
+    "near\n"
+    "                       a query in that cell. An answer then carries the share F. Default 0.02\n"
+    "  --cells-per-item N   instead of --share: list every item in its nearest cell (1), or in the two nearest (2)\n"
+    "  --iterations T       iterations of the embedding (gaussian only), 0 to 64. Default 5\n"
     "  --store STORE        the store to write: sqlite:FILE (works in FILE.building), or postgres:URI, a database "
     "that\n"
     "                       holds the stores of any number of packs (docs/SERVER.md)\n"
     "  --force              replace the store that is there\n"
-    "  --threads N          1 to 256. Default as many as the host has; never changes the store\n"
+    "  --threads N          1 to 256. Default: the number of processors. Never changes the store\n"
     "  --json               JSON on stdout instead of text (docs/CLI.md)\n"
     "  --help               this text\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit, 4 the store cannot be written,\n"
-    "7 no memory.\n\n"
+    "7 out of memory.\n\n"
     "Example: privatemail index --pack shapes.pmpk --features shapes/gallery.npy --labels shapes/gallery_labels.npy "
     "\\\n"
     "         --store sqlite:shapes.store\n";

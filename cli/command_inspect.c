@@ -12,7 +12,7 @@
 static const double table_epsilons[] = {0.1, 1.0, 2.0, 4.0, 8.0};
 enum { TABLE_ROWS = sizeof table_epsilons / sizeof table_epsilons[0] };
 
-/* NaN where a mechanism is not there, or the noise does not fit. */
+/* NaN where the pack lacks a mechanism, or its noise would be too large. */
 struct table_row {
     double epsilon, keep, curve, sigma, ratio, mu, ceiling;
     size_t response_bytes, gaussian_bytes;
@@ -20,7 +20,7 @@ struct table_row {
 
 struct findings {
     size_t response_memory, gaussian_memory;
-    int certified; /* a pml_status */
+    pml_status certified;
     pml_certificate certificate;
     struct table_row rows[TABLE_ROWS];
 };
@@ -58,7 +58,7 @@ static void fill_response(const struct pack_file *file, struct table_row *row)
     row->response_bytes = receipt.bytes;
 }
 
-/* The certificate is the slow part and the same for every epsilon: it is not computed anew here. */
+/* The certificate is the slow part and the same for every epsilon, so it is not computed again here. */
 static void fill_gaussian(const struct pack_file *file, const pml_certificate *certificate, struct table_row *row)
 {
 #if PML_WITH_GAUSSIAN
@@ -125,7 +125,7 @@ static void print_bytes(int width, size_t bytes)
 static void print_memory(const char *name, size_t bytes)
 {
     if (bytes == 0)
-        printf("client memory, %s  not served by this pack or build\n", name);
+        printf("client memory, %s  not supported by this pack or build\n", name);
     else
         printf("client memory, %s  %zu bytes\n", name, bytes);
 }
@@ -139,7 +139,7 @@ static void print_parameters(const struct pack_file *file)
     printf("features        %" PRIu32 "\n", info->features);
     printf("slots           %" PRIu32 " (%s), classes %" PRIu32 "\n", info->slots, slot_kind_name(info->slot_kind),
            info->classes);
-    printf("cells           %" PRIu32 " a slot, prototypes %" PRIu32 "%s\n", info->cells, info->prototypes,
+    printf("cells           %" PRIu32 " per slot, prototypes %" PRIu32 "%s\n", info->cells, info->prototypes,
            info->cell_codes ? ", with codes" : "");
     printf("anchors         %" PRIu32 ", neighbours %" PRIu32 "%s\n", info->anchors, info->neighbours,
            info->lists ? ", with lists" : "");
@@ -175,8 +175,10 @@ static void print_findings(const struct pack_file *file, const struct findings *
         print_bytes(6, row->gaussian_bytes);
         putchar('\n');
     }
-    printf("\nkeep: the true cell is the one released. curve, ceiling: the best chance any such method has to\n"
-           "bring the right cell when the answer carries 1 of %" PRIu32 " cells a slot.\n",
+    printf("\nkeep: the probability that the true cell is released. curve (response) and ceiling (gaussian): the best "
+           "chance\n"
+           "that any method with this epsilon has to return the right cell if an answer carries 1 of %" PRIu32
+           " cells per slot.\n",
            file->info.cells);
 }
 
@@ -242,17 +244,17 @@ static void write_findings(const struct pack_file *file, const struct findings *
 
 /* ---- command ---- */
 
-static int run(int argc, char **argv)
+static exit_code run(int argc, char **argv)
 {
     const char *path = NULL;
     bool json = false;
     struct option_spec specs[] = {{"json", OPTION_FLAG, &json, false, false}};
-    int code = options_parse(&command_inspect, argc, argv, specs, sizeof specs / sizeof specs[0], &path, 1, 1);
-    if (code >= 0)
+    exit_code code = options_parse(&command_inspect, argc, argv, specs, sizeof specs / sizeof specs[0], &path, 1, 1);
+    if (code != EXIT_OK)
         return code;
     struct pack_file file;
     code = pack_file_open(&command_inspect, path, &file);
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
     struct findings findings = {0};
     examine(&file, &findings);
@@ -266,13 +268,14 @@ static int run(int argc, char **argv)
 
 static const char help[] =
     "Usage: privatemail inspect P.pmpk [--json]\n\n"
-    "Tells what a pack holds, what a device certifies about it (sensitivity, row bound, beta), how much memory a\n"
-    "client needs, and for epsilon 0.1, 1, 2, 4 and 8 what a release gives, costs and weighs.\n\n"
+    "Shows what a pack holds, what a device certifies about it (sensitivity, row bound, beta), how much memory a "
+    "client\n"
+    "needs, and for epsilon 0.1, 1, 2, 4 and 8 the chance of a correct release, its noise and its bytes.\n\n"
     "Options:\n"
     "  --json    JSON on stdout instead of text (docs/CLI.md). Default: text\n"
     "  --help    this text\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 the pack cannot be read or is damaged, 4 stdout cannot be written,\n"
-    "7 no memory.\n\n"
+    "7 out of memory.\n\n"
     "Example: privatemail inspect collection.pmpk\n";
 
-const struct command command_inspect = {"inspect", "what a pack holds, and what each epsilon buys", help, run};
+const struct command command_inspect = {"inspect", "show what a pack holds, and what each epsilon gives", help, run};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pack: builds a pack from public features and labels. In: .npy files. Out: a .pmpk file and what is in it. */
+ * pack: builds a pack from public features and labels, and reports what is in it. */
 #include "cli/shared/output.h"
 #include "cli/shared/pack_file.h"
 
@@ -24,7 +24,7 @@ struct count_limit {
     uint64_t value, least, most; /* 0 stands for "not given" */
 };
 
-static int check_counts(const struct arguments *arguments)
+static exit_code check_counts(const struct arguments *arguments)
 {
     const struct count_limit limits[] = {
         {"neighbours", arguments->neighbours, 1, PML_NEIGHBOURS_MAX},
@@ -42,22 +42,22 @@ static int check_counts(const struct arguments *arguments)
             return command_fail(&command_pack, EXIT_USAGE, "--%s must be %llu to %llu.", limit->name,
                                 (unsigned long long)limit->least, (unsigned long long)limit->most);
     }
-    return -1;
+    return EXIT_OK;
 }
 
-static int read_bandwidth(const char *text, double *bandwidth)
+static exit_code read_bandwidth(const char *text, double *bandwidth)
 {
     char *end;
     *bandwidth = 0.0;
     if (!text || strcmp(text, "auto") == 0)
-        return -1;
+        return EXIT_OK;
     *bandwidth = strtod(text, &end);
     if (end == text || *end != 0 || !(*bandwidth >= 0.004 && *bandwidth <= 256.0))
         return command_fail(&command_pack, EXIT_USAGE, "--bandwidth must be auto or 0.004 to 256, not '%s'.", text);
-    return -1;
+    return EXIT_OK;
 }
 
-static int read_slots(const struct arguments *arguments, struct pml_build_options *options)
+static exit_code read_slots(const struct arguments *arguments, struct pml_build_options *options)
 {
     const char *slots = arguments->slots ? arguments->slots : "one";
     const char *codes = arguments->codes ? arguments->codes : "random";
@@ -78,11 +78,11 @@ static int read_slots(const struct arguments *arguments, struct pml_build_option
     if (options->slots != PML_SLOTS_GROUP && arguments->slot_count != 0)
         return command_fail(&command_pack, EXIT_USAGE,
                             "--slot-count belongs to --slots group. Leave it out, or add that.");
-    return -1;
+    return EXIT_OK;
 }
 
-/* What only the Gaussian has, and what only rows that everybody may read are given for. */
-static int check_gaussian(const struct arguments *arguments)
+/* Options that only the Gaussian has, and options that need rows which everybody may read. */
+static exit_code check_gaussian(const struct arguments *arguments)
 {
     const bool graph = arguments->neighbours > 0 || arguments->bandwidth || arguments->alpha != 0.0;
     if (arguments->gaussian && arguments->response_only)
@@ -103,19 +103,19 @@ static int check_gaussian(const struct arguments *arguments)
                             "with --rows-per-prototype 1 some prototypes are copies of rows of %s. The pack is public: "
                             "everybody who has it can read these rows. If they are public, add --rows-are-public.",
                             arguments->features);
-    return -1;
+    return EXIT_OK;
 }
 
-static int read_options(const struct arguments *arguments, struct pml_build_options *options)
+static exit_code read_options(const struct arguments *arguments, struct pml_build_options *options)
 {
-    int code = check_counts(arguments);
-    if (code < 0)
+    exit_code code = check_counts(arguments);
+    if (code == EXIT_OK)
         code = read_bandwidth(arguments->bandwidth, &options->bandwidth);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = read_slots(arguments, options);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = check_gaussian(arguments);
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
     if (!(arguments->alpha >= 0.0 && arguments->alpha <= 4.0))
         return command_fail(&command_pack, EXIT_USAGE, "--alpha must be 0 to 4.");
@@ -146,11 +146,11 @@ static int read_options(const struct arguments *arguments, struct pml_build_opti
     options->seed = arguments->seed;
     options->threads = (unsigned)arguments->threads;
     options->progress = progress_show;
-    return -1;
+    return EXIT_OK;
 }
 
-/* The counts use 0 for "not given", so a 0 that was given is caught here. */
-static int parse(int argc, char **argv, struct arguments *arguments)
+/* The counts use 0 for "not given", so a given 0 is refused here. */
+static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
     struct option_spec specs[] = {
         {"neighbours", OPTION_COUNT, &arguments->neighbours, false, false},
@@ -178,8 +178,8 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         {"force", OPTION_FLAG, &arguments->force, false, false},
         {"json", OPTION_FLAG, &arguments->json, false, false},
     };
-    int code = options_parse(&command_pack, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
-    for (size_t i = 0; i < 10 && code < 0; i++) {
+    exit_code code = options_parse(&command_pack, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
+    for (size_t i = 0; i < 10 && code == EXIT_OK; i++) {
         bool zero = specs[i].kind == OPTION_COUNT ? *(uint64_t *)specs[i].value == 0 : *(double *)specs[i].value == 0.0;
         if (specs[i].given && zero)
             return command_fail(&command_pack, EXIT_USAGE, "--%s must not be 0. Leave it out for the default.",
@@ -193,7 +193,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 static void print_report(const char *path, const struct pack_file *file, const struct pml_build_report *report)
 {
     pml_certificate certificate;
-    int certified = pack_file_certify(file, &certificate);
+    pml_status certified = pack_file_certify(file, &certificate);
     size_t response = pack_file_memory(file, PML_RESPONSE), gaussian = pack_file_memory(file, PML_GAUSSIAN);
     printf("%s: pack %s, %zu bytes\n", path, file->id, file->size);
     if (pack_file_model(file))
@@ -210,7 +210,7 @@ static void print_report(const char *path, const struct pack_file *file, const s
     if (certified == PML_OK)
         printf("certified sensitivity %.6g embedding units\n", certificate.sensitivity);
     else if (gaussian > 0)
-        printf("not fit for the gaussian: %s\n", pml_status_text(certified));
+        printf("cannot serve the gaussian: %s\n", pml_status_text(certified));
     if (response > 0)
         printf("client memory, response: %zu bytes\n", response);
     if (gaussian > 0)
@@ -221,7 +221,7 @@ static void write_report(const char *path, const struct pack_file *file, const s
 {
     struct json json = {0};
     pml_certificate certificate;
-    int certified = pack_file_certify(file, &certificate);
+    pml_status certified = pack_file_certify(file, &certificate);
     size_t response = pack_file_memory(file, PML_RESPONSE), gaussian = pack_file_memory(file, PML_GAUSSIAN);
     json_open(&json, NULL, '{');
     json_text(&json, "out", path);
@@ -266,62 +266,62 @@ static void tell_choices(const struct arguments *arguments, const struct pml_bui
 
 /* ---- command ---- */
 
-static int build(const struct arguments *arguments, const struct pml_build_options *options,
-                 const struct pml_features *features, const struct pml_labels *labels)
+static exit_code build(const struct arguments *arguments, const struct pml_build_options *options,
+                       const struct pml_features *features, const struct pml_labels *labels)
 {
     struct pml_message message = {""};
     struct pml_build_report report = {0};
     struct pack_file file;
     uint8_t *bytes = NULL;
     size_t size = 0;
-    int failed = pml_pack_build(features, labels, options, &bytes, &size, &report, &message);
+    pml_outcome outcome = pml_pack_build(features, labels, options, &bytes, &size, &report, &message);
     progress_end();
-    if (failed)
-        return command_fail(&command_pack, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s",
+    if (outcome != PML_DONE)
+        return command_fail(&command_pack, outcome == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s",
                             arguments->features, message.text);
-    int status = pack_file_adopt(&file, bytes, size);
+    pml_status status = pack_file_adopt(&file, bytes, size);
     if (status != PML_OK) {
         free(bytes);
         return command_status(&command_pack, arguments->out, status);
     }
-    int code = output_write(&command_pack, arguments->out, arguments->force, bytes, size);
-    if (code < 0) {
+    exit_code code = output_write(&command_pack, arguments->out, arguments->force, bytes, size);
+    if (code == EXIT_OK) {
         (arguments->json ? write_report : print_report)(arguments->out, &file, &report);
         tell_choices(arguments, &report);
-        code = EXIT_OK;
     }
     pack_file_close(&file);
     return code;
 }
 
-static int run(int argc, char **argv)
+static exit_code run(int argc, char **argv)
 {
     struct arguments arguments = {0};
     struct pml_build_options options = {0};
-    int code = parse(argc, argv, &arguments);
-    if (code < 0)
+    exit_code code = parse(argc, argv, &arguments);
+    if (code == EXIT_OK)
         code = read_options(&arguments, &options);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = output_apart(&command_pack, arguments.out, arguments.features, "the features");
-    if (code < 0)
+    if (code == EXIT_OK)
         code = output_apart(&command_pack, arguments.out, arguments.labels, "the labels");
-    if (code < 0)
+    if (code == EXIT_OK)
         code = output_check(&command_pack, arguments.out, arguments.force);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = output_try(&command_pack, arguments.out, 1);
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
     struct pml_message message = {""};
     struct pml_features features = {0};
     struct pml_labels labels = {0};
-    int failed = pml_features_read(arguments.features, &features, &message);
-    if (!failed && arguments.labels)
-        failed = pml_labels_read(arguments.labels, &labels, &message);
-    if (failed)
-        code = command_input(&command_pack, failed, &message);
+    pml_outcome outcome = pml_features_read(arguments.features, &features, &message);
+    if (outcome == PML_DONE && arguments.labels)
+        outcome = pml_labels_read(arguments.labels, &labels, &message);
+    if (outcome != PML_DONE)
+        code = command_input(&command_pack, outcome, &message);
     else if (arguments.labels && labels.rows != features.rows)
-        code = command_fail(&command_pack, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label a row.",
-                            arguments.labels, labels.rows, arguments.features, features.rows);
+        code =
+            command_fail(&command_pack, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label per row.",
+                         arguments.labels, labels.rows, arguments.features, features.rows);
     else
         code = build(&arguments, &options, &features, arguments.labels ? &labels : NULL);
     pml_features_free(&features);
@@ -331,45 +331,51 @@ static int run(int argc, char **argv)
 
 static const char help[] =
     "Usage: privatemail pack --features F.npy [--labels L.npy] --out P.pmpk [OPTIONS]\n\n"
-    "Builds the pack that devices and servers share. Same input, same bytes. A pack is public: whoever has it can "
-    "read\n"
-    "what is in it, which is means of rows (and, with --gaussian, the rows). Give rows that may be published\n"
-    "(docs/SERVER.md).\n\n"
+    "Builds the pack that devices and servers share. The same input gives the same bytes. A pack is public: everybody "
+    "who\n"
+    "has it can read it. It holds means of rows and, with --gaussian, the rows themselves. Give rows that may be\n"
+    "published (docs/SERVER.md).\n\n"
     "Options:\n"
     "  --features F.npy   float32, little-endian, C order, n rows of 1 to 4096 features\n"
     "  --labels L.npy     n integers, the class of each row; needed with --slots class or group. Without --slots they\n"
     "                     are checked, but not used\n"
     "  --out P.pmpk       the pack to write\n"
-    "  --slots S          class, group or one. Default one\n"
-    "  --slot-count G     with --slots group: 1 to 1024. Default 128, or as many as there are classes\n"
-    "  --share F          the number m of cells per slot suits answers of this share of the gallery (index --share),\n"
-    "                     1e-6 to 0.5. Default 0.02\n"
-    "  --epsilon E        and releases of this epsilon, 1e-6 to 16. Default 4\n"
-    "  --cells m          instead: so many cells per slot, one of which a response names, 2 to 65536\n"
+    "  --slots S          one: a single slot; class: a slot per class; group: a slot per group of classes. Default "
+    "one\n"
+    "  --slot-count G     with --slots group: the number of groups, 1 to 1024. Default 128, or one per class if there "
+    "are\n"
+    "                     fewer\n"
+    "  --share F          chooses the number of cells for answers of this share of the gallery (index --share), 1e-6 "
+    "to\n"
+    "                     0.5. Default 0.02\n"
+    "  --epsilon E        ... and for releases of this epsilon, 1e-6 to 16. Default 4\n"
+    "  --cells m          sets the number of cells per slot instead, 2 to 65536. A response names one of them\n"
     "  --prototypes-per-cell N\n"
-    "                     1 to 16; above 1, m*N is at most 4096. Default 1, 4 or 16, whichever keeps most\n"
-    "                     of the neighbours of held-out rows in their cell\n"
+    "                     1 to 16; above 1, m*N is at most 4096. Default: 1, 4 or 16, whichever keeps most\n"
+    "                     neighbours of held-out rows in the same cell\n"
     "  --rows-per-prototype N\n"
-    "                     every prototype is the mean of at least N different rows, 1 to 1024; 1 needs\n"
+    "                     every prototype is the mean of at least N different rows, 1 to 1024. N = 1 needs\n"
     "                     --rows-are-public. Default 2\n"
-    "  --rows-are-public  everybody may read the rows\n"
-    "  --sketch L         bytes of a sketch, 8 to 256. Default: features, rounded up to a multiple of 8, at most 256\n"
+    "  --rows-are-public  says that everybody may read the rows\n"
+    "  --sketch L         bytes of a sketch, 8 to 256. Default: the number of features, rounded up to a multiple of 8, "
+    "at\n"
+    "                     most 256\n"
     "  --dims k           coordinates of the embedding, 1 to 16. Default 2\n"
-    "  --codes C          random or class. Default random\n"
-    "  --gaussian         put in what the Gaussian needs, all rows as its anchors; needs --rows-are-public\n"
-    "  --response-only    leave it out, which is the default\n"
-    "  --neighbours K     of the Gaussian, 1 to 64. Default 10\n"
-    "  --bandwidth S      of its kernel, 0.004 to 256, or auto. Default auto\n"
-    "  --alpha A          weight of its label graph, 0 to 4. Default 0\n"
+    "  --codes C          codes of the embedding: random, or class: near those of the same slot. Default random\n"
+    "  --gaussian         add what the Gaussian needs: all rows, as its anchors. Needs --rows-are-public\n"
+    "  --response-only    do not add it. This is the default\n"
+    "  --neighbours K     with --gaussian: anchors that make a row of the embedding, 1 to 64. Default 10\n"
+    "  --bandwidth S      with --gaussian: width of the kernel, 0.004 to 256, or auto. Default auto\n"
+    "  --alpha A          with --gaussian: weight of the label graph, 0 to 4. Default 0\n"
     "  --model NAME       names the model that made the features, and its preprocessing, up to 64 bytes; devices\n"
     "                     that name another one refuse the pack. Default: no name\n"
-    "  --seed N           of codes, clustering and sketches. Default 0\n"
-    "  --threads N        1 to 256. Default as many as the host has; never changes the bytes\n"
+    "  --seed N           seed of codes, clustering and sketches. Default 0\n"
+    "  --threads N        1 to 256. Default: the number of processors. Never changes the bytes\n"
     "  --force            replace the file of --out\n"
     "  --json             JSON on stdout instead of text (docs/CLI.md)\n"
     "  --help             this text\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit, 4 the pack cannot be written,\n"
-    "7 no memory.\n\n"
+    "7 out of memory.\n\n"
     "Example: privatemail pack --features public.npy --out collection.pmpk\n";
 
 const struct command command_pack = {"pack", "build a pack from public features", help, run};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * privatize: makes releases of one query. In: a pack, features, a class. Out: releases in files, and what they cost. */
+ * privatize: makes releases of one query. In: a pack, secret features, a secret class. Out: releases in files, and what
+ * they cost. */
 #include "cli/query/private_query.h"
 #include "cli/query/privatize_options.h"
 #include "cli/shared/output.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 4096 }; /* what a small file takes of most disks */
+enum { BLOCK = 4096 }; /* what a small file takes on most disks */
 
 struct job {
     const struct privatize_arguments *arguments;
@@ -18,7 +19,7 @@ struct job {
 
 /* ---- outputs ---- */
 
-static int name_outputs(struct job *job)
+static exit_code name_outputs(struct job *job)
 {
     const struct privatize_arguments *arguments = job->arguments;
     size_t length = strlen(arguments->out) + 24;
@@ -34,80 +35,81 @@ static int name_outputs(struct job *job)
     }
     if (!job->paths || !job->paths[arguments->repeat - 1])
         return command_no_memory(&command_privatize);
-    return -1;
+    return EXIT_OK;
 }
 
-static int check_output(const struct job *job, const char *path)
+static exit_code check_output(const struct job *job, const char *path)
 {
-    int code = private_query_apart(&job->query, path, "out");
-    return code < 0 ? output_check(&command_privatize, path, job->arguments->force) : code;
+    exit_code code = private_query_apart(&job->query, path, "out");
+    return code == EXIT_OK ? output_check(&command_privatize, path, job->arguments->force) : code;
 }
 
-/* Before anything is paid, since a price for a release that cannot be written is lost; and while the budget is locked,
- * since another that spends from it may have written to the same names. */
-static int check_outputs(struct job *job)
+/* Before anything is paid, because the price of a release that cannot be written would be lost; and while the budget is
+ * locked, because another process that spends from it may have written to the same names. */
+static exit_code check_outputs(struct job *job)
 {
     const struct privatize_arguments *arguments = job->arguments;
-    int code = -1;
+    exit_code code = EXIT_OK;
     if (strcmp(arguments->out, "-") == 0)
-        return -1;
-    for (size_t i = 0; i < arguments->repeat && code < 0; i++)
+        return EXIT_OK;
+    for (size_t i = 0; i < arguments->repeat && code == EXIT_OK; i++)
         code = check_output(job, job->paths[i]);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = output_try(&command_privatize, job->paths[0],
                           (job->query.receipt.price.bytes + BLOCK - 1) / BLOCK * BLOCK * (size_t)arguments->repeat);
     return code;
 }
 
-static int write_release(struct job *job, size_t index)
+static exit_code write_release(struct job *job, size_t index)
 {
     const struct private_query *query = &job->query;
     if (strcmp(job->arguments->out, "-") != 0)
         return output_write(&command_privatize, job->paths[index], job->arguments->force, query->release, query->size);
     if (fwrite(query->release, 1, query->size, stdout) != query->size || fflush(stdout) != 0)
         return command_fail(&command_privatize, EXIT_OUTPUT, "stdout cannot be written. Name a file for --out.");
-    return -1;
+    return EXIT_OK;
 }
 
 /* ---- releases ---- */
 
-/* Armed on entry. */
-static int make_release(struct job *job, size_t index)
+/* The client is armed on entry. */
+static exit_code make_release(struct job *job, size_t index)
 {
-    int code = private_query_release(&job->query);
-    if (code >= 0)
+    exit_code code = private_query_release(&job->query);
+    if (code != EXIT_OK)
         return code;
     code = write_release(job, index);
-    if (code >= 0)
+    if (code != EXIT_OK)
         fprintf(stderr, "privatemail privatize: the price of this release stays spent.\n");
     return code;
 }
 
-/* After a failure among several: what is there was paid for, and is as good as any. */
+/* After a failure among several releases: those that were written are paid for and can be used. */
 static void tell_written(const struct job *job, size_t written)
 {
     if (written > 0)
-        fprintf(stderr, "privatemail privatize: %zu of %llu were written and paid: %s to %s. Use them as they are.\n",
+        fprintf(stderr,
+                "privatemail privatize: %zu of %llu releases were written and paid for: %s to %s. They can be used.\n",
                 written, (unsigned long long)job->arguments->repeat, job->paths[0], job->paths[written - 1]);
 }
 
-static int release_all(struct job *job)
+static exit_code release_all(struct job *job)
 {
-    int code = private_query_pay(&job->query);
-    if (code < 0)
+    exit_code code = private_query_pay(&job->query);
+    if (code == EXIT_OK)
         code = private_query_read(&job->query);
     size_t written = 0, wanted = (size_t)job->arguments->repeat;
-    while (written < wanted && code < 0) {
+    while (written < wanted && code == EXIT_OK) {
         if (written > 0)
             code = private_query_pay(&job->query);
-        if (code < 0)
+        if (code == EXIT_OK)
             code = make_release(job, written);
-        written += code < 0;
-        if (wanted > 1 && code < 0)
+        written += code == EXIT_OK;
+        if (wanted > 1 && code == EXIT_OK)
             progress_show(NULL, "releases", (double)written / (double)wanted);
     }
     progress_end();
-    if (code >= 0) {
+    if (code != EXIT_OK) {
         private_query_refund(&job->query);
         tell_written(job, written);
     }
@@ -136,32 +138,32 @@ static void report(struct job *job)
         receipt_print(strcmp(job->arguments->out, "-") == 0 ? stderr : stdout, receipt);
 }
 
-static int run(int argc, char **argv)
+static exit_code run(int argc, char **argv)
 {
     struct privatize_arguments arguments = {0};
-    int code = privatize_options(argc, argv, &arguments);
-    if (code >= 0)
+    exit_code code = privatize_options(argc, argv, &arguments);
+    if (code != EXIT_OK)
         return code;
     struct job job = {.arguments = &arguments};
     code = private_query_open(&job.query, &command_privatize, &arguments.query);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = name_outputs(&job);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = private_query_client(&job.query);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = private_query_budget(&job.query, arguments.repeat);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = check_outputs(&job);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = release_all(&job);
-    if (code < 0) {
+    if (code == EXIT_OK) {
         report(&job);
-        code = EXIT_OK;
         if (strcmp(arguments.out, "-") != 0 && fflush(stdout) != 0)
-            code = command_fail(&command_privatize, EXIT_OUTPUT,
-                                "everything was written to %s and paid; only this receipt could not be printed. Free "
-                                "space where stdout goes, and do not make the release again.",
-                                arguments.out);
+            code =
+                command_fail(&command_privatize, EXIT_OUTPUT,
+                             "the release was written to %s and paid for; only this receipt could not be printed. Free "
+                             "space where stdout goes, and do not make the release again.",
+                             arguments.out);
     }
     close_job(&job);
     return code;
@@ -169,34 +171,36 @@ static int run(int argc, char **argv)
 
 static const char help[] =
     "Usage: privatemail privatize --pack P.pmpk --features Q.npy --epsilon E --out R.cbor [OPTIONS]\n\n"
-    "Makes one differentially private release of a query and tells what it cost. Only the release may leave the\n"
+    "Makes one differentially private release of a query and prints what it cost. Only the release may leave the\n"
     "device. To send it again, send the same bytes: a new release of the same photo costs again.\n\n"
     "Options:\n"
     "  --pack P.pmpk       the pack\n"
-    "  --pack-id HEX       takes no other pack than the one with this id, 32 hexadecimal digits: a pack made for one\n"
-    "                      person would mark that person. Default: any\n"
-    "  --model NAME        takes no pack of another model (privatemail pack --model). Default: any\n"
+    "  --pack-id HEX       accept only the pack with this id, 32 hexadecimal digits: a pack made for one person would\n"
+    "                      mark that person. Default: any\n"
+    "  --model NAME        accept only a pack of this model (privatemail pack --model). Default: any\n"
     "  --features Q.npy    float32 features, as for privatemail pack\n"
     "  --row I             the row that is the query. Default 0\n"
     "  --label Y           its class (visible to other users of this machine while it runs: better use --labels), or\n"
-    "  --labels QL.npy     the classes of all rows; one of both unless the pack has one slot\n"
-    "  --mechanism M       response (a cell a slot) or gaussian (a noisy embedding). Default response\n"
+    "  --labels QL.npy     the classes of all rows; give one of both unless the pack has one slot\n"
+    "  --mechanism M       response (one cell per slot) or gaussian (a noisy embedding). Default response\n"
     "  --epsilon E         privacy of one release, 1e-6 to 16; no default\n"
     "  --delta D           gaussian only: 1e-15 to below 1. Default 1e-5\n"
-    "  --value-bytes B     gaussian only: bytes of a coordinate, 1 or 2. Default 1\n"
-    "  --budget FILE       pays from this budget, all releases of one person. Default: nothing is counted\n"
-    "  --budget-new ER[,EG,D]  starts FILE, which must not exist: ER for response (0 to 4095), EG at delta D for\n"
-    "                      gaussian releases (1e-6 to 256)\n"
-    "  --owner NAME        whose budget it is; 16 bytes of it count. Default 'default'\n"
-    "  --repeat N          N independent releases to R.cbor.0, R.cbor.1, ...; 1 to 10000. Together they cost N times\n"
-    "                      epsilon and reveal accordingly more: for experiments\n"
+    "  --value-bytes B     gaussian only: bytes per coordinate, 1 or 2. Default 1\n"
+    "  --budget FILE       pay from this budget. Use one budget for all releases of one person. Default: nothing is\n"
+    "                      counted\n"
+    "  --budget-new ER[,EG,D]  start the budget FILE, which must not exist: epsilon ER in total for response (0 to\n"
+    "                      4095), EG at delta D for gaussian releases (1e-6 to 256)\n"
+    "  --owner NAME        whose budget it is; only the first 16 bytes count. Default 'default'\n"
+    "  --repeat N          make N independent releases R.cbor.0, R.cbor.1, ...; 1 to 10000. For experiments: together\n"
+    "                      they cost N times epsilon and reveal more accordingly\n"
     "  --out R.cbor        the release; - is stdout, unless that is a terminal\n"
     "  --force             replace the file of --out\n"
     "  --json              JSON on stdout instead of text (docs/CLI.md)\n"
     "  --help              this text\n\n"
     "Keep FILE out of backups: an old copy put back spends again what was spent since.\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit, 4 an output cannot be written,\n"
-    "5 the budget is spent, damaged or another's, 6 the pack cannot give this promise, 7 entropy or memory failed.\n\n"
+    "5 the budget is spent, damaged or somebody else's, 6 the pack cannot give this promise, 7 no entropy or out of\n"
+    "memory.\n\n"
     "Example: privatemail privatize --pack collection.pmpk --features query.npy --label 3 --epsilon 4 \\\n"
     "             --budget me.budget --budget-new 20 --out query.cbor\n";
 

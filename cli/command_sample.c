@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * privatemail sample: draws pictures of simple shapes, takes their features, and splits them into what is public, what
- * a server holds, and what devices ask for. In: numbers. Out: a folder. */
+ * sample: draws pictures of simple shapes, computes their features, and splits them into what is public, what a server
+ * holds, and what devices ask for. */
 #include "cli/shared/command.h"
+#include "common/npy.h"
 #include "lab/sample/sample_features.h"
 #include "lab/sample/sample_folder.h"
 #include "lab/sample/sample_image.h"
@@ -33,31 +34,31 @@ struct part {
     int32_t *labels;
 };
 
-/* This and all steps answer an exit code, with a message unless it is EXIT_OK. */
-static int no_memory(struct pml_message *message)
+/* The steps here fill a message instead of printing it. */
+static exit_code no_memory(struct pml_message *message)
 {
-    snprintf(message->text, sizeof message->text, "there is no memory. Ask for fewer or smaller pictures.");
+    snprintf(message->text, sizeof message->text, "out of memory. Ask for fewer or smaller pictures.");
     return EXIT_FAULT;
 }
 
 /* ---- the pictures of one part --------------------------------------------------------------------------------- */
 
-static int write_image(const struct plan *plan, const char *folder, int part, uint64_t row, const uint8_t *pixels,
-                       struct pml_message *message)
+static exit_code write_image(const struct plan *plan, const char *folder, int part, uint64_t row, const uint8_t *pixels,
+                             struct pml_message *message)
 {
     size_t length = strlen(folder) + 64;
     char *path = malloc(length);
     if (!path)
         return no_memory(message);
     snprintf(path, length, "%s/images/%s/%04" PRIu64 ".png", folder, part_names[part], row);
-    int failed = sample_png_write(path, pixels, (unsigned)plan->size, (unsigned)plan->size, message);
+    pml_outcome outcome = sample_png_write(path, pixels, (unsigned)plan->size, (unsigned)plan->size, message);
     free(path);
-    return failed ? EXIT_OUTPUT : EXIT_OK;
+    return outcome != PML_DONE ? EXIT_OUTPUT : EXIT_OK;
 }
 
 /* Classes take turns, so that any first few rows show all of them. */
-static int make_part(const struct plan *plan, const char *folder, int which, struct part *part,
-                     struct pml_message *message)
+static exit_code make_part(const struct plan *plan, const char *folder, int which, struct part *part,
+                           struct pml_message *message)
 {
     uint8_t pixels[SAMPLE_SIZE_MAX * SAMPLE_SIZE_MAX];
     uint64_t first = 0, rows = plan->per_part[which] * plan->classes;
@@ -69,7 +70,7 @@ static int make_part(const struct plan *plan, const char *folder, int which, str
         sample_paint(plan->seed, class_index, number, (unsigned)plan->size, pixels);
         sample_features(pixels, (unsigned)plan->size, part->features + row * SAMPLE_FEATURES);
         part->labels[row] = (int32_t)class_index;
-        int code = plan->no_images ? EXIT_OK : write_image(plan, folder, which, row, pixels, message);
+        exit_code code = plan->no_images ? EXIT_OK : write_image(plan, folder, which, row, pixels, message);
         if (code != EXIT_OK)
             return code;
         if (row % 64 == 0)
@@ -78,19 +79,21 @@ static int make_part(const struct plan *plan, const char *folder, int which, str
     return EXIT_OK;
 }
 
-static int write_part(const struct plan *plan, const char *folder, int which, struct pml_message *message)
+static exit_code write_part(const struct plan *plan, const char *folder, int which, struct pml_message *message)
 {
     size_t rows = (size_t)(plan->per_part[which] * plan->classes), length = strlen(folder) + 64;
     struct part part = {calloc(rows * SAMPLE_FEATURES, sizeof(float)), calloc(rows, sizeof(int32_t))};
     char *path = malloc(length);
-    int code = no_memory(message);
+    exit_code code = no_memory(message);
     if (part.features && part.labels && path)
         code = make_part(plan, folder, which, &part, message);
     if (code == EXIT_OK) {
         snprintf(path, length, "%s/%s.npy", folder, part_names[which]);
-        int failed = pml_features_write(path, part.features, rows, SAMPLE_FEATURES, message);
+        pml_outcome outcome = pml_features_write(path, part.features, rows, SAMPLE_FEATURES, message);
         snprintf(path, length, "%s/%s_labels.npy", folder, part_names[which]);
-        if (failed || pml_labels_write(path, part.labels, rows, message) != 0)
+        if (outcome == PML_DONE)
+            outcome = pml_labels_write(path, part.labels, rows, message);
+        if (outcome != PML_DONE)
             code = EXIT_OUTPUT;
     }
     free(part.features);
@@ -135,14 +138,14 @@ static void place_on_sheet(const struct sheet *sheet, unsigned class_index, unsi
                 pixels[row / sheet->zoom * sheet->size + across / sheet->zoom];
 }
 
-static int write_sheet(const struct plan *plan, const char *folder, struct pml_message *message)
+static exit_code write_sheet(const struct plan *plan, const char *folder, struct pml_message *message)
 {
     uint8_t pixels[SAMPLE_SIZE_MAX * SAMPLE_SIZE_MAX];
     struct sheet sheet = plan_sheet(plan);
     size_t length = strlen(folder) + 16;
     uint8_t *canvas = malloc((size_t)sheet.width * sheet.height);
     char *path = malloc(length);
-    int code = no_memory(message);
+    exit_code code = no_memory(message);
     if (canvas && path) {
         memset(canvas, 255, (size_t)sheet.width * sheet.height);
         for (unsigned i = 0; i < plan->classes * SHEET_EXAMPLES; i++) {
@@ -150,7 +153,7 @@ static int write_sheet(const struct plan *plan, const char *folder, struct pml_m
             place_on_sheet(&sheet, i / SHEET_EXAMPLES, i % SHEET_EXAMPLES, pixels, canvas);
         }
         snprintf(path, length, "%s/contact.png", folder);
-        code = sample_png_write(path, canvas, sheet.width, sheet.height, message) == 0 ? EXIT_OK : EXIT_OUTPUT;
+        code = sample_png_write(path, canvas, sheet.width, sheet.height, message) == PML_DONE ? EXIT_OK : EXIT_OUTPUT;
     }
     free(canvas);
     free(path);
@@ -162,7 +165,7 @@ static int write_sheet(const struct plan *plan, const char *folder, struct pml_m
 static void report(const struct plan *plan)
 {
     if (!plan->json) {
-        printf("%s: %" PRIu64 " classes, %d features a picture\n", plan->out, plan->classes, SAMPLE_FEATURES);
+        printf("%s: %" PRIu64 " classes, %d features per picture\n", plan->out, plan->classes, SAMPLE_FEATURES);
         for (int i = 0; i < PARTS; i++)
             printf("  %-8s %6" PRIu64 " pictures\n", part_names[i], plan->per_part[i] * plan->classes);
         return;
@@ -184,31 +187,31 @@ static void report(const struct plan *plan)
     json_close(&json, '}');
 }
 
-static int make_sample(const struct plan *plan, struct pml_message *message)
+static exit_code make_sample(const struct plan *plan, struct pml_message *message)
 {
     static const char *const all[] = {"images", "images/public", "images/gallery", "images/queries", NULL};
     static const char *const none[] = {NULL};
     struct folder folder;
-    if (folder_begin(&folder, plan->out, plan->no_images ? none : all, message) != 0)
+    if (folder_begin(&folder, plan->out, plan->no_images ? none : all, message) != PML_DONE)
         return EXIT_OUTPUT;
-    int code = EXIT_OK;
+    exit_code code = EXIT_OK;
     for (int i = 0; i < PARTS && code == EXIT_OK; i++)
         code = write_part(plan, folder.temporary, i, message);
     progress_end();
     if (code == EXIT_OK && !plan->no_images)
         code = write_sheet(plan, folder.temporary, message);
-    if (code == EXIT_OK && folder_finish(&folder, message) != 0)
+    if (code == EXIT_OK && folder_finish(&folder, message) != PML_DONE)
         code = EXIT_OUTPUT;
     folder_drop(&folder);
     return code;
 }
 
-static int out_of_range(const char *name, uint64_t low, uint64_t high)
+static exit_code out_of_range(const char *name, uint64_t low, uint64_t high)
 {
     return command_fail(&command_sample, EXIT_USAGE, "--%s must be from %" PRIu64 " to %" PRIu64 ".", name, low, high);
 }
 
-static int run(int argc, char **argv)
+static exit_code run(int argc, char **argv)
 {
     struct plan plan = {.classes = 12, .per_class = 60, .size = 32, .seed = 1};
     struct option_spec specs[] = {
@@ -220,8 +223,8 @@ static int run(int argc, char **argv)
         {"no-images", OPTION_FLAG, &plan.no_images, false, false},
         {"json", OPTION_FLAG, &plan.json, false, false},
     };
-    int code = options_parse(&command_sample, argc, argv, specs, sizeof specs / sizeof *specs, NULL, 0, 0);
-    if (code >= 0)
+    exit_code code = options_parse(&command_sample, argc, argv, specs, sizeof specs / sizeof *specs, NULL, 0, 0);
+    if (code != EXIT_OK)
         return code;
     if (plan.classes < 2 || plan.classes > SAMPLE_CLASSES_MAX)
         return out_of_range("classes", 2, SAMPLE_CLASSES_MAX);
@@ -243,22 +246,24 @@ static int run(int argc, char **argv)
 
 static const char help[] =
     "Usage: privatemail sample --out DIR [OPTIONS]\n\n"
-    "Draws pictures of simple shapes (discs, stars, arrows, spirals ...) with jitter and noise, takes their features,\n"
-    "and splits them into three parts that share no picture: public (35 of 100), queries (2 a class), gallery (the\n"
+    "Draws pictures of simple shapes (discs, stars, arrows, spirals ...) with jitter and noise, computes their "
+    "features,\n"
+    "and splits them into three parts that share no picture: public (35 of 100), queries (2 per class), gallery (the\n"
     "rest).\n\n"
     "Options:\n"
     "  --out DIR        the folder to make; it must not exist yet, or be empty\n"
     "  --classes N      kinds of shapes, 2 to 64. Default: 12\n"
-    "  --per-class N    pictures of each, 8 to 1000. Default: 60\n"
-    "  --size N         pixels a side, 16 to 128. Default: 32\n"
-    "  --seed N         another seed, other pictures; the same seed, the same bytes. Default: 1\n"
-    "  --no-images      features and labels only\n"
+    "  --per-class N    pictures per class, 8 to 1000. Default: 60\n"
+    "  --size N         width and height in pixels, 16 to 128. Default: 32\n"
+    "  --seed N         another seed gives other pictures, the same seed the same bytes. Default: 1\n"
+    "  --no-images      write features and labels only\n"
     "  --json           JSON on stdout instead of text (docs/CLI.md)\n"
     "  --help           this text\n\n"
-    "Makes DIR/public.npy, gallery.npy and queries.npy (float32, one row a picture), their labels in PART_labels.npy,\n"
+    "Makes DIR/public.npy, gallery.npy and queries.npy (float32, one row per picture), their labels in "
+    "PART_labels.npy,\n"
     "the picture of each row in DIR/images/PART/ROW.png, and DIR/contact.png with examples of every class.\n\n"
     "Exit codes: 0 done, 2 wrong options, 4 the folder cannot be made (it is not empty, full disk ...),\n"
-    "7 no memory.\n\n"
+    "7 out of memory.\n\n"
     "Example: privatemail sample --out shapes --classes 20\n";
 
-const struct command command_sample = {"sample", "draws a small gallery of shapes to try things with", help, run};
+const struct command command_sample = {"sample", "draw a small gallery of shapes to try things with", help, run};

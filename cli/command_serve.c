@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * serve: answers releases over HTTP until it is told to stop. In: packs and the stores indexed with them. Out: a
- * service, a log line a request. */
+ * serve: answers releases over HTTP until a signal stops it, and writes one log line per request. */
 #define _XOPEN_SOURCE 700
 #include "cli/shared/pack_file.h"
 
@@ -35,12 +34,12 @@ struct job {
 
 /* ---- packs and stores ---- */
 
-static int open_packs(struct job *job)
+static exit_code open_packs(struct job *job)
 {
     const struct option_list *paths = &job->arguments->packs;
     for (size_t i = 0; i < paths->count; i++) {
-        int code = pack_file_open(&command_serve, paths->values[i], &job->files[i]);
-        if (code >= 0)
+        exit_code code = pack_file_open(&command_serve, paths->values[i], &job->files[i]);
+        if (code != EXIT_OK)
             return code;
         for (size_t j = 0; j < i; j++) {
             if (memcmp(job->files[i].info.id, job->files[j].info.id, PML_ID_SIZE) == 0)
@@ -48,68 +47,68 @@ static int open_packs(struct job *job)
                                     paths->values[i], paths->values[j]);
         }
     }
-    return -1;
+    return EXIT_OK;
 }
 
-/* A store of one pack tells which it was indexed with. */
-static int open_own(struct job *job, const char *uri)
+/* A store for one pack knows which pack it was indexed with. */
+static exit_code open_own(struct job *job, const char *uri)
 {
     const size_t count = job->arguments->packs.count;
     struct pml_message message = {""};
     struct pml_store *store = NULL;
-    int failed = pml_store_open(&store, uri, NULL, &message);
-    if (failed)
-        return command_input(&command_serve, failed, &message);
-    size_t place = 0;
-    while (place < count && memcmp(job->files[place].info.id, pml_store_describe(store)->pack, PML_ID_SIZE) != 0)
-        place++;
-    if (place == count || job->stores[place]) {
+    pml_outcome outcome = pml_store_open(&store, uri, NULL, &message);
+    if (outcome != PML_DONE)
+        return command_input(&command_serve, outcome, &message);
+    size_t index = 0;
+    while (index < count && memcmp(job->files[index].info.id, pml_store_describe(store)->pack, PML_ID_SIZE) != 0)
+        index++;
+    if (index == count || job->stores[index]) {
         pml_store_close(store);
         return command_fail(&command_serve, EXIT_INPUT,
-                            place == count
+                            index == count
                                 ? "%s was indexed with none of the packs. Give its pack with --pack, or leave it out."
                                 : "%s is the second store of its pack. Leave one of them out.",
                             uri);
     }
-    job->stores[place] = store;
-    return -1;
+    job->stores[index] = store;
+    return EXIT_OK;
 }
 
-/* One that holds many is asked for every pack that has none yet. */
-static int open_shared(struct job *job, const char *uri)
+/* A store that holds many galleries is asked for every pack that has no store yet. */
+static exit_code open_shared(struct job *job, const char *uri)
 {
     struct pml_message message = {""};
     size_t opened = 0;
     for (size_t i = 0; i < job->arguments->packs.count; i++) {
-        int failed =
-            job->stores[i] ? PML_STORE_ABSENT : pml_store_open(&job->stores[i], uri, job->files[i].info.id, &message);
-        if (failed && failed != PML_STORE_ABSENT)
-            return command_input(&command_serve, failed, &message);
-        opened += !failed;
+        pml_outcome outcome =
+            job->stores[i] ? PML_ABSENT : pml_store_open(&job->stores[i], uri, job->files[i].info.id, &message);
+        if (outcome != PML_DONE && outcome != PML_ABSENT)
+            return command_input(&command_serve, outcome, &message);
+        opened += outcome == PML_DONE;
     }
     char shown[PML_STORE_SHOWN_MAX];
     pml_store_show(uri, shown);
-    return opened > 0 ? -1
+    return opened > 0 ? EXIT_OK
                       : command_fail(&command_serve, EXIT_INPUT,
-                                     "%s has a complete gallery of none of the packs that need one. Make it with "
-                                     "privatemail index, or leave it out.",
+                                     "%s has no complete gallery for a pack that needs one. Make it with privatemail "
+                                     "index, or leave it out.",
                                      shown);
 }
 
-static int open_stores(struct job *job)
+static exit_code open_stores(struct job *job)
 {
     const struct option_list *uris = &job->arguments->stores;
-    int code = -1;
+    exit_code code = EXIT_OK;
     for (int shared = 0; shared < 2; shared++)
-        for (size_t i = 0; i < uris->count && code < 0; i++)
+        for (size_t i = 0; i < uris->count && code == EXIT_OK; i++)
             if (pml_store_shared(uris->values[i]) == shared)
                 code = (shared ? open_shared : open_own)(job, uris->values[i]);
     return code;
 }
 
-static int open_services(struct job *job)
+static exit_code open_services(struct job *job)
 {
-    struct pml_progress progress = {progress_show, NULL, "frames"};
+    struct pml_progress progress = {progress_show, NULL, "embedding"};
     if (job->arguments->cache_bytes > 0 && !(job->cache = pml_cache_open((size_t)job->arguments->cache_bytes)))
         return command_no_memory(&command_serve);
     struct pml_service_options options = {
@@ -120,14 +119,15 @@ static int open_services(struct job *job)
         if (!job->stores[i])
             return command_fail(&command_serve, EXIT_USAGE,
                                 "%s has no store. Make one with privatemail index and give it with --store.", path);
-        int failed = pml_service_open(&job->services[i], &job->files[i].pack, job->stores[i], &options, &message);
+        pml_outcome outcome =
+            pml_service_open(&job->services[i], &job->files[i].pack, job->stores[i], &options, &message);
         progress_end();
-        if (failed)
-            return command_fail(&command_serve, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s", path,
+        if (outcome != PML_DONE)
+            return command_fail(&command_serve, outcome == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s", path,
                                 message.text);
         job->packs[i] = (struct pml_http_pack){job->files[i].bytes, job->files[i].size, job->services[i]};
     }
-    return -1;
+    return EXIT_OK;
 }
 
 /* ---- log ---- */
@@ -143,12 +143,12 @@ static void log_line(void *context, const struct pml_http_entry *entry)
     snprintf(line, sizeof line, "%s %s %s %u %llu %.1f%s%s\n", when, entry->method, entry->route, entry->status,
              (unsigned long long)entry->bytes, 1000.0 * entry->seconds, arguments->log_address ? " " : "",
              arguments->log_address ? entry->address : "");
-    fputs(line, stderr); /* at once: lines of several threads do not mix */
+    fputs(line, stderr); /* in one call, so that lines of several threads do not mix */
 }
 
 /* ---- service ---- */
 
-/* Connections are descriptors; the system's first limit is often 1024. */
+/* Every connection needs a descriptor; the default limit is often 1024. */
 static void raise_limit(const struct arguments *arguments)
 {
     struct rlimit limit;
@@ -160,7 +160,7 @@ static void raise_limit(const struct arguments *arguments)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int start(struct job *job)
+static exit_code start(struct job *job)
 {
     const struct arguments *arguments = job->arguments;
     struct pml_message message = {""};
@@ -174,17 +174,17 @@ static int start(struct job *job)
                                        .origin = arguments->allow_origin,
                                        .log = strcmp(arguments->log, "off") == 0 ? NULL : log_line,
                                        .log_context = (void *)(uintptr_t)arguments};
-    options.listener = pml_http_listen(arguments->listen, job->address, &message);
-    if (options.listener < 0)
-        return command_fail(&command_serve, options.listener == PML_HTTP_BAD_ADDRESS ? EXIT_USAGE : EXIT_NETWORK,
-                            "--listen: %s", message.text);
-    int failed = pml_http_start(&job->http, &options, &message);
-    if (failed)
-        return command_fail(&command_serve, failed == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s", message.text);
-    return -1;
+    pml_outcome outcome = pml_http_listen(arguments->listen, &options.listener, job->address, &message);
+    if (outcome != PML_DONE)
+        return command_fail(&command_serve, outcome == PML_REFUSED ? EXIT_USAGE : EXIT_NETWORK, "--listen: %s",
+                            message.text);
+    outcome = pml_http_start(&job->http, &options, &message);
+    if (outcome != PML_DONE)
+        return command_fail(&command_serve, outcome == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s", message.text);
+    return EXIT_OK;
 }
 
-static int tell_start(const struct job *job)
+static exit_code tell_start(const struct job *job)
 {
     size_t count = job->arguments->packs.count;
     if (job->arguments->json) {
@@ -205,7 +205,7 @@ static int tell_start(const struct job *job)
                count == 1 ? "" : "s", job->files[0].id);
     }
     if (fflush(stdout) == 0)
-        return -1;
+        return EXIT_OK;
     return command_fail(&command_serve, EXIT_OUTPUT, "stdout cannot be written. Send it elsewhere.");
 }
 
@@ -218,11 +218,11 @@ static void drain(struct pml_http *http, uint64_t seconds)
     for (uint64_t i = 0; i < 20 * seconds && pml_http_running(http) > 0; i++) {
         nanosleep(&moment, NULL);
         if (sigpending(&waiting) == 0 && (sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1))
-            return; /* told twice */
+            return; /* a second signal */
     }
 }
 
-static int serve(struct job *job)
+static exit_code serve(struct job *job)
 {
     sigset_t signals;
     sigemptyset(&signals);
@@ -230,22 +230,22 @@ static int serve(struct job *job)
     sigaddset(&signals, SIGINT);
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before there are threads that could get them instead */
     signal(SIGPIPE, SIG_IGN);
-    int code = start(job);
-    if (code >= 0)
+    exit_code code = start(job);
+    if (code != EXIT_OK)
         return code;
     code = tell_start(job);
-    if (code < 0) {
+    if (code == EXIT_OK) {
         int told;
         sigwait(&signals, &told);
         drain(job->http, job->arguments->grace);
     }
     pml_http_stop(job->http);
-    return code < 0 ? EXIT_OK : code;
+    return code;
 }
 
 /* ---- command ---- */
 
-static int check(const struct arguments *arguments)
+static exit_code check(const struct arguments *arguments)
 {
     const struct {
         const char *name;
@@ -265,7 +265,7 @@ static int check(const struct arguments *arguments)
     }
     if (strcmp(arguments->log, "text") != 0 && strcmp(arguments->log, "off") != 0)
         return command_fail(&command_serve, EXIT_USAGE, "--log must be text or off, not '%s'.", arguments->log);
-    return -1;
+    return EXIT_OK;
 }
 
 static void close_job(struct job *job)
@@ -279,7 +279,7 @@ static void close_job(struct job *job)
     pml_cache_close(job->cache);
 }
 
-static int run(int argc, char **argv)
+static exit_code run(int argc, char **argv)
 {
     struct arguments arguments = {.listen = "127.0.0.1:8080",
                                   .log = "text",
@@ -305,15 +305,15 @@ static int run(int argc, char **argv)
         {"log-address", OPTION_FLAG, &arguments.log_address, false, false},
         {"json", OPTION_FLAG, &arguments.json, false, false},
     };
-    int code = options_parse(&command_serve, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
-    if (code < 0)
+    exit_code code = options_parse(&command_serve, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
+    if (code == EXIT_OK)
         code = check(&arguments);
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
     raise_limit(&arguments);
     struct job job = {.arguments = &arguments};
-    int (*const steps[])(struct job *) = {open_packs, open_stores, open_services, serve};
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && code < 0; i++)
+    exit_code (*const steps[])(struct job *) = {open_packs, open_stores, open_services, serve};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && code == EXIT_OK; i++)
         code = steps[i](&job);
     close_job(&job);
     return code;
@@ -324,28 +324,28 @@ static const char help[] =
     "Answers releases over HTTP (docs/SERVER.md) until SIGTERM or SIGINT. Plain HTTP: put a reverse proxy with TLS in\n"
     "front of it.\n\n"
     "Options:\n"
-    "  --pack P.pmpk       a pack to serve; several times for several, the newest first, up to 16\n"
-    "  --store STORE       the gallery, as indexed with a pack (privatemail index): sqlite:FILE, one for each pack, in "
-    "any\n"
-    "                      order; or postgres:URI, one for all the packs indexed there\n"
+    "  --pack P.pmpk       a pack to serve; give it up to 16 times, the newest pack first\n"
+    "  --store STORE       the gallery, as indexed with a pack (privatemail index): sqlite:FILE, one per pack, in any\n"
+    "                      order; or postgres:URI, one for all packs indexed there\n"
     "  --listen HOST:PORT  where to listen; [::1]:8080 for IPv6; port 0 takes a free one. Default 127.0.0.1:8080\n"
-    "  --threads N         that answer, 1 to 256. Default: as many as the machine has\n"
-    "  --connections N     at a time, up to 100000; queries on more get status 503. Default 1000\n"
-    "  --timeout S         seconds a request may take to arrive, an answer to move on, a connection to idle, 1 to "
-    "3600.\n"
-    "                      Default 30\n"
-    "  --grace S           seconds that running requests get after SIGTERM; a second one ends at once. Default 10\n"
-    "  --nearest M         gaussian: candidates of a slot in an answer, 1 to 1048576. Default 32\n"
-    "  --cache-bytes N     of response answers' parts that are kept in memory; 0 keeps none. Default 268435456\n"
-    "  --files DIR         also serves the files of this folder, for a page. Default: none\n"
-    "  --allow-origin O    lets web pages of origin O (such as https://app.example, or *) ask. Default: none\n"
-    "  --log text|off      one line a request on stderr: time, method, route, status, bytes, milliseconds. Default "
-    "text\n"
-    "  --log-address       with the client's address\n"
-    "  --json              the line that tells where it listens as JSON (docs/CLI.md)\n"
+    "  --threads N         threads that answer requests, 1 to 256. Default: the number of processors\n"
+    "  --connections N     open connections, up to 100000; beyond it, queries get status 503. Default 1000\n"
+    "  --timeout S         seconds that a request may take to arrive, an answer may stall and a connection may idle,\n"
+    "                      1 to 3600. Default 30\n"
+    "  --grace S           seconds for running requests to end after SIGTERM; a second signal ends at once. Default "
+    "10\n"
+    "  --nearest M         gaussian: candidates per slot in an answer, 1 to 1048576. Default 32\n"
+    "  --cache-bytes N     memory for parts of response answers that are kept; 0 keeps none. Default 268435456\n"
+    "  --files DIR         also serve the files of this folder, such as a web page. Default: none\n"
+    "  --allow-origin O    let web pages of origin O (such as https://app.example, or *) send queries. Default: none\n"
+    "  --log text|off      one line per request on stderr: time, method, route, status, bytes, milliseconds. Default\n"
+    "                      text\n"
+    "  --log-address       add the client's address to the log\n"
+    "  --json              print the line that says where it listens as JSON (docs/CLI.md)\n"
     "  --help              this text\n\n"
-    "Exit codes: 0 stopped as told, 2 wrong options, 3 an input cannot be read or does not fit, 4 stdout cannot be\n"
-    "written, 7 no memory, 8 it cannot listen there.\n\n"
+    "Exit codes: 0 stopped by a signal, 2 wrong options, 3 an input cannot be read or does not fit, 4 stdout cannot "
+    "be\n"
+    "written, 7 out of memory, 8 it cannot listen there.\n\n"
     "Example: privatemail serve --pack collection.pmpk --store sqlite:collection.db --listen 127.0.0.1:8080\n";
 
 const struct command command_serve = {"serve", "answer releases over HTTP", help, run};

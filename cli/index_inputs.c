@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The gallery that is indexed. In: files. Out: rows with numbers, slots and payloads that fit the pack and one another. */
+ * Reads the gallery to be indexed, and checks that rows, numbers, slots and payloads fit the pack and one another. */
 #include "index_inputs.h"
 
 #include "common/digest.h"
@@ -10,32 +10,34 @@
 
 /* ---- numbers ---- */
 
-/* One number a line. */
-static int read_ids(const struct command *command, const char *path, uint64_t *items, size_t rows)
+/* One number per line. */
+static exit_code read_ids(const struct command *command, const char *path, uint64_t *items, size_t rows)
 {
     struct pml_message message = {""};
     uint8_t *bytes = NULL;
     size_t size = 0, line = 0;
-    int failed = pml_file_read(path, SIZE_MAX / 2, &bytes, &size, &message), code = -1;
-    if (failed)
-        return command_input(command, failed, &message);
+    pml_outcome outcome = pml_file_read(path, SIZE_MAX / 2, &bytes, &size, &message);
+    exit_code code = EXIT_OK;
+    if (outcome != PML_DONE)
+        return command_input(command, outcome, &message);
     const char *at = (const char *)bytes, *end = at + size;
-    for (; at < end && code < 0; line++) {
+    for (; at < end && code == EXIT_OK; line++) {
         const char *next = memchr(at, '\n', (size_t)(end - at)), *stop = next ? next : end;
         if (stop > at && stop[-1] == '\r')
             stop--;
         uint64_t item;
         if (!index_number_read(at, stop, &item))
             code = command_fail(command, EXIT_INPUT,
-                                "%s: line %zu is no whole number from 0 to 9223372036854775807. Give one a line.", path,
-                                line + 1);
+                                "%s: line %zu is not a whole number from 0 to 9223372036854775807. Give one per line.",
+                                path, line + 1);
         else if (line < rows)
             items[line] = item;
         at = next ? next + 1 : end;
     }
-    if (code < 0 && line != rows)
-        code = command_fail(command, EXIT_INPUT,
-                            "%s has %zu lines, but there are %zu rows of features. Give one a row.", path, line, rows);
+    if (code == EXIT_OK && line != rows)
+        code =
+            command_fail(command, EXIT_INPUT, "%s has %zu lines, but there are %zu rows of features. Give one per row.",
+                         path, line, rows);
     free(bytes);
     return code;
 }
@@ -48,28 +50,29 @@ static int by_number(const void *left, const void *right)
     return a->row < b->row ? -1 : 1;
 }
 
-/* All different; and the payloads, which are found by them. */
-static int take_numbers(const struct command *command, const struct index_paths *paths, struct index_inputs *inputs)
+/* Numbers must be all different. Payloads are found by number. */
+static exit_code take_numbers(const struct command *command, const struct index_paths *paths,
+                              struct index_inputs *inputs)
 {
     const size_t rows = inputs->features.rows;
     struct index_number *numbers = calloc(rows, sizeof *numbers);
     inputs->items = calloc(rows, sizeof *inputs->items);
-    int code = numbers && inputs->items ? -1 : command_no_memory(command);
-    for (size_t i = 0; i < rows && code < 0; i++)
+    exit_code code = numbers && inputs->items ? EXIT_OK : command_no_memory(command);
+    for (size_t i = 0; i < rows && code == EXIT_OK; i++)
         inputs->items[i] = i;
-    if (code < 0 && paths->ids)
+    if (code == EXIT_OK && paths->ids)
         code = read_ids(command, paths->ids, inputs->items, rows);
-    for (size_t i = 0; i < rows && code < 0; i++)
+    for (size_t i = 0; i < rows && code == EXIT_OK; i++)
         numbers[i] = (struct index_number){inputs->items[i], i};
-    if (code < 0)
+    if (code == EXIT_OK)
         qsort(numbers, rows, sizeof *numbers, by_number);
-    for (size_t i = 1; i < rows && code < 0; i++) {
+    for (size_t i = 1; i < rows && code == EXIT_OK; i++) {
         if (numbers[i].item == numbers[i - 1].item)
             code = command_fail(command, EXIT_INPUT, "%s: lines %zu and %zu are both %llu. Use every number once.",
                                 paths->ids, numbers[i - 1].row + 1, numbers[i].row + 1,
                                 (unsigned long long)numbers[i].item);
     }
-    if (code < 0 && paths->payloads)
+    if (code == EXIT_OK && paths->payloads)
         code = index_payloads_find(command, paths->payloads, numbers, rows, &inputs->payloads);
     free(numbers);
     return code;
@@ -77,8 +80,8 @@ static int take_numbers(const struct command *command, const struct index_paths 
 
 /* ---- slots ---- */
 
-static int take_slots(const struct command *command, const struct index_paths *paths, const struct pack_file *pack,
-                      struct index_inputs *inputs)
+static exit_code take_slots(const struct command *command, const struct index_paths *paths,
+                            const struct pack_file *pack, struct index_inputs *inputs)
 {
     const size_t rows = inputs->features.rows;
     inputs->slots = calloc(rows, sizeof *inputs->slots);
@@ -92,38 +95,39 @@ static int take_slots(const struct command *command, const struct index_paths *p
                                 "a pack with that class.",
                                 paths->labels, i, (long)label);
     }
-    return -1;
+    return EXIT_OK;
 }
 
 /* ---- all of it ---- */
 
-static int check_shape(const struct command *command, const struct index_paths *paths, const struct pack_file *pack,
-                       const struct index_inputs *inputs)
+static exit_code check_shape(const struct command *command, const struct index_paths *paths,
+                             const struct pack_file *pack, const struct index_inputs *inputs)
 {
     if (inputs->features.columns != pack->info.features)
-        return command_fail(command, EXIT_INPUT,
-                            "%s has %zu features a row, but the pack %lu. Use features of the model that the pack was "
-                            "built with.",
-                            paths->features, inputs->features.columns, (unsigned long)pack->info.features);
+        return command_fail(
+            command, EXIT_INPUT,
+            "%s has %zu features per row, but the pack has %lu. Use features of the model that the pack was "
+            "built with.",
+            paths->features, inputs->features.columns, (unsigned long)pack->info.features);
     if (paths->labels && inputs->labels.rows != inputs->features.rows)
-        return command_fail(command, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label a row.",
+        return command_fail(command, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label per row.",
                             paths->labels, inputs->labels.rows, paths->features, inputs->features.rows);
-    return -1;
+    return EXIT_OK;
 }
 
-int index_inputs_read(const struct command *command, const struct index_paths *paths, const struct pack_file *pack,
-                      struct index_inputs *inputs)
+exit_code index_inputs_read(const struct command *command, const struct index_paths *paths,
+                            const struct pack_file *pack, struct index_inputs *inputs)
 {
     struct pml_message message = {""};
-    int failed = pml_features_read(paths->features, &inputs->features, &message);
-    if (!failed && paths->labels)
-        failed = pml_labels_read(paths->labels, &inputs->labels, &message);
-    if (failed)
-        return command_input(command, failed, &message);
-    int code = check_shape(command, paths, pack, inputs);
-    if (code < 0)
+    pml_outcome outcome = pml_features_read(paths->features, &inputs->features, &message);
+    if (outcome == PML_DONE && paths->labels)
+        outcome = pml_labels_read(paths->labels, &inputs->labels, &message);
+    if (outcome != PML_DONE)
+        return command_input(command, outcome, &message);
+    exit_code code = check_shape(command, paths, pack, inputs);
+    if (code == EXIT_OK)
         code = take_slots(command, paths, pack, inputs);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = take_numbers(command, paths, inputs);
     return code;
 }
@@ -146,25 +150,25 @@ static uint64_t digest_options(const struct pml_store_info *info)
     return pml_digest_number(digest, info->iterations);
 }
 
-static int digest_payloads(const struct command *command, struct index_inputs *inputs, uint64_t *digest)
+static exit_code digest_payloads(const struct command *command, struct index_inputs *inputs, uint64_t *digest)
 {
     struct pml_message message = {""};
     const size_t rows = inputs->features.rows;
     for (size_t i = 0; i < rows && inputs->payloads.found > 0; i++) {
         const uint8_t *bytes;
         size_t size;
-        int failed = index_payloads_load(&inputs->payloads, i, &bytes, &size, &message);
-        if (failed)
-            return command_input(command, failed, &message);
+        pml_outcome outcome = index_payloads_load(&inputs->payloads, i, &bytes, &size, &message);
+        if (outcome != PML_DONE)
+            return command_input(command, outcome, &message);
         *digest = pml_digest_string(*digest, bytes, size);
         if (i % 1024 == 0)
             progress_show(NULL, "payloads", (double)i / (double)rows);
     }
-    return -1;
+    return EXIT_OK;
 }
 
-int index_inputs_digest(const struct command *command, struct index_inputs *inputs, const struct pml_store_info *info,
-                        uint8_t source[32])
+exit_code index_inputs_digest(const struct command *command, struct index_inputs *inputs,
+                              const struct pml_store_info *info, uint8_t source[32])
 {
     const size_t rows = inputs->features.rows;
     uint64_t parts[4] = {digest_options(info)};
@@ -173,7 +177,7 @@ int index_inputs_digest(const struct command *command, struct index_inputs *inpu
     if (inputs->labels.values)
         parts[2] = pml_digest_string(0, inputs->labels.values, rows * sizeof *inputs->labels.values);
     parts[2] = pml_digest_string(parts[2], inputs->items, rows * sizeof *inputs->items);
-    int code = digest_payloads(command, inputs, &parts[3]);
+    exit_code code = digest_payloads(command, inputs, &parts[3]);
     for (size_t i = 0; i < 32; i++)
         source[i] = (uint8_t)(parts[i / 8] >> 8 * (i % 8));
     return code;

@@ -4,6 +4,7 @@
 #define CLI_INDEX_INPUTS_H
 
 #include "cli/shared/pack_file.h"
+#include "common/npy.h"
 #include "index_payloads.h"
 
 #include "server/store/store.h"
@@ -20,14 +21,14 @@ struct index_inputs {
     struct index_payloads payloads;
 };
 
-/* −1 to go on, else the exit code with a message printed. Free in any case. */
-int index_inputs_read(const struct command *command, const struct index_paths *paths, const struct pack_file *pack,
-                      struct index_inputs *inputs);
+/* Free the inputs after a failure too. */
+exit_code index_inputs_read(const struct command *command, const struct index_paths *paths,
+                            const struct pack_file *pack, struct index_inputs *inputs);
 void index_inputs_free(struct index_inputs *inputs);
 
-/* 32 bytes that change when an input, the pack or an option does which the store depends on: digests (SPEC 8) of pack
- * and options, of features, of labels and numbers, of payloads. −1, or the exit code: payloads are read for it. */
-int index_inputs_digest(const struct command *command, struct index_inputs *inputs, const struct pml_store_info *info,
-                        uint8_t source[32]);
+/* 32 bytes that change with everything the store depends on: digests (SPEC 8) of pack and options, of features, of labels
+ * and numbers, of payloads. Payloads are read for it, which can fail. */
+exit_code index_inputs_digest(const struct command *command, struct index_inputs *inputs,
+                              const struct pml_store_info *info, uint8_t source[32]);
 
 #endif

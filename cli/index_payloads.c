@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A folder of payloads. In: names of files, numbers of items. Out: which file belongs to which row; its bytes. */
+ * Finds the payloads of a folder by the numbers in their names, and reads them. */
 #define _XOPEN_SOURCE 700
 #include "index_payloads.h"
 
@@ -42,7 +42,7 @@ static const struct index_number *find_number(const struct index_number *numbers
     return low < count && numbers[low].item == item ? &numbers[low] : NULL;
 }
 
-/* The path of a file in the folder, to be freed; NULL without memory. */
+/* The path of a file in the folder, to be freed; NULL when out of memory. */
 static char *path_of(const struct index_payloads *payloads, const char *name)
 {
     size_t room = strlen(payloads->folder) + strlen(name) + 2;
@@ -53,11 +53,11 @@ static char *path_of(const struct index_payloads *payloads, const char *name)
 }
 
 /* A file that belongs to a row. */
-static int keep(const struct command *command, struct index_payloads *payloads, size_t row, const char *name,
-                uint64_t item, uint64_t size)
+static exit_code keep(const struct command *command, struct index_payloads *payloads, size_t row, const char *name,
+                      uint64_t item, uint64_t size)
 {
     if (size > PML_PAYLOAD_MAX)
-        return command_fail(command, EXIT_INPUT, "%s/%s has %llu bytes, a payload at most %u. Make it smaller.",
+        return command_fail(command, EXIT_INPUT, "%s/%s has %llu bytes; a payload has at most %u. Make it smaller.",
                             payloads->folder, name, (unsigned long long)size, PML_PAYLOAD_MAX);
     if (payloads->names[row])
         return command_fail(command, EXIT_INPUT, "%s has both %s and %s for item %llu. Remove one of them.",
@@ -67,22 +67,22 @@ static int keep(const struct command *command, struct index_payloads *payloads, 
         return command_no_memory(command);
     payloads->found++;
     payloads->bytes += size;
-    return -1;
+    return EXIT_OK;
 }
 
-static int look_at(const struct command *command, struct index_payloads *payloads, const char *name,
-                   const struct index_number *numbers)
+static exit_code look_at(const struct command *command, struct index_payloads *payloads, const char *name,
+                         const struct index_number *numbers)
 {
     struct stat found;
     uint64_t item;
     if (name[0] == '.')
-        return -1;
+        return EXIT_OK;
     const struct index_number *number = NULL;
     if (index_number_read(name, name + strcspn(name, "."), &item))
         number = find_number(numbers, payloads->rows, item);
     if (!number) {
         payloads->unused++;
-        return -1;
+        return EXIT_OK;
     }
     /* A payload is public: what a link leads to may not be meant to be. */
     if (fstatat(dirfd(payloads->opened), name, &found, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(found.st_mode))
@@ -94,8 +94,8 @@ static int look_at(const struct command *command, struct index_payloads *payload
     return keep(command, payloads, number->row, name, item, (uint64_t)found.st_size);
 }
 
-int index_payloads_find(const struct command *command, const char *folder, const struct index_number *numbers,
-                        size_t rows, struct index_payloads *payloads)
+exit_code index_payloads_find(const struct command *command, const char *folder, const struct index_number *numbers,
+                              size_t rows, struct index_payloads *payloads)
 {
     *payloads = (struct index_payloads){.folder = folder, .rows = rows};
     payloads->names = calloc(rows, sizeof *payloads->names);
@@ -105,10 +105,10 @@ int index_payloads_find(const struct command *command, const char *folder, const
     if (!payloads->opened)
         return command_fail(command, EXIT_INPUT, "%s: cannot be opened (%s). Give the path of a folder for --payloads.",
                             folder, strerror(errno));
-    int code = -1;
-    for (struct dirent *entry; code < 0 && (errno = 0, entry = readdir(payloads->opened));)
+    exit_code code = EXIT_OK;
+    for (struct dirent *entry; code == EXIT_OK && (errno = 0, entry = readdir(payloads->opened));)
         code = look_at(command, payloads, entry->d_name, numbers);
-    if (code < 0 && errno != 0)
+    if (code == EXIT_OK && errno != 0)
         code = command_fail(command, EXIT_INPUT, "%s: cannot be read (%s). Check the disk.", folder, strerror(errno));
     return code;
 }
@@ -124,20 +124,21 @@ void index_payloads_free(struct index_payloads *payloads)
     *payloads = (struct index_payloads){0};
 }
 
-int index_payloads_load(void *context, size_t row, const uint8_t **bytes, size_t *size, struct pml_message *message)
+pml_outcome index_payloads_load(void *context, size_t row, const uint8_t **bytes, size_t *size,
+                                struct pml_message *message)
 {
     struct index_payloads *payloads = context;
     *bytes = NULL;
     *size = 0;
     if (!payloads->names || !payloads->names[row])
-        return 0;
+        return PML_DONE;
     char *path = path_of(payloads, payloads->names[row]);
     if (!path)
         return pml_say_memory(message);
     free(payloads->loaded);
-    int status = pml_file_read_in(dirfd(payloads->opened), payloads->names[row], path, PML_PAYLOAD_MAX,
-                                  &payloads->loaded, size, message);
+    pml_outcome outcome = pml_file_read_in(dirfd(payloads->opened), payloads->names[row], path, PML_PAYLOAD_MAX,
+                                           &payloads->loaded, size, message);
     free(path);
     *bytes = payloads->loaded;
-    return status;
+    return outcome;
 }

@@ -9,7 +9,7 @@
 
 struct index_payloads {
     const char *folder;
-    DIR *opened;     /* the folder: whatever its path leads to later, files are read from here */
+    DIR *opened;     /* the folder; files are read from here, even if its path changes */
     char **names;    /* of each row's file; NULL: it has none */
     size_t rows;     /* entries of `names` */
     size_t found;    /* rows that have a file */
@@ -24,14 +24,15 @@ struct index_number {
     size_t row;
 };
 
-/* −1 to go on, else the exit code with a message printed. Free in any case. */
-int index_payloads_find(const struct command *command, const char *folder, const struct index_number *numbers,
-                        size_t rows, struct index_payloads *payloads);
+/* Free the payloads after a failure too. */
+exit_code index_payloads_find(const struct command *command, const char *folder, const struct index_number *numbers,
+                              size_t rows, struct index_payloads *payloads);
 void index_payloads_free(struct index_payloads *payloads);
 
-/* The payload of a row, empty when it has none; good until the next call. 0, or not with a message. `context` is a
- * struct index_payloads. */
-int index_payloads_load(void *context, size_t row, const uint8_t **bytes, size_t *size, struct pml_message *message);
+/* The payload of a row, empty when it has none; valid until the next call. `context` is a struct index_payloads. Returns
+ * PML_DONE, or another outcome with a message. */
+pml_outcome index_payloads_load(void *context, size_t row, const uint8_t **bytes, size_t *size,
+                                struct pml_message *message);
 
 /* Reads digits up to `end` (which may be the text's end) as a number below 2^63. */
 bool index_number_read(const char *text, const char *end, uint64_t *number);

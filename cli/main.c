@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * privatemail: the table of commands. In: the command line. Out: one command's exit code. */
+ * privatemail: the table of commands. */
 #include "cli/shared/command.h"
 
 #include <privatemail.h>
@@ -23,12 +23,12 @@ static void print_overview(FILE *stream)
                     "Usage: privatemail COMMAND [OPTIONS]\n\nCommands:\n");
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(stream, "\nprivatemail COMMAND --help tells every option, the exit codes and an example.\n"
-                    "privatemail --version tells the version.\n");
+    fprintf(stream, "\nprivatemail COMMAND --help explains every option and the exit codes, and shows an example.\n"
+                    "privatemail --version prints the version.\n");
 }
 
-/* What was printed counts only once it has arrived: a full disk or a closed pipe shows here at the latest. */
-static int finish(int code)
+/* Output may still be in a buffer: a full disk or a closed pipe shows here at the latest. */
+static int finish(exit_code code)
 {
     bool failed = fflush(stdout) != 0 || ferror(stdout) != 0;
     if (failed && code == EXIT_OK) {
@@ -36,7 +36,7 @@ static int finish(int code)
                         "elsewhere.\n");
         return EXIT_OUTPUT;
     }
-    return code;
+    return (int)code;
 }
 
 static int unknown_command(const char *word)
@@ -68,8 +68,10 @@ int main(int argc, char **argv)
         return finish(EXIT_OK);
     }
     for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(argv[1], commands[i]->name) == 0)
-            return finish(commands[i]->run(argc - 1, argv + 1));
+        if (strcmp(argv[1], commands[i]->name) == 0) {
+            const bool help = options_help(commands[i], argc - 1, argv + 1);
+            return finish(help ? EXIT_OK : commands[i]->run(argc - 1, argv + 1));
+        }
     }
     return unknown_command(argv[1]);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: the system's monotonic clock. Out: seconds, and waits that end.
- * Never looks at the time of day, which somebody may set. */
+ * Reads the system's monotonic clock, because somebody may set the time of day. */
 #define _POSIX_C_SOURCE 200809L
 #include "clock.h"
 
@@ -21,11 +20,11 @@ void pml_clock_condition(pthread_cond_t *condition)
     pthread_cond_init(condition, NULL);
 }
 
-int pml_clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, double seconds)
+bool pml_clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, double seconds)
 {
     const struct timespec duration = {.tv_sec = (time_t)seconds,
                                       .tv_nsec = (long)(1e9 * (seconds - (double)(time_t)seconds))};
-    return pthread_cond_timedwait_relative_np(condition, lock, &duration);
+    return pthread_cond_timedwait_relative_np(condition, lock, &duration) != 0;
 }
 
 #else
@@ -39,11 +38,11 @@ void pml_clock_condition(pthread_cond_t *condition)
     pthread_condattr_destroy(&monotonic);
 }
 
-int pml_clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, double seconds)
+bool pml_clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, double seconds)
 {
     const double end = pml_clock_now() + seconds;
     const struct timespec until = {.tv_sec = (time_t)end, .tv_nsec = (long)(1e9 * (end - (double)(time_t)end))};
-    return pthread_cond_timedwait(condition, lock, &until);
+    return pthread_cond_timedwait(condition, lock, &until) != 0;
 }
 
 #endif

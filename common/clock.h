@@ -4,13 +4,14 @@
 #define PML_CLOCK_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 double pml_clock_now(void); /* seconds */
 
-/* A condition for pml_clock_wait. */
+/* Initialises a condition for pml_clock_wait. */
 void pml_clock_condition(pthread_cond_t *condition);
 
-/* Waits for the condition, `seconds` at the most; 0, or not when the time is over. */
-int pml_clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, double seconds);
+/* Waits for the condition, at most `seconds`. Returns true when the time is over. */
+bool pml_clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, double seconds);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: numbers and strings. Out: 64 bits.
- * A step is one-to-one in the digest and in the word, so data that differ in a single word never have the same digest. */
+ * The 64-bit digest. A step is one-to-one in the digest and in the word, so data that differ in a single word never have the same digest. */
 #include "digest.h"
 
 /* The step of SplitMix64 (Steele, Lea, Flood 2014). */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: a path and bytes, or a path. Out: the whole file or none; its bytes.
- * Never leaves a half-written file under its name, and none beside it unless it is killed outright. */
+ * Reads and writes whole files. A half-written file never has the final path; a temporary one is left only when the
+ * process is killed. */
 #define _POSIX_C_SOURCE 200809L
 #include "files.h"
-#include "file_place.h"
+#include "file_commit.h"
 #include "generator.h"
 #include "leftovers.h"
 #include "message.h"
@@ -20,21 +20,21 @@
 
 #define CHUNK ((size_t)1 << 30) /* systems refuse larger reads and writes, or cut them */
 #define SHOWN 200               /* characters of a path in a message */
-#define TRIES 100               /* of names that others have already */
+#define TRIES 100               /* of temporary names, if others have them already */
 
 const char *pml_file_advice(int error)
 {
     switch (error) {
     case ENOSPC:
     case EDQUOT:
-        return "free some room, or write elsewhere";
+        return "free some space, or write elsewhere";
     case EACCES:
     case EPERM:
     case EROFS:
         return "you may not write there: choose another folder, or change its permissions";
     case ENOENT:
     case ENOTDIR:
-        return "the folder is not there: make it first";
+        return "the folder does not exist: make it first";
     case EISDIR:
         return "a folder has that name: choose another name";
     case EFBIG:
@@ -42,25 +42,25 @@ const char *pml_file_advice(int error)
     case ENAMETOOLONG:
         return "choose a shorter name";
     case ELOOP:
-        return "a link is in the way: name the file itself";
+        return "the path is a link: name the file itself";
     default:
         return "check the disk and try again";
     }
 }
 
-static int say_unwritten(struct pml_message *message, const char *path, int error)
+static pml_outcome say_unwritten(struct pml_message *message, const char *path, int error)
 {
     if (error == ENOMEM)
         return pml_say_memory(message);
     return pml_say(message, "%.*s: cannot be written (%s): %s.", SHOWN, path, strerror(error), pml_file_advice(error));
 }
 
-static int say_exists(struct pml_message *message, const char *path)
+static pml_outcome say_exists(struct pml_message *message, const char *path)
 {
-    return pml_say(message, "%.*s: is there already: remove it, or choose another name.", SHOWN, path);
+    return pml_say(message, "%.*s: exists already: remove it, or choose another name.", SHOWN, path);
 }
 
-/* 0 or an errno */
+/* Returns 0 or an errno. */
 static int write_all(int file, const uint8_t *bytes, size_t size)
 {
     while (size > 0) {
@@ -97,7 +97,7 @@ char *pml_file_beside(const char *path)
     return name;
 }
 
-/* Makes a file beside `path` and fills it. 0 and its name, to be freed, or an errno and nothing. */
+/* Makes a temporary file beside `path` and fills it. Returns 0 and its name, to be freed, or an errno and nothing. */
 static int write_beside(const char *path, const uint8_t *bytes, size_t size, const mode_t *kept, mode_t mode,
                         char **name)
 {
@@ -126,10 +126,10 @@ static int write_beside(const char *path, const uint8_t *bytes, size_t size, con
     return error;
 }
 
-int pml_file_write(const char *path, const void *bytes, size_t size, int how, struct pml_message *message)
+pml_outcome pml_file_write(const char *path, const void *bytes, size_t size, int how, struct pml_message *message)
 {
     struct stat there;
-    const int exclusive = how & PML_FILE_EXCLUSIVE;
+    const bool exclusive = (how & PML_FILE_EXCLUSIVE) != 0;
     const bool exists = lstat(path, &there) == 0;
     if (exclusive && exists)
         return say_exists(message, path);
@@ -139,14 +139,14 @@ int pml_file_write(const char *path, const void *bytes, size_t size, int how, st
     int error = write_beside(path, bytes, size, replaced ? &kept : NULL, how & PML_FILE_PRIVATE ? 0600 : 0666, &beside);
     if (error != 0)
         return say_unwritten(message, path, error);
-    error = pml_file_put(beside, path, exclusive);
-    remove_beside(beside); /* what is in its place is not there any more */
+    error = pml_file_rename(beside, path, exclusive);
+    remove_beside(beside); /* after a rename there is nothing left to remove */
     if (error == EEXIST && exclusive)
         return say_exists(message, path);
-    return error == 0 ? 0 : say_unwritten(message, path, error);
+    return error == 0 ? PML_DONE : say_unwritten(message, path, error);
 }
 
-int pml_file_try(const char *path, size_t size, struct pml_message *message)
+pml_outcome pml_file_try(const char *path, size_t size, struct pml_message *message)
 {
     char *beside;
     uint8_t *zeros = calloc(1, size > 0 ? size : 1);
@@ -155,7 +155,7 @@ int pml_file_try(const char *path, size_t size, struct pml_message *message)
     if (error != 0)
         return say_unwritten(message, path, error);
     remove_beside(beside);
-    return 0;
+    return PML_DONE;
 }
 
 int pml_file_take(int file, void *bytes, size_t size, size_t *got)
@@ -179,7 +179,7 @@ static int open_plain(int folder, const char *name, int flags, const char *path,
                       struct pml_message *message)
 {
     struct stat status;
-    /* O_NONBLOCK: a pipe must not make us wait: it is refused */
+    /* O_NONBLOCK: a pipe must not make us wait. It is refused below. */
     int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
     if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
         *size = (uint64_t)status.st_size;
@@ -200,8 +200,8 @@ int pml_file_open(const char *path, uint64_t *size, struct pml_message *message)
     return open_plain(AT_FDCWD, path, 0, path, size, message);
 }
 
-static int read_open_file(int file, const char *path, size_t expected, uint8_t **bytes, size_t *size,
-                          struct pml_message *message)
+static pml_outcome read_open_file(int file, const char *path, size_t expected, uint8_t **bytes, size_t *size,
+                                  struct pml_message *message)
 {
     size_t got;
     uint8_t *room = malloc(expected > 0 ? expected : 1);
@@ -211,7 +211,7 @@ static int read_open_file(int file, const char *path, size_t expected, uint8_t *
     if (error == 0 && got == expected) {
         *bytes = room;
         *size = expected;
-        return 0;
+        return PML_DONE;
     }
     free(room);
     if (error != 0)
@@ -219,31 +219,31 @@ static int read_open_file(int file, const char *path, size_t expected, uint8_t *
     return pml_say(message, "%.*s: became shorter while it was read: try again.", SHOWN, path);
 }
 
-static int read_plain(int folder, const char *name, int flags, const char *path, size_t limit, uint8_t **bytes,
-                      size_t *size, struct pml_message *message)
+static pml_outcome read_plain(int folder, const char *name, int flags, const char *path, size_t limit, uint8_t **bytes,
+                              size_t *size, struct pml_message *message)
 {
     uint64_t length;
     *bytes = NULL;
     *size = 0;
     int file = open_plain(folder, name, flags, path, &length, message);
     if (file < 0)
-        return -1;
-    int status =
+        return PML_REFUSED;
+    pml_outcome outcome =
         length <= limit
             ? read_open_file(file, path, (size_t)length, bytes, size, message)
             : pml_say(message, "%.*s: has %ju bytes, more than the %zu such a file may have: is it the right file?",
                       SHOWN, path, (uintmax_t)length, limit);
     close(file);
-    return status;
+    return outcome;
 }
 
-int pml_file_read(const char *path, size_t limit, uint8_t **bytes, size_t *size, struct pml_message *message)
+pml_outcome pml_file_read(const char *path, size_t limit, uint8_t **bytes, size_t *size, struct pml_message *message)
 {
     return read_plain(AT_FDCWD, path, 0, path, limit, bytes, size, message);
 }
 
-int pml_file_read_in(int folder, const char *name, const char *path, size_t limit, uint8_t **bytes, size_t *size,
-                     struct pml_message *message)
+pml_outcome pml_file_read_in(int folder, const char *name, const char *path, size_t limit, uint8_t **bytes,
+                             size_t *size, struct pml_message *message)
 {
     return read_plain(folder, name, O_NOFOLLOW, path, limit, bytes, size, message);
 }

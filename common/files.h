@@ -1,41 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Whole files or none: written beside their place, flushed, renamed. */
+ * Reads whole files, and writes whole files or none: under a temporary name, flushed, then renamed. */
 #ifndef PML_FILES_H
 #define PML_FILES_H
 
-#include "npy.h"
+#include "message.h"
 
-/* How a file is written; 0: it may replace another, whose permissions it takes over. */
+#include <stddef.h>
+#include <stdint.h>
+
+/* How a file is written. With 0 it may replace another file and takes over its permissions. */
 enum {
-    PML_FILE_EXCLUSIVE = 1, /* only when none is there */
-    PML_FILE_PRIVATE = 2    /* a new one is for its owner alone */
+    PML_FILE_EXCLUSIVE = 1, /* an existing file is an error */
+    PML_FILE_PRIVATE = 2    /* only the owner may read a new file */
 };
 
-/* Writes `size` bytes to `path` atomically: path.tmp-RANDOM, fsync, rename, fsync of the folder. On failure (full disk,
- * unwritable folder, exclusive and the file exists) not 0, with a message, and no half file is left; only a process
- * killed in between leaves its path.tmp-RANDOM (leftovers.h). */
-int pml_file_write(const char *path, const void *bytes, size_t size, int how, struct pml_message *message);
+/* Writes `size` bytes to `path` atomically: path.tmp-RANDOM, fsync, rename, fsync of the folder. Returns PML_DONE, or
+ * another outcome with a message (full disk, unwritable folder, exclusive and the file exists); then no half file is
+ * left. Only a process that is killed in between leaves its path.tmp-RANDOM (leftovers.h). */
+pml_outcome pml_file_write(const char *path, const void *bytes, size_t size, int how, struct pml_message *message);
 
-/* Whether `size` bytes can be written beside `path` now; they are taken away again. 0, or not with a message. */
-int pml_file_try(const char *path, size_t size, struct pml_message *message);
+/* Tries whether `size` bytes can be written beside `path` now, and removes them again. Returns PML_DONE, or another
+ * outcome with a message. */
+pml_outcome pml_file_try(const char *path, size_t size, struct pml_message *message);
 
-/* Reads a whole file into memory that the caller frees; not 0 with a message. `limit`: larger files are refused. */
-int pml_file_read(const char *path, size_t limit, uint8_t **bytes, size_t *size, struct pml_message *message);
+/* Reads a whole file into memory that the caller frees. Files of more than `limit` bytes are refused. Returns PML_DONE,
+ * or another outcome with a message. */
+pml_outcome pml_file_read(const char *path, size_t limit, uint8_t **bytes, size_t *size, struct pml_message *message);
 
-/* The same for the file `name` of the open folder `folder`; a link is refused. `path`: what messages call it. */
-int pml_file_read_in(int folder, const char *name, const char *path, size_t limit, uint8_t **bytes, size_t *size,
-                     struct pml_message *message);
+/* The same for the file `name` of the open folder `folder`; a link is refused. Messages call it `path`. */
+pml_outcome pml_file_read_in(int folder, const char *name, const char *path, size_t limit, uint8_t **bytes,
+                             size_t *size, struct pml_message *message);
 
-/* Opens a plain file to read: its descriptor, or −1 with a message. */
+/* Opens a plain file for reading. Returns its descriptor, or −1 with a message. */
 int pml_file_open(const char *path, uint64_t *size, struct pml_message *message);
 
-/* Reads up to `size` bytes; fewer only at the end of the file. 0 or an errno. */
+/* Reads up to `size` bytes, fewer only at the end of the file. Returns 0 or an errno. */
 int pml_file_take(int file, void *bytes, size_t size, size_t *got);
 
-/* A name beside `path` that nobody has, most likely; to be freed. NULL without memory. */
+/* Returns a temporary name beside `path` that most likely nobody uses, to be freed; NULL when out of memory. */
 char *pml_file_beside(const char *path);
 
-/* What to do about an errno from writing: words after a colon, without a full stop. */
+/* What to do about an errno from writing. The text stands after a colon and has no full stop. */
 const char *pml_file_advice(int error);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: a seed and the name of a stream. Out: integers, the same on every platform.
- * Never serves privacy: whoever has the seed has everything. */
+ * Integers from a seed, the same on every platform. Never use them for privacy: whoever has the seed knows them all. */
 #include "generator.h"
 
 /* SplitMix64 (Steele, Lea, Flood 2014). */

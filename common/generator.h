@@ -12,7 +12,7 @@ struct pml_generator {
 /* Streams of one seed do not overlap in practice; name them so that adding one does not shift the others. */
 enum {
     PML_STREAM_SLOTS,
-    PML_STREAM_PLACES,
+    PML_STREAM_POSITIONS,
     PML_STREAM_ANCHORS,
     PML_STREAM_SKETCH,
     PML_STREAM_GROUPS,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: names of files. Out: none of them, once asked.
- * Never allocates: it serves a signal's handler. */
+ * Deletes temporary files when a signal ends the process. It allocates nothing, because it runs in a signal handler. */
 #define _POSIX_C_SOURCE 200809L
 #include "leftovers.h"
 

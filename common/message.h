@@ -5,7 +5,7 @@
 #define PML_MESSAGE_H
 
 /* PML_DONE is 0 and every failure is negative. The values lie apart from those of pml_status, so that a function that
- * also calls the core may return either. */
+ * also calls the core may return either, as an int. */
 typedef enum pml_outcome {
     PML_DONE = 0,
     PML_REFUSED = -101,     /* an argument, a file or a request is not what it should be */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: .npy files. Out: features and labels whose every value is sound, or a message that names file and row.
- * Never allocates for values that the file does not hold. */
+ * In: .npy files, hostile or not. Out: features and labels that are valid to the last value, or a message that names file
+ * and row. Never allocates memory for values that the file does not hold. */
 #define _POSIX_C_SOURCE 200809L
 #include "npy.h"
 #include "files.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEADER_LIMIT ((size_t)1 << 20) /* far beyond what plain arrays have */
+#define HEADER_LIMIT ((size_t)1 << 20) /* far more than plain arrays have */
 #define SHOWN 200                      /* characters of a path in a message */
 
 struct array {
@@ -43,7 +43,7 @@ static bool take(const struct array *array, void *bytes, size_t size)
 
 /* ---- the header ---- */
 
-static int read_header(struct array *array)
+static pml_outcome read_header(struct array *array)
 {
     uint8_t start[12];
     struct pml_message *message = array->message;
@@ -68,33 +68,33 @@ static int read_header(struct array *array)
     char *text = malloc(size + 1);
     if (!text)
         return pml_say_memory(message);
-    int status = take(array, text, size) ? pml_npy_parse(text, size, &array->header) : -1;
+    const bool parsed = take(array, text, size) && pml_npy_parse(text, size, &array->header);
     free(text);
-    if (status != 0)
+    if (!parsed)
         return pml_say(message, "%.*s: has a damaged header: save the array again with numpy.save.", SHOWN,
                        array->path);
-    return 0;
+    return PML_DONE;
 }
 
-static int open_array(struct array *array, const char *path, struct pml_message *message)
+static pml_outcome open_array(struct array *array, const char *path, struct pml_message *message)
 {
     *array = (struct array){.path = path, .message = message};
     array->file = pml_file_open(path, &array->left, message);
     if (array->file < 0)
-        return -1;
+        return PML_REFUSED;
     return read_header(array);
 }
 
-static int close_array(struct array *array, int status)
+static pml_outcome close_array(struct array *array, pml_outcome outcome)
 {
     if (array->file >= 0)
         close(array->file);
-    return status;
+    return outcome;
 }
 
 /* ---- what both kinds of array must be ---- */
 
-static int check_order(const struct array *array, const char *type_wanted)
+static pml_outcome check_order(const struct array *array, const char *type_wanted)
 {
     if (array->header.type[0] == '>' || array->header.type[0] == '=')
         return pml_say(array->message, "%.*s: is not little-endian (%s): save it after .astype('%s').", SHOWN,
@@ -102,20 +102,19 @@ static int check_order(const struct array *array, const char *type_wanted)
     if (array->header.fortran_order && array->header.axes > 1)
         return pml_say(array->message, "%.*s: is in Fortran order: save numpy.ascontiguousarray of it.", SHOWN,
                        array->path);
-    return 0;
+    return PML_DONE;
 }
 
 /* `values` numbers of `width` bytes must be exactly what is left. */
-static int check_length(const struct array *array, uint64_t values, unsigned width)
+static pml_outcome check_length(const struct array *array, uint64_t values, unsigned width)
 {
     if (array->left < values * width)
         return pml_say(array->message, "%.*s: is truncated: %ju bytes of values instead of %ju. Copy or save it again.",
                        SHOWN, array->path, (uintmax_t)array->left, (uintmax_t)(values * width));
     if (array->left > values * width)
-        return pml_say(array->message,
-                       "%.*s: is %ju bytes longer than its header says: save one array a file, and again.", SHOWN,
-                       array->path, (uintmax_t)(array->left - values * width));
-    return 0;
+        return pml_say(array->message, "%.*s: is %ju bytes longer than its header says: save one array per file.",
+                       SHOWN, array->path, (uintmax_t)(array->left - values * width));
+    return PML_DONE;
 }
 
 static uint64_t load_le(const uint8_t *bytes, unsigned width)
@@ -126,7 +125,7 @@ static uint64_t load_le(const uint8_t *bytes, unsigned width)
     return value;
 }
 
-static int say_unread(const struct array *array)
+static pml_outcome say_unread(const struct array *array)
 {
     return pml_say(array->message, "%.*s: cannot be read to its end: check the disk and try again.", SHOWN,
                    array->path);
@@ -134,11 +133,11 @@ static int say_unread(const struct array *array)
 
 /* ---- features ---- */
 
-static int check_features(const struct array *array)
+static pml_outcome check_features(const struct array *array)
 {
     const struct pml_npy_header *header = &array->header;
-    if (check_order(array, "<f4") != 0)
-        return -1;
+    if (check_order(array, "<f4") != PML_DONE)
+        return PML_REFUSED;
     if (strcmp(header->type, "<f4") != 0)
         return pml_say(array->message, "%.*s: has type %s instead of float32: save it after .astype('<f4').", SHOWN,
                        array->path, header->type[0] != 0 ? header->type : "structure");
@@ -149,13 +148,13 @@ static int check_features(const struct array *array)
         return pml_say(array->message, "%.*s: is empty: it needs at least one row and one feature.", SHOWN,
                        array->path);
     if (header->shape[1] > PML_FEATURES_MAX)
-        return pml_say(array->message, "%.*s: has %ju features a row; at most %u are possible: reduce them first.",
+        return pml_say(array->message, "%.*s: has %ju features per row; at most %u are possible: reduce them first.",
                        SHOWN, array->path, (uintmax_t)header->shape[1], PML_FEATURES_MAX);
     return check_length(array, header->shape[0] * header->shape[1], 4);
 }
 
 /* Turns the file's bytes into floats where they lie, and looks at each. */
-static int decode_rows(const struct array *array, struct pml_features *features)
+static pml_outcome decode_rows(const struct array *array, struct pml_features *features)
 {
     for (size_t row = 0; row < features->rows; row++) {
         int zero = 1;
@@ -167,8 +166,8 @@ static int decode_rows(const struct array *array, struct pml_features *features)
             memcpy(value, &bits, 4);
             if (!isfinite(*value))
                 return pml_say(array->message,
-                               "%.*s: row %zu (counting from 0) holds NaN or an infinite value: leave it out, or mend "
-                               "it.",
+                               "%.*s: row %zu (counting from 0) holds NaN or an infinite value: leave it out, or "
+                               "correct it.",
                                SHOWN, array->path, row);
             zero &= (bits & 0x7FFFFFFF) == 0;
         }
@@ -177,10 +176,10 @@ static int decode_rows(const struct array *array, struct pml_features *features)
                            "%.*s: row %zu (counting from 0) is all zero and has no direction: leave it out.", SHOWN,
                            array->path, row);
     }
-    return 0;
+    return PML_DONE;
 }
 
-static int read_rows(const struct array *array, struct pml_features *features)
+static pml_outcome read_rows(const struct array *array, struct pml_features *features)
 {
     features->rows = (size_t)array->header.shape[0];
     features->columns = (size_t)array->header.shape[1];
@@ -193,18 +192,18 @@ static int read_rows(const struct array *array, struct pml_features *features)
     return decode_rows(array, features);
 }
 
-int pml_features_read(const char *path, struct pml_features *features, struct pml_message *message)
+pml_outcome pml_features_read(const char *path, struct pml_features *features, struct pml_message *message)
 {
     struct array array;
     *features = (struct pml_features){0};
-    int status = open_array(&array, path, message);
-    if (status == 0)
-        status = check_features(&array);
-    if (status == 0)
-        status = read_rows(&array, features);
-    if (status != 0)
+    pml_outcome outcome = open_array(&array, path, message);
+    if (outcome == PML_DONE)
+        outcome = check_features(&array);
+    if (outcome == PML_DONE)
+        outcome = read_rows(&array, features);
+    if (outcome != PML_DONE)
         pml_features_free(features);
-    return close_array(&array, status);
+    return close_array(&array, outcome);
 }
 
 void pml_features_free(struct pml_features *features)
@@ -226,11 +225,11 @@ static unsigned integer_width(const char *type)
     return type[0] == '<' && (width == 2 || width == 4 || width == 8) ? width : 0;
 }
 
-static int check_labels(const struct array *array)
+static pml_outcome check_labels(const struct array *array)
 {
     const struct pml_npy_header *header = &array->header;
-    if (check_order(array, "<i4") != 0)
-        return -1;
+    if (check_order(array, "<i4") != PML_DONE)
+        return PML_REFUSED;
     if (integer_width(header->type) == 0)
         return pml_say(array->message, "%.*s: has type %s instead of integers: save it after .astype('<i4').", SHOWN,
                        array->path, header->type[0] != 0 ? header->type : "structure");
@@ -238,11 +237,11 @@ static int check_labels(const struct array *array)
         return pml_say(array->message, "%.*s: has %u dimensions instead of 1: save .ravel() of it.", SHOWN, array->path,
                        header->axes);
     if (header->shape[0] == 0)
-        return pml_say(array->message, "%.*s: is empty: it needs one label a row.", SHOWN, array->path);
+        return pml_say(array->message, "%.*s: is empty: it needs one label per row.", SHOWN, array->path);
     return check_length(array, header->shape[0], integer_width(header->type));
 }
 
-static int decode_integers(const struct array *array, const uint8_t *bytes, struct pml_labels *labels)
+static pml_outcome decode_integers(const struct array *array, const uint8_t *bytes, struct pml_labels *labels)
 {
     const unsigned width = integer_width(array->header.type);
     const int is_signed = array->header.type[1] == 'i';
@@ -256,37 +255,37 @@ static int decode_integers(const struct array *array, const uint8_t *bytes, stru
                            SHOWN, array->path, i);
         labels->values[i] = (int32_t)(negative ? -(int64_t)size : (int64_t)size);
     }
-    return 0;
+    return PML_DONE;
 }
 
-static int read_integers(const struct array *array, struct pml_labels *labels)
+static pml_outcome read_integers(const struct array *array, struct pml_labels *labels)
 {
     const size_t rows = (size_t)array->header.shape[0], size = rows * integer_width(array->header.type);
     uint8_t *bytes = malloc(size);
     labels->values = malloc(rows * sizeof *labels->values);
-    int status = 0;
+    pml_outcome outcome;
     if (!bytes || !labels->values) {
-        status = pml_say_memory(array->message);
+        outcome = pml_say_memory(array->message);
     } else {
         labels->rows = rows;
-        status = take(array, bytes, size) ? decode_integers(array, bytes, labels) : say_unread(array);
+        outcome = take(array, bytes, size) ? decode_integers(array, bytes, labels) : say_unread(array);
     }
     wipe_and_free(bytes, size);
-    return status;
+    return outcome;
 }
 
-int pml_labels_read(const char *path, struct pml_labels *labels, struct pml_message *message)
+pml_outcome pml_labels_read(const char *path, struct pml_labels *labels, struct pml_message *message)
 {
     struct array array;
     *labels = (struct pml_labels){0};
-    int status = open_array(&array, path, message);
-    if (status == 0)
-        status = check_labels(&array);
-    if (status == 0)
-        status = read_integers(&array, labels);
-    if (status != 0)
+    pml_outcome outcome = open_array(&array, path, message);
+    if (outcome == PML_DONE)
+        outcome = check_labels(&array);
+    if (outcome == PML_DONE)
+        outcome = read_integers(&array, labels);
+    if (outcome != PML_DONE)
         pml_labels_free(labels);
-    return close_array(&array, status);
+    return close_array(&array, outcome);
 }
 
 void pml_labels_free(struct pml_labels *labels)

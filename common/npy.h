@@ -14,11 +14,12 @@ struct pml_features {
     size_t rows, columns;
 };
 
-/* 0, or not with a message that names the file, never a value of it. Refused: other types, Fortran order, big-endian, empty, truncated,
- * longer than its header says, NaN, infinite and zero rows (the row is named). */
-int pml_features_read(const char *path, struct pml_features *features, struct pml_message *message);
+/* Returns PML_DONE, or another outcome with a message that names the file and never a value of it. Refused are other
+ * types, Fortran order, big-endian numbers, files that are empty, truncated or longer than their header says, and rows
+ * that hold NaN, an infinite value or only zeros (the message names the row). */
+pml_outcome pml_features_read(const char *path, struct pml_features *features, struct pml_message *message);
 
-/* Wipes and frees: they may be a person's. */
+/* Wipes and frees: features may be a person's. */
 void pml_features_free(struct pml_features *features);
 
 /* n integers of any width and sign (bool excluded), one-dimensional, little-endian; values must fit int32. */
@@ -26,11 +27,12 @@ struct pml_labels {
     int32_t *values; /* owned */
     size_t rows;
 };
-int pml_labels_read(const char *path, struct pml_labels *labels, struct pml_message *message);
+pml_outcome pml_labels_read(const char *path, struct pml_labels *labels, struct pml_message *message);
 void pml_labels_free(struct pml_labels *labels);
 
-/* Writers for samples and tests: whole file or none (see files.h). */
-int pml_features_write(const char *path, const float *values, size_t rows, size_t columns, struct pml_message *message);
-int pml_labels_write(const char *path, const int32_t *values, size_t rows, struct pml_message *message);
+/* Both write a whole file or none (see files.h). */
+pml_outcome pml_features_write(const char *path, const float *values, size_t rows, size_t columns,
+                               struct pml_message *message);
+pml_outcome pml_labels_write(const char *path, const int32_t *values, size_t rows, struct pml_message *message);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * In: the text of a header, hostile or not. Out: type, order and shape.
- * Never reads past the text, and never takes what it does not know. */
+ * Never reads past the end of the text, and never accepts what it does not know. */
 #include "npy_header.h"
 
 #include <stdbool.h>
@@ -133,22 +133,22 @@ static bool take_entry(struct cursor *c, struct pml_npy_header *header, unsigned
     return sound;
 }
 
-int pml_npy_parse(const char *text, size_t size, struct pml_npy_header *header)
+bool pml_npy_parse(const char *text, size_t size, struct pml_npy_header *header)
 {
     struct cursor c = {text, text + size};
     unsigned seen = 0;
     *header = (struct pml_npy_header){.axes = 0};
     if (!take(&c, '{'))
-        return -1;
+        return false;
     while (!take(&c, '}')) {
         if (!take_entry(&c, header, &seen))
-            return -1;
+            return false;
         if (!take(&c, ',')) {
             if (!take(&c, '}'))
-                return -1;
+                return false;
             break;
         }
     }
     skip_space(&c);
-    return c.at == c.end && seen == 7 ? 0 : -1;
+    return c.at == c.end && seen == 7;
 }

@@ -3,6 +3,7 @@
 #ifndef PML_NPY_HEADER_H
 #define PML_NPY_HEADER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,13 +12,13 @@
 
 struct pml_npy_header {
     char type[PML_NPY_TYPE_MAX + 1]; /* as written, for example "<f4"; "" for a structure */
-    int fortran_order;
+    bool fortran_order;
     unsigned axes;
     uint64_t shape[PML_NPY_AXES_MAX]; /* each below 2^40 */
 };
 
-/* Parses the dictionary that makes up the header: exactly descr, fortran_order and shape, in any order. −1 when it is
- * anything else. */
-int pml_npy_parse(const char *text, size_t size, struct pml_npy_header *header);
+/* Parses the dictionary that makes up the header: exactly descr, fortran_order and shape, in any order. Returns
+ * false when it is anything else. */
+bool pml_npy_parse(const char *text, size_t size, struct pml_npy_header *header);
 
 #endif

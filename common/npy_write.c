@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: features or labels. Out: a .npy file of version 1, little-endian.
- * Never leaves half a file (files.h). */
+ * Writes features or labels as a .npy file of version 1, little-endian. */
 #include "files.h"
-#include "message.h"
+#include "npy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +9,8 @@
 
 #define HEADER 128u /* 10 bytes, text, spaces, a newline: a multiple of 64 as numpy wants it */
 
-static int write_array(const char *path, const char *dictionary, const void *words, size_t count,
-                       struct pml_message *message)
+static pml_outcome write_array(const char *path, const char *dictionary, const void *words, size_t count,
+                               struct pml_message *message)
 {
     uint8_t *bytes = count <= (SIZE_MAX - HEADER) / 4 ? malloc(HEADER + 4 * count) : NULL;
     if (!bytes)
@@ -28,12 +27,13 @@ static int write_array(const char *path, const char *dictionary, const void *wor
         for (unsigned part = 0; part < 4; part++)
             bytes[HEADER + 4 * i + part] = (uint8_t)(word >> 8 * part);
     }
-    int status = pml_file_write(path, bytes, HEADER + 4 * count, 0, message);
+    pml_outcome outcome = pml_file_write(path, bytes, HEADER + 4 * count, 0, message);
     free(bytes);
-    return status;
+    return outcome;
 }
 
-int pml_features_write(const char *path, const float *values, size_t rows, size_t columns, struct pml_message *message)
+pml_outcome pml_features_write(const char *path, const float *values, size_t rows, size_t columns,
+                               struct pml_message *message)
 {
     char dictionary[HEADER - 10];
     if (columns > 0 && rows > SIZE_MAX / 4 / columns)
@@ -43,7 +43,7 @@ int pml_features_write(const char *path, const float *values, size_t rows, size_
     return write_array(path, dictionary, values, rows * columns, message);
 }
 
-int pml_labels_write(const char *path, const int32_t *values, size_t rows, struct pml_message *message)
+pml_outcome pml_labels_write(const char *path, const int32_t *values, size_t rows, struct pml_message *message)
 {
     char dictionary[HEADER - 10];
     snprintf(dictionary, sizeof dictionary, "{'descr': '<i4', 'fortran_order': False, 'shape': (%zu,), }", rows);

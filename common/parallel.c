@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: pieces of work. Out: all of them done, or the first failure.
- * Never decides what a piece computes: results cannot depend on the number of threads. */
+ * Runs pieces of work on several threads. Which thread runs a piece never changes what it computes. */
 #define _POSIX_C_SOURCE 200809L
 #include "parallel.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <unistd.h>
 
 #define THREADS_MAX 256u
@@ -16,23 +14,18 @@ struct crew {
     void *context;
     size_t count;
     atomic_size_t next, done;
-    atomic_bool failed;
+    atomic_int outcome; /* PML_DONE until a piece fails */
 };
-
-void pml_progress_tell(const struct pml_progress *progress, double done)
-{
-    if (progress && progress->report)
-        progress->report(progress->context, progress->stage, done);
-}
 
 static void work(struct crew *crew, const struct pml_progress *progress)
 {
-    while (!atomic_load(&crew->failed)) {
+    while (atomic_load(&crew->outcome) == PML_DONE) {
         size_t index = atomic_fetch_add(&crew->next, 1);
         if (index >= crew->count)
             return;
-        if (crew->piece(crew->context, index) != 0)
-            atomic_store(&crew->failed, true);
+        pml_outcome outcome = crew->piece(crew->context, index);
+        if (outcome != PML_DONE)
+            atomic_store(&crew->outcome, outcome);
         size_t done = atomic_fetch_add(&crew->done, 1) + 1;
         pml_progress_tell(progress, (double)done / (double)crew->count);
     }
@@ -44,12 +37,13 @@ static void *work_beside(void *crew)
     return NULL;
 }
 
-int pml_parallel(unsigned threads, size_t count, pml_piece_fn piece, void *context, const struct pml_progress *progress)
+pml_outcome pml_parallel(unsigned threads, size_t count, pml_piece_fn piece, void *context,
+                         const struct pml_progress *progress)
 {
     struct crew crew = {.piece = piece, .context = context, .count = count};
     atomic_init(&crew.next, 0);
     atomic_init(&crew.done, 0);
-    atomic_init(&crew.failed, false);
+    atomic_init(&crew.outcome, PML_DONE);
     pthread_t helpers[THREADS_MAX];
     unsigned started = 0;
     while (started + 1 < threads && started + 1 < count && started < THREADS_MAX &&
@@ -58,7 +52,7 @@ int pml_parallel(unsigned threads, size_t count, pml_piece_fn piece, void *conte
     work(&crew, progress);
     while (started > 0)
         pthread_join(helpers[--started], NULL);
-    return atomic_load(&crew.failed) ? -1 : 0;
+    return (pml_outcome)atomic_load(&crew.outcome);
 }
 
 unsigned pml_parallel_threads(unsigned wanted)

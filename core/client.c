@@ -2,6 +2,7 @@
  * The client: memory, states, budget. In: the app's calls in any order. Out: what the order allows. All that is done to
  * data is in pipeline.c. */
 #include "client.h"
+#include "pipeline_crowd.h"
 #include "query.h"
 #include "stages/stages.h"
 
@@ -11,12 +12,17 @@ _Static_assert(sizeof(pml_client) + 7 <= PML_CLIENT_FIXED, "the fixed part holds
 
 static bool is_built(pml_mechanism mechanism)
 {
-    return (mechanism == PML_RESPONSE && PML_WITH_RESPONSE) || (mechanism == PML_GAUSSIAN && PML_WITH_GAUSSIAN);
+    return (mechanism == PML_RESPONSE && PML_WITH_RESPONSE) || (mechanism == PML_GAUSSIAN && PML_WITH_GAUSSIAN) ||
+           (mechanism == PML_CROWD && PML_WITH_CROWD);
 }
 
+/* Inside, a client of a crowd has a mechanism of its own; an app asks for response with a crowd. -1: no such client. */
 static pml_mechanism mechanism_of(const pml_config *config)
 {
-    return (int)config->mechanism == 0 ? PML_RESPONSE : config->mechanism;
+    pml_mechanism mechanism = (int)config->mechanism == 0 ? PML_RESPONSE : config->mechanism;
+    if (mechanism == PML_CROWD || (config->crowd && mechanism != PML_RESPONSE))
+        return (pml_mechanism)-1;
+    return config->crowd ? PML_CROWD : mechanism;
 }
 
 static bool pack_serves(const pml_pack *pack, pml_mechanism mechanism)
@@ -76,7 +82,6 @@ pml_status pml_client_init(pml_client **out, void *memory, size_t size, const pm
         pml_wipe(memory, needed);
         return status;
     }
-    client->price = pml_budget_price(client->config.mechanism, config->epsilon, client->calibration.mu);
     *out = client;
     return PML_OK;
 }
@@ -92,14 +97,21 @@ static pml_status store(const pml_client *client, const pml_budget *changed, pml
     return PML_OK;
 }
 
-pml_status pml_client_arm(pml_client *client, pml_budget *budget)
+struct pml_price pml_client_price(const pml_client *client)
+{
+    const double epsilon = client->config.epsilon;
+#if PML_WITH_CROWD
+    if (client->crowd)
+        return pml_crowd_price(&client->crowd->policy, epsilon, client->crowd->kind);
+#endif
+    return pml_budget_price(client->config.mechanism, epsilon, client->calibration.mu);
+}
+
+pml_status pml_client_pay(pml_client *client, pml_budget *budget)
 {
     pml_budget charged;
-    if (!client || !budget)
-        return PML_ERROR_ARGUMENT;
-    if (client->state != CLIENT_IDLE)
-        return PML_ERROR_STATE;
-    pml_status status = pml_budget_charge(budget, client->config.mechanism, client->price, &charged);
+    const struct pml_price price = pml_client_price(client);
+    pml_status status = pml_budget_charge(budget, &price, &charged);
     if (status != PML_OK)
         return status;
     client->state = CLIENT_BUSY;
@@ -112,9 +124,18 @@ pml_status pml_client_arm(pml_client *client, pml_budget *budget)
         client->state = CLIENT_IDLE;
         return status;
     }
-    memcpy(client->charged, budget->bytes, sizeof client->charged);
+    memcpy(client->charged, budget->bytes + PML_BUDGET_IDENTITY_AT, sizeof client->charged);
     client->state = CLIENT_ARMED;
     return PML_OK;
+}
+
+pml_status pml_client_arm(pml_client *client, pml_budget *budget)
+{
+    if (!client || !budget)
+        return PML_ERROR_ARGUMENT;
+    if (client->crowd)
+        return PML_ERROR_CROWD;
+    return client->state == CLIENT_IDLE ? pml_client_pay(client, budget) : PML_ERROR_STATE;
 }
 
 pml_status pml_client_disarm(pml_client *client, pml_budget *budget)
@@ -124,10 +145,11 @@ pml_status pml_client_disarm(pml_client *client, pml_budget *budget)
         return PML_ERROR_ARGUMENT;
     if (client->state != CLIENT_ARMED)
         return PML_ERROR_STATE;
-    pml_status status = pml_budget_refund(budget, client->config.mechanism, client->price, &refunded);
+    const struct pml_price price = pml_client_price(client);
+    pml_status status = pml_budget_refund(budget, &price, &refunded);
     if (status != PML_OK)
         return status;
-    if (memcmp(client->charged, budget->bytes, sizeof client->charged) != 0)
+    if (memcmp(client->charged, budget->bytes + PML_BUDGET_IDENTITY_AT, sizeof client->charged) != 0)
         return PML_ERROR_BUDGET;
     pml_pipeline_wipe_noise(client); /* before the refund is stored: paid and unusable is safe, the reverse is not */
     client->state = CLIENT_BUSY;
@@ -149,6 +171,8 @@ pml_status pml_client_release(pml_client *client, const pml_query *query, uint8_
         memset(out, 0, capacity);
     if (!client)
         return PML_ERROR_ARGUMENT;
+    if (client->crowd)
+        return PML_ERROR_CROWD;
     if (client->state != CLIENT_ARMED)
         return PML_ERROR_STATE;
     if (!out)
@@ -190,5 +214,15 @@ pml_status pml_client_receipt(const pml_client *client, pml_receipt *receipt)
     receipt->mu = client->calibration.mu;
     receipt->keep = (double)client->keep * 0x1p-40;
     receipt->bytes = pml_client_release_size(client);
+    receipt->messages = 1;
+#if PML_WITH_CROWD
+    if (client->crowd) {
+        const pml_crowd *policy = &client->crowd->policy;
+        receipt->mechanism = crowd_mechanism(client->pack);
+        receipt->delta = policy->delta0;
+        receipt->mu = policy->mu;
+        receipt->messages = policy->own + (size_t)PML_CROWD_CLUSTERS_CUT * policy->copies;
+    }
+#endif
     return PML_OK;
 }

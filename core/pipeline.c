@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The conductor of a client: calls the stages in order and does nothing else. What a mechanism does alone is in
- * pipeline_response.c and pipeline_gaussian.c. */
+ * pipeline_response.c, pipeline_gaussian.c and pipeline_crowd.c. */
 #include "pipeline.h"
 #include "query.h"
 #include "stages/stages.h"
@@ -41,7 +41,8 @@ pml_status pml_pipeline_draw(pml_client *client)
     if (status != PML_OK)
         return status;
     BY_MECHANISM(client->config.mechanism, draw, client);
-    pml_wipe(&client->random, sizeof client->random);
+    if (client->config.mechanism != PML_CROWD) /* the order of a bundle is drawn as it is written */
+        pml_wipe(&client->random, sizeof client->random);
     return PML_OK;
 }
 
@@ -54,8 +55,9 @@ pml_status pml_pipeline_release(pml_client *client, const pml_query *query, uint
     uint64_t valid;
     pml_status status = pml_query_read(query, pack, client->config.substitute, client->row, &slot, &valid);
     if (status == PML_OK) {
-        uint8_t *body =
-            pml_release_head(out, pack_id(pack), client->config.mechanism, client->calibration.step, client->body_size);
+        uint8_t *body = !out ? NULL
+                             : pml_release_head(out, pack_id(pack), client->config.mechanism, client->calibration.step,
+                                                client->body_size);
         BY_MECHANISM(client->config.mechanism, write, client, slot, body);
     }
     pml_wipe(client->row, pack->features);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the mechanisms do differently: five steps, each once in pipeline_response.c and once in pipeline_gaussian.c.
+ * What the mechanisms do differently: five steps, each once in pipeline_response.c, pipeline_gaussian.c and
+ * pipeline_crowd.c.
  * A build without a mechanism leaves its file out, and BY_MECHANISM is the one place that knows it.
  */
 #ifndef PML_PIPELINE_H
@@ -22,15 +23,24 @@
     void pml_wipe_##mechanism(pml_client *client);
 PML_PIPELINE_DECLARE(response)
 PML_PIPELINE_DECLARE(gaussian)
+PML_PIPELINE_DECLARE(crowd)
 #undef PML_PIPELINE_DECLARE
 
 /* The first half of write: the query's row of the embedding, on the grid. */
 void pml_place_gaussian(pml_client *client, uint32_t slot, int32_t *update);
 
 /* A call, not a table of functions: the depth of the stack stays computable. */
-#if PML_WITH_RESPONSE && PML_WITH_GAUSSIAN
+#if PML_WITH_CROWD && PML_WITH_GAUSSIAN
+#define BY_MECHANISM(mechanism, step, ...)                                                                             \
+    ((mechanism) == PML_GAUSSIAN ? pml_##step##_gaussian(__VA_ARGS__)                                                  \
+     : (mechanism) == PML_CROWD  ? pml_##step##_crowd(__VA_ARGS__)                                                     \
+                                 : pml_##step##_response(__VA_ARGS__))
+#elif PML_WITH_RESPONSE && PML_WITH_GAUSSIAN
 #define BY_MECHANISM(mechanism, step, ...)                                                                             \
     ((mechanism) == PML_GAUSSIAN ? pml_##step##_gaussian(__VA_ARGS__) : pml_##step##_response(__VA_ARGS__))
+#elif PML_WITH_CROWD
+#define BY_MECHANISM(mechanism, step, ...)                                                                             \
+    ((mechanism) == PML_CROWD ? pml_##step##_crowd(__VA_ARGS__) : pml_##step##_response(__VA_ARGS__))
 #elif PML_WITH_RESPONSE
 #define BY_MECHANISM(mechanism, step, ...) ((void)(mechanism), pml_##step##_response(__VA_ARGS__))
 #else

@@ -59,7 +59,7 @@ pml_status pml_ranking_begin(pml_ranking **out, void *memory, size_t size, const
     ranking->shortlist.all = config->scope == PML_ALL_SLOTS ? ~(uint64_t)0 : 0;
     status = read_query(ranking, query, config);
     if (status == PML_OK) {
-        pml_answer_start(&ranking->answer);
+        pml_answer_start(&ranking->answer, config->crowd);
         pml_rank_start(&ranking->shortlist);
         *out = ranking;
     } else {

@@ -53,7 +53,16 @@ set(PML_CORE_RESPONSE_SOURCES
     pipeline_response.c
 )
 
-# Only when the crowd is built: the account of a policy and the planner.
+# Only when the crowd is built, which needs response: the client.
+set(PML_CORE_CROWD_SOURCES
+    stages/public_list.c
+    stages/bundle.c
+    # conductors
+    pipeline_crowd.c
+    crowd.c
+)
+
+# The same: the account of a policy and the planner.
 set(PML_CORE_CROWD_ACCOUNTING_SOURCES
     privacy/crowd_law.c
     privacy/crowd_losses.c

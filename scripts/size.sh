@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 
 text_limit_full=32768
 text_limit_response=15360
-text_limit_crowd=6144 # what the crowd's accounting adds
+text_limit_client=3072     # what the client of a crowd adds
+text_limit_accounting=6144 # what its accounting adds
 stack_limit=2048
 
 flags=(-Os -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=c11 -ffreestanding -ffunction-sections
@@ -29,7 +30,7 @@ foreign() {
         'mem(cpy|move|set|cmp)|__aeabi_[a-z0-9_]+|__[a-z]+[sdt]i[234]|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail' || true
 }
 
-# build NAME RESPONSE GAUSSIAN CROWD TEXT_LIMIT: leaves the bytes of code in $text.
+# build NAME RESPONSE GAUSSIAN CROWD TEXT_LIMIT: leaves the bytes of code in $text. CROWD is 0, client or all.
 build() {
     local name=$1 response=$2 gaussian=$3 crowd=$4 limit=$5 dir=$out/$1 sources source data taken stack chain unknown
     rm -rf "$dir"
@@ -38,10 +39,11 @@ build() {
     [ "$gaussian" = 0 ] || sources+=" $(list PML_CORE_GAUSSIAN_SOURCES)"
     [ "$response" = 0 ] || sources+=" $(list PML_CORE_RESPONSE_SOURCES)"
     [ "$gaussian$crowd" = 00 ] || sources+=" $(list PML_CORE_NORMAL_SOURCES)"
-    [ "$crowd" = 0 ] || sources+=" $(list PML_CORE_CROWD_ACCOUNTING_SOURCES)"
+    [ "$crowd" = 0 ] || sources+=" $(list PML_CORE_CROWD_SOURCES)"
+    [ "$crowd" != all ] || sources+=" $(list PML_CORE_CROWD_ACCOUNTING_SOURCES)"
     for source in $sources; do
         arm-none-eabi-gcc "${flags[@]}" -DPML_WITH_RESPONSE="$response" -DPML_WITH_GAUSSIAN="$gaussian" \
-            -DPML_WITH_CROWD="$crowd" \
+            -DPML_WITH_CROWD="$([ "$crowd" = 0 ] && echo 0 || echo 1)" \
             -c "core/$source" -o "$dir/$(basename "$source" .c).o"
     done
 
@@ -68,7 +70,8 @@ printf '%-14s %6s %6s %5s %6s %5s  %s\n' build text limit data stack limit "deep
 build gaussian-only 0 1 0 -
 build response-only 1 0 0 $text_limit_response
 build full 1 1 0 $text_limit_full
-build crowd 1 1 1 $((text + text_limit_crowd))
+build crowd-client 1 1 client $((text + text_limit_client))
+build crowd 1 1 all $((text + text_limit_accounting))
 echo "text is .text + .rodata. Stack is without the caller's own callbacks (entropy, persist)."
 
 host=(build/release/CMakeFiles/privatemail_core.dir/core/*.o build/release/CMakeFiles/privatemail_core.dir/core/*/*.o)

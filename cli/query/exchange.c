@@ -18,12 +18,12 @@ static bool is_loopback(const char *host)
            (inet_pton(AF_INET, host, address) == 1 && address[0] == 127);
 }
 
-int exchange_check(const struct command *command, const char *url)
+exit_code exchange_check(const struct command *command, const char *url)
 {
     char *scheme = NULL, *host = NULL, *extra = NULL;
     if (strchr(url, '@')) /* messages show the address */
         return command_fail(command, EXIT_USAGE,
-                            "--server takes no name and no password of a user, which others would see. Leave out what "
+                            "--server must not hold a user name or password, which others would see. Leave out what "
                             "stands before the @ (in a path, use %%40).");
     CURLU *parts = curl_url();
     if (!parts)
@@ -35,14 +35,14 @@ int exchange_check(const struct command *command, const char *url)
     good = good && (plain || strcmp(scheme, "https") == 0) &&
            curl_url_get(parts, CURLUPART_QUERY, &extra, 0) != CURLUE_OK &&
            curl_url_get(parts, CURLUPART_FRAGMENT, &extra, 0) != CURLUE_OK;
-    int code = -1;
+    exit_code code = EXIT_OK;
     if (!good)
         code = command_fail(command, EXIT_USAGE,
-                            "--server wants the address of a server, such as https://search.example.");
+                            "--server needs the address of a server, such as https://search.example.");
     else if (plain && !is_loopback(host))
         fprintf(
             stderr,
-            "privatemail %s: http to %s is not encrypted: whoever is on the way reads the release and may change the "
+            "privatemail %s: http to %s is not encrypted: others on the network can read the release and change the "
             "answer. Use https.\n",
             command->name, host);
     curl_free(scheme);

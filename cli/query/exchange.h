@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One HTTP exchange with a server, by libcurl. */
+ * One HTTP exchange with a server, by libcurl. The server may be hostile. */
 #ifndef CLI_EXCHANGE_H
 #define CLI_EXCHANGE_H
 
@@ -12,24 +12,24 @@ struct exchange {
     unsigned timeout;   /* seconds for all of it */
     const void *release;
     size_t size;
-    /* Takes the answer piece by piece; not 0 ends the exchange. */
+    /* Takes the answer piece by piece. A result other than 0 ends the exchange. */
     int (*take)(void *context, const void *bytes, size_t size);
     void *context;
     /* out */
-    unsigned status;    /* of HTTP; 0: there was no answer */
+    unsigned status;    /* the HTTP status; 0: there was no answer */
     uint64_t received;  /* bytes of the answer */
-    char refusal[1024]; /* what came with another status than 200, cut */
-    char trouble[256];  /* what the network said */
+    char refusal[1024]; /* the body of an answer whose status is not 200, cut */
+    char trouble[256];  /* what libcurl says went wrong */
 };
 
-/* −1 when `url` is one to post to, else the exit code with a message. Warns of plain HTTP beyond this machine. */
-int exchange_check(const struct command *command, const char *url);
+/* Fails when a release cannot be sent to `url`. Warns of plain HTTP to another machine. */
+exit_code exchange_check(const struct command *command, const char *url);
 
 enum exchange_result {
     EXCHANGE_OK,          /* 200, and everything was taken */
     EXCHANGE_UNREACHABLE, /* no connection, no answer, broken off, not trusted: see trouble */
-    EXCHANGE_REFUSED,     /* another status: see status and refusal */
-    EXCHANGE_NOT_TAKEN    /* take said no */
+    EXCHANGE_REFUSED,     /* the status is not 200: see status and refusal */
+    EXCHANGE_NOT_TAKEN    /* `take` ended it */
 };
 
 /* Posts the release to SERVER/v1/query. */

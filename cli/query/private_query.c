@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One query that becomes releases. In: a pack, features, a class, a budget. Out: releases and what they cost; nothing
- * else about the query leaves this file. */
+ * One query that becomes releases. In: a pack, secret features, a secret class, a budget. Out: releases and what they
+ * cost. Never reveals anything else about the query. */
 #include "private_query.h"
 
 #include "cli/shared/output.h"
@@ -12,34 +12,33 @@
 
 /* ---- before the price is paid ---- */
 
-static int check_class(struct private_query *query)
+static exit_code check_class(struct private_query *query)
 {
     const struct query_arguments *arguments = query->arguments;
     uint32_t slot;
     if (query->file.info.slot_kind == PML_SLOTS_ONE)
-        return -1;
+        return EXIT_OK;
     if (!arguments->has_label && !arguments->labels)
         return command_fail(query->command, EXIT_USAGE,
-                            "%s has classes. Give the query's with --label Y or --labels "
-                            "QL.npy.",
+                            "%s has classes. Give the class of the query with --label Y or --labels QL.npy.",
                             arguments->pack);
     if (arguments->has_label && pml_pack_slot(&query->file.pack, (int32_t)arguments->label, &slot) != PML_OK)
         return command_fail(query->command, EXIT_USAGE, "%s has no such class. Use --label with a class of the pack.",
                             arguments->pack);
-    return -1;
+    return EXIT_OK;
 }
 
-int private_query_open(struct private_query *query, const struct command *command,
-                       const struct query_arguments *arguments)
+exit_code private_query_open(struct private_query *query, const struct command *command,
+                             const struct query_arguments *arguments)
 {
     *query = (struct private_query){.command = command, .arguments = arguments, .budget = {.lock = -1}};
-    int code = pack_file_open_pinned(command, arguments->pack, arguments->pack_id ? arguments->id : NULL,
-                                     arguments->model, &query->file);
+    exit_code code = pack_file_open_pinned(command, arguments->pack, arguments->pack_id ? arguments->id : NULL,
+                                           arguments->model, &query->file);
     query->receipt.pack = query->file.id;
-    return code < 0 ? check_class(query) : code;
+    return code == EXIT_OK ? check_class(query) : code;
 }
 
-int private_query_client(struct private_query *query)
+exit_code private_query_client(struct private_query *query)
 {
     const struct query_arguments *arguments = query->arguments;
     bool gaussian = strcmp(arguments->mechanism, "gaussian") == 0;
@@ -55,7 +54,7 @@ int private_query_client(struct private_query *query)
     query->memory = malloc(size > 0 ? size : 1);
     if (!query->memory)
         return command_no_memory(query->command);
-    int status = pml_client_init(&query->client, query->memory, size, &query->file.pack, &query->config);
+    pml_status status = pml_client_init(&query->client, query->memory, size, &query->file.pack, &query->config);
     if (status == PML_OK)
         status = pml_client_receipt(query->client, &query->receipt.price);
     if (status == PML_ERROR_SECTION)
@@ -65,24 +64,24 @@ int private_query_client(struct private_query *query)
     if (status != PML_OK)
         return command_status(query->command, arguments->pack, status);
     query->release = malloc(query->receipt.price.bytes);
-    return query->release ? -1 : command_no_memory(query->command);
+    return query->release ? EXIT_OK : command_no_memory(query->command);
 }
 
 /* ---- paying ---- */
 
-int private_query_budget(struct private_query *query, uint64_t count)
+exit_code private_query_budget(struct private_query *query, uint64_t count)
 {
     const struct query_arguments *arguments = query->arguments;
     if (!arguments->budget) {
         fprintf(stderr,
-                "privatemail %s: no --budget: nothing is being counted. Every release of the same photo "
+                "privatemail %s: no --budget, so nothing is counted. Every release of the same photo "
                 "adds its epsilon; see --budget.\n",
                 query->command->name);
-        return -1;
+        return EXIT_OK;
     }
-    int code =
+    exit_code code =
         budget_file_open(query->command, &query->budget, arguments->budget, arguments->owner, arguments->budget_new);
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
     query->receipt.budget_path = arguments->budget;
     if (pml_budget_remaining(&query->budget.budget, &query->receipt.left) != PML_OK)
@@ -91,13 +90,13 @@ int private_query_budget(struct private_query *query, uint64_t count)
     if (more < (double)count)
         return command_fail(
             query->command, EXIT_BUDGET,
-            "%s is spent: it pays for %.0f more such releases, and %llu are asked for. Send a release that "
+            "%s is spent: it pays for %.0f more such releases, and %llu are wanted. Send a release that "
             "was already made, or choose a smaller --epsilon.",
             arguments->budget, more, (unsigned long long)count);
-    return -1;
+    return EXIT_OK;
 }
 
-int private_query_apart(const struct private_query *query, const char *path, const char *option)
+exit_code private_query_apart(const struct private_query *query, const char *path, const char *option)
 {
     const struct {
         const char *path, *what;
@@ -108,17 +107,16 @@ int private_query_apart(const struct private_query *query, const char *path, con
     };
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
         if (inputs[i].path && output_is(path, inputs[i].path))
-            return command_fail(query->command, EXIT_USAGE,
-                                "--%s would put %s in the place of %s. Choose another --%s.", option, path,
-                                inputs[i].what, option);
+            return command_fail(query->command, EXIT_USAGE, "--%s %s would overwrite %s. Choose another --%s.", option,
+                                path, inputs[i].what, option);
     }
-    return -1;
+    return EXIT_OK;
 }
 
-int private_query_pay(struct private_query *query)
+exit_code private_query_pay(struct private_query *query)
 {
     const struct query_arguments *arguments = query->arguments;
-    int status = PML_OK;
+    pml_status status = PML_OK;
     if (!arguments->budget)
         status = budget_file_throwaway(&query->budget, query->config.mechanism, query->config.delta);
     if (status == PML_OK)
@@ -126,13 +124,13 @@ int private_query_pay(struct private_query *query)
     if (status == PML_ERROR_PERSIST)
         return command_fail(query->command, EXIT_OUTPUT, "the budget could not be stored, so no release was made: %s",
                             query->budget.message.text);
-    return status == PML_OK ? -1
+    return status == PML_OK ? EXIT_OK
                             : command_status(query->command, arguments->budget ? arguments->budget : "paying", status);
 }
 
 void private_query_refund(struct private_query *query)
 {
-    int status = pml_client_disarm(query->client, &query->budget.budget);
+    pml_status status = pml_client_disarm(query->client, &query->budget.budget);
     if (status != PML_OK && status != PML_ERROR_STATE && query->arguments->budget)
         fprintf(stderr, "privatemail %s: %s: the price could not be given back (%s). It stays spent.\n",
                 query->command->name, query->arguments->budget, pml_status_text(status));
@@ -140,27 +138,28 @@ void private_query_refund(struct private_query *query)
 
 /* ---- the query ---- */
 
-int private_query_read(struct private_query *query)
+exit_code private_query_read(struct private_query *query)
 {
     const struct query_arguments *arguments = query->arguments;
     struct pml_message message = {""};
     struct pml_labels labels = {0};
-    int failed = pml_features_read(arguments->features, &query->features, &message);
-    if (failed)
-        return command_input(query->command, failed, &message);
+    pml_outcome outcome = pml_features_read(arguments->features, &query->features, &message);
+    if (outcome != PML_DONE)
+        return command_input(query->command, outcome, &message);
     if (arguments->row >= query->features.rows)
         return command_fail(query->command, EXIT_USAGE, "%s has %zu rows. Choose --row 0 to %zu.", arguments->features,
                             query->features.rows, query->features.rows - 1);
     query->label = arguments->has_label ? (int32_t)arguments->label : 0;
     if (!arguments->labels)
-        return -1;
-    int code = -1;
-    failed = pml_labels_read(arguments->labels, &labels, &message);
-    if (failed)
-        code = command_input(query->command, failed, &message);
+        return EXIT_OK;
+    exit_code code = EXIT_OK;
+    outcome = pml_labels_read(arguments->labels, &labels, &message);
+    if (outcome != PML_DONE)
+        code = command_input(query->command, outcome, &message);
     else if (labels.rows != query->features.rows)
-        code = command_fail(query->command, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label a row.",
-                            arguments->labels, labels.rows, arguments->features, query->features.rows);
+        code =
+            command_fail(query->command, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label per row.",
+                         arguments->labels, labels.rows, arguments->features, query->features.rows);
     else
         query->label = labels.values[arguments->row];
     pml_labels_free(&labels);
@@ -173,15 +172,15 @@ pml_query private_query_vector(const struct private_query *query)
     return (pml_query){query->features.values + (size_t)query->arguments->row * columns, columns, query->label};
 }
 
-int private_query_release(struct private_query *query)
+exit_code private_query_release(struct private_query *query)
 {
     const struct query_arguments *arguments = query->arguments;
     const pml_query vector = private_query_vector(query);
-    int status = pml_client_release(query->client, &vector, query->release, query->receipt.price.bytes);
+    pml_status status = pml_client_release(query->client, &vector, query->release, query->receipt.price.bytes);
     query->size = query->receipt.price.bytes;
     if (status == PML_ERROR_LABEL)
         return command_status(query->command, arguments->labels ? arguments->labels : "--label", status);
-    return status == PML_OK ? -1 : command_status(query->command, arguments->features, status);
+    return status == PML_OK ? EXIT_OK : command_status(query->command, arguments->features, status);
 }
 
 /* ---- afterwards ---- */

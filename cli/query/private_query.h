@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One query that becomes releases: the client, the budget that pays and the private data, for commands to call in this
- * order. Every function returns −1 to go on, else the exit code with a message printed; close whatever happened. */
+ * One query that becomes releases: the client, the budget that pays, and the private data. Commands call these functions
+ * in this order, and close the query after a failure too. */
 #ifndef CLI_PRIVATE_QUERY_H
 #define CLI_PRIVATE_QUERY_H
 
 #include "cli/shared/budget_file.h"
 #include "cli/shared/pack_file.h"
+#include "common/npy.h"
 #include "query_options.h"
 #include "receipt.h"
 
@@ -24,36 +25,36 @@ struct private_query {
     struct receipt receipt;
 };
 
-/* Opens the pack; a class must be given if it has classes. Begins with a structure that holds anything. */
-int private_query_open(struct private_query *query, const struct command *command,
-                       const struct query_arguments *arguments);
+/* Opens the pack. A class must be given if the pack has classes. The struct need not be initialised. */
+exit_code private_query_open(struct private_query *query, const struct command *command,
+                             const struct query_arguments *arguments);
 
-/* The client, and the price of a release of it. */
-int private_query_client(struct private_query *query);
+/* Makes the client, and learns the price of its releases. */
+exit_code private_query_client(struct private_query *query);
 
-/* Opens the budget and sees that it pays for `count` releases; without --budget says that nothing is counted. */
-int private_query_budget(struct private_query *query, uint64_t count);
+/* Opens the budget and checks that it pays for `count` releases. Without --budget, prints that nothing is counted. */
+exit_code private_query_budget(struct private_query *query, uint64_t count);
 
-/* An output must not take the place of an input, the budget or its lock; `option` is the one that names it. */
-int private_query_apart(const struct private_query *query, const char *path, const char *option);
+/* Fails when the output `path` would overwrite an input, the budget or its lock. `option` names the output. */
+exit_code private_query_apart(const struct private_query *query, const char *path, const char *option);
 
-/* Pays for a release and draws its noise. The first is paid before the query is read: how long that takes depends on
- * the noise. */
-int private_query_pay(struct private_query *query);
+/* Pays for a release and draws its noise. The first is paid before the query is read, because the time it takes depends
+ * on the noise. */
+exit_code private_query_pay(struct private_query *query);
 
 /* Reads features and class. */
-int private_query_read(struct private_query *query);
+exit_code private_query_read(struct private_query *query);
 
-/* What was read, as the library takes it; points into `query`. */
+/* The features and class for the library; they point into `query`. */
 pml_query private_query_vector(const struct private_query *query);
 
-/* Makes the release that was paid. */
-int private_query_release(struct private_query *query);
+/* Makes the release that was paid for. */
+exit_code private_query_release(struct private_query *query);
 
-/* Gives the price back when nothing has left. */
+/* Gives the price back if no release was made with it. */
 void private_query_refund(struct private_query *query);
 
-/* Fills in what the receipt tells at the end, and gives the budget free for others. */
+/* Fills in the end of the receipt, and unlocks the budget for others. */
 void private_query_settle(struct private_query *query);
 
 /* Wipes and frees. */

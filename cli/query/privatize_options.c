@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The options of privatize. In: argv. Out: values within their limits, or a message. */
+ * The options of privatize. */
 #define _POSIX_C_SOURCE 200809L
 #include "privatize_options.h"
 
@@ -8,7 +8,7 @@
 
 enum { REPEAT_MAX = 10000 };
 
-static int check(struct privatize_arguments *arguments)
+static exit_code check(struct privatize_arguments *arguments)
 {
     const struct command *command = &command_privatize;
     bool to_stdout = strcmp(arguments->out, "-") == 0;
@@ -26,14 +26,15 @@ static int check(struct privatize_arguments *arguments)
     return query_options_check(command, &arguments->query);
 }
 
-int privatize_options(int argc, char **argv, struct privatize_arguments *arguments)
+exit_code privatize_options(int argc, char **argv, struct privatize_arguments *arguments)
 {
     struct option_spec own[] = {
         {"repeat", OPTION_COUNT, &arguments->repeat, false, false},
         {"out", OPTION_TEXT, &arguments->out, true, false},
         {"force", OPTION_FLAG, &arguments->force, false, false},
     };
-    int code = query_options_parse(&command_privatize, argc, argv, &arguments->query, own, sizeof own / sizeof own[0]);
+    exit_code code =
+        query_options_parse(&command_privatize, argc, argv, &arguments->query, own, sizeof own / sizeof own[0]);
     arguments->has_repeat = own[0].given;
-    return code < 0 ? check(arguments) : code;
+    return code == EXIT_OK ? check(arguments) : code;
 }

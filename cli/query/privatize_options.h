@@ -12,7 +12,7 @@ struct privatize_arguments {
     bool has_repeat, force;
 };
 
-/* Reads and checks them all, and fills in the defaults. −1 to go on, else the exit code. */
-int privatize_options(int argc, char **argv, struct privatize_arguments *arguments);
+/* Reads and checks all options, and fills in the defaults. */
+exit_code privatize_options(int argc, char **argv, struct privatize_arguments *arguments);
 
 #endif

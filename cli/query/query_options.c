@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The options of a query. In: argv. Out: values within their limits, or a message. */
+ * The options of a query. */
 #include "query_options.h"
 
 #include <string.h>
 
 /* ---- reading ---- */
 
-static int read_id(const struct command *command, struct query_arguments *arguments)
+static exit_code read_id(const struct command *command, struct query_arguments *arguments)
 {
     static const char digits[] = "0123456789abcdef0123456789ABCDEF";
     const char *text = arguments->pack_id;
     size_t length = 2 * sizeof arguments->id;
     if (!text)
-        return -1;
+        return EXIT_OK;
     if (strlen(text) != length || strspn(text, digits) != length)
         return command_fail(command, EXIT_USAGE,
-                            "--pack-id must be %zu hexadecimal digits; privatemail inspect tells them.", length);
+                            "--pack-id must be %zu hexadecimal digits; privatemail inspect shows them.", length);
     for (size_t i = 0; i < length; i++) {
         uint8_t digit = (uint8_t)((strchr(digits, text[i]) - digits) & 15);
         arguments->id[i / 2] = (uint8_t)(arguments->id[i / 2] << 4 | digit);
     }
-    return -1;
+    return EXIT_OK;
 }
 
-static int check_label(const struct command *command, const struct query_arguments *arguments)
+static exit_code check_label(const struct command *command, const struct query_arguments *arguments)
 {
     if (arguments->has_label && arguments->labels)
         return command_fail(command, EXIT_USAGE, "--label and --labels say the same thing. Give one of them.");
     if (arguments->has_label && !(arguments->label >= INT32_MIN && arguments->label <= INT32_MAX &&
                                   (double)(int32_t)arguments->label == arguments->label))
         return command_fail(command, EXIT_USAGE, "--label must be a whole number of 32 bits.");
-    return -1;
+    return EXIT_OK;
 }
 
-int query_options_parse(const struct command *command, int argc, char **argv, struct query_arguments *arguments,
-                        struct option_spec *own, size_t count)
+exit_code query_options_parse(const struct command *command, int argc, char **argv, struct query_arguments *arguments,
+                              struct option_spec *own, size_t count)
 {
     enum { COMMON = 15 };
     struct option_spec specs[COMMON + QUERY_OWN_OPTIONS_MAX] = {
@@ -55,20 +55,20 @@ int query_options_parse(const struct command *command, int argc, char **argv, st
         {"json", OPTION_FLAG, &arguments->json, false, false},
     };
     memcpy(specs + COMMON, own, count * sizeof *own);
-    int code = options_parse(command, argc, argv, specs, COMMON + count, NULL, 0, 0);
+    exit_code code = options_parse(command, argc, argv, specs, COMMON + count, NULL, 0, 0);
     memcpy(own, specs + COMMON, count * sizeof *own);
     arguments->has_label = specs[0].given;
     arguments->has_epsilon = specs[1].given;
     arguments->has_delta = specs[2].given;
     arguments->has_value_bytes = specs[3].given;
-    if (code < 0)
+    if (code == EXIT_OK)
         code = read_id(command, arguments);
-    return code < 0 ? check_label(command, arguments) : code;
+    return code == EXIT_OK ? check_label(command, arguments) : code;
 }
 
 /* ---- checking ---- */
 
-static int check_privacy(const struct command *command, struct query_arguments *arguments)
+static exit_code check_privacy(const struct command *command, struct query_arguments *arguments)
 {
     const char *mechanism = arguments->mechanism;
     bool gaussian = strcmp(mechanism, "gaussian") == 0;
@@ -88,13 +88,13 @@ static int check_privacy(const struct command *command, struct query_arguments *
         return command_fail(command, EXIT_USAGE, "--delta must be 1e-15 to below 1; 1e-5 is the default.");
     if (arguments->has_value_bytes && arguments->value_bytes != 1 && arguments->value_bytes != 2)
         return command_fail(command, EXIT_USAGE, "--value-bytes must be 1 or 2.");
-    return -1;
+    return EXIT_OK;
 }
 
-int query_options_check(const struct command *command, struct query_arguments *arguments)
+exit_code query_options_check(const struct command *command, struct query_arguments *arguments)
 {
     if (!arguments->has_epsilon)
-        return command_fail(command, EXIT_USAGE, "--epsilon is missing. privatemail %s --help tells what it is.",
+        return command_fail(command, EXIT_USAGE, "--epsilon is missing. privatemail %s --help explains what it is.",
                             command->name);
     if (!arguments->budget && (arguments->budget_new || arguments->owner))
         return command_fail(command, EXIT_USAGE, "--%s needs --budget FILE.",

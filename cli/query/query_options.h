@@ -11,18 +11,17 @@ struct query_arguments {
     const char *pack, *pack_id, *model, *features, *labels, *mechanism, *budget, *budget_new, *owner;
     double label, epsilon, delta;
     uint64_t row, value_bytes;
-    uint8_t id[PML_ID_SIZE]; /* of pack_id */
+    uint8_t id[PML_ID_SIZE]; /* pack_id as bytes */
     bool has_label, has_epsilon, has_delta, has_value_bytes, json;
 };
 
 enum { QUERY_OWN_OPTIONS_MAX = 16 };
 
-/* Parses them together with the command's own, at most QUERY_OWN_OPTIONS_MAX, whose `given` it sets. −1 to go on, else
- * the exit code. */
-int query_options_parse(const struct command *command, int argc, char **argv, struct query_arguments *arguments,
-                        struct option_spec *own, size_t count);
+/* Parses them together with the command's own, at most QUERY_OWN_OPTIONS_MAX, whose `given` it sets. */
+exit_code query_options_parse(const struct command *command, int argc, char **argv, struct query_arguments *arguments,
+                              struct option_spec *own, size_t count);
 
-/* Then checks what the release shall promise and who pays for it, and fills in the defaults. */
-int query_options_check(const struct command *command, struct query_arguments *arguments);
+/* Then checks the options of privacy and budget, and fills in the defaults. */
+exit_code query_options_check(const struct command *command, struct query_arguments *arguments);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a query found. In: an answer, in pieces. Out: the best of it, on stdout and as files. */
+ * What a query found. In: an answer in pieces, which may be hostile. Out: the best of it, on stdout and as files. */
 #include "query_results.h"
 
 #include "cli/shared/output.h"
@@ -30,7 +30,7 @@ int query_results_take(void *context, const void *bytes, size_t size)
     struct query_results *results = context;
     if (results->folder) {
         results->too_long = size > results->most - results->answer.size;
-        results->no_memory = !results->too_long && pml_bytes_append(&results->answer, bytes, size) != 0;
+        results->no_memory = !results->too_long && pml_bytes_append(&results->answer, bytes, size) != PML_DONE;
         if (results->too_long || results->no_memory)
             return -1;
     }
@@ -62,26 +62,26 @@ static char *payload_path(const struct query_results *results, uint64_t item)
     return path;
 }
 
-int query_results_check(const struct query_results *results, const struct command *command)
+exit_code query_results_check(const struct query_results *results, const struct command *command)
 {
     char *path = results->folder ? payload_path(results, 0) : NULL;
-    int code = -1;
+    exit_code code = EXIT_OK;
     if (results->folder)
         code = path ? output_try(command, path, 1) : command_no_memory(command);
     free(path);
     return code;
 }
 
-int query_results_save(const struct query_results *results, const struct command *command)
+exit_code query_results_save(const struct query_results *results, const struct command *command)
 {
-    int code = -1;
-    for (size_t i = 0; results->folder && i < results->summary.found && code < 0; i++) {
+    exit_code code = EXIT_OK;
+    for (size_t i = 0; results->folder && i < results->summary.found && code == EXIT_OK; i++) {
         const pml_match *match = &results->matches[i];
         char *path = payload_path(results, match->item);
         if (!path)
             return command_no_memory(command);
         code = output_check(command, path, results->force);
-        if (code < 0)
+        if (code == EXIT_OK)
             code = output_write(command, path, results->force, results->answer.bytes + match->payload_offset,
                                 match->payload_size);
         free(path);
@@ -103,7 +103,7 @@ static void print(const struct query_results *results, const struct private_quer
         printf("%3zu. item %" PRIu64 ", class %" PRId32 ", score %.4f\n", i + 1, results->matches[i].item,
                results->matches[i].label, (double)results->matches[i].score * 0x1p-30);
     if (summary->found == 0)
-        printf("nothing was found: the answer has no candidates here\n");
+        printf("nothing was found: the answer has no candidates in the slots that were ranked\n");
     printf("%s release of %zu bytes", mechanism_name(query->config.mechanism), query->size);
     if (!resent)
         printf(": epsilon %g, delta %g", query->receipt.price.epsilon, query->receipt.price.delta);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a query found: ranks an answer as it comes in, tells the best. */
+ * What a query found: ranks an answer as it arrives, and prints the best. */
 #ifndef CLI_QUERY_RESULTS_H
 #define CLI_QUERY_RESULTS_H
 
 #include "private_query.h"
 
-#include "server/store/candidate.h"
+#include "common/bytes.h"
 
 struct query_results {
     const char *folder; /* where payloads go; NULL: nowhere */
@@ -20,19 +20,20 @@ struct query_results {
     uint64_t attempts;
 };
 
-/* −1 when payloads can be written to the folder, else the exit code. */
-int query_results_check(const struct query_results *results, const struct command *command);
+/* Fails when payloads cannot be written to the folder. */
+exit_code query_results_check(const struct query_results *results, const struct command *command);
 
-/* One answer: begin, take piece by piece, finish. An error leaves nothing of it. */
+/* One answer: begin, take piece by piece, finish. After an error nothing of it is left. query_results_take returns 0 to
+ * continue. */
 pml_status query_results_begin(struct query_results *results, const struct private_query *query, pml_scope scope,
                                size_t top);
 int query_results_take(void *results, const void *bytes, size_t size);
 pml_status query_results_finish(struct query_results *results);
 
-/* Writes the payloads. −1, or the exit code with a message. */
-int query_results_save(const struct query_results *results, const struct command *command);
+/* Writes the payloads. */
+exit_code query_results_save(const struct query_results *results, const struct command *command);
 
-/* On stdout, as text or JSON. `resent`: what the release promised is not known any more. */
+/* Prints on stdout, as text or JSON. `resent`: the privacy of the release is no longer known. */
 void query_results_tell(const struct query_results *results, const struct private_query *query, bool resent);
 
 /* Wipes and frees. */

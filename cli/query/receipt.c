@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a release cost. In: public numbers only. Out: a few plain lines, or JSON. */
+ * Prints what a release cost. In: public numbers only. */
 #include "receipt.h"
 
 #include "cli/shared/pack_file.h"
@@ -28,7 +28,7 @@ void receipt_print_budget(FILE *stream, const struct receipt *receipt)
     else
         fprintf(stream, "budget: %s has spent epsilon %.6g of %.6g", receipt->budget_path, left->epsilon_spent,
                 left->epsilon_cap);
-    fprintf(stream, "; it pays for %.0f more like this\n", more);
+    fprintf(stream, "; it pays for %.0f more releases like this\n", more);
 }
 
 void receipt_print(FILE *stream, const struct receipt *receipt)
@@ -43,7 +43,8 @@ void receipt_print(FILE *stream, const struct receipt *receipt)
     fprintf(stream, "privacy%s: epsilon %g, delta %g", receipt->count > 1 ? " of each" : "", price->epsilon,
             price->delta);
     if (price->mechanism == PML_RESPONSE)
-        fprintf(stream, ": it shifts nobody's odds between two queries by more than %.4g times", exp(price->epsilon));
+        fprintf(stream, ": whoever sees it can change their odds between two queries at most by the factor %.4g",
+                exp(price->epsilon));
     fputc('\n', stream);
     if (price->mechanism == PML_GAUSSIAN)
         fprintf(stream, "noise: sigma %.6g for a certified sensitivity of %.6g (mu %.6g)\n", price->sigma,
@@ -55,7 +56,7 @@ void receipt_print(FILE *stream, const struct receipt *receipt)
                 price->mechanism == PML_GAUSSIAN ? price->mu * sqrt((double)receipt->count)
                                                  : price->epsilon * (double)receipt->count);
     receipt_print_budget(stream, receipt);
-    fprintf(stream, "Keep the bytes and send the same ones again when needed: that is free, a new release is not.\n");
+    fprintf(stream, "Keep the bytes. Sending the same bytes again is free, a new release is not.\n");
 }
 
 void receipt_write_budget(struct json *json, const struct receipt *receipt)

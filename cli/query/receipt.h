@@ -24,7 +24,7 @@ double receipt_releases_left(const struct receipt *receipt);
 void receipt_print(FILE *stream, const struct receipt *receipt);
 void receipt_write(const struct receipt *receipt); /* JSON */
 
-/* Parts of both: nothing, or null, when it is not counted. */
+/* The budget's part of both. When nothing is counted they print nothing, or null. */
 void receipt_print_budget(FILE *stream, const struct receipt *receipt);
 void receipt_write_budget(struct json *json, const struct receipt *receipt);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A budget kept in a file. In: a path. Out: the budget, which no other process spends from until it is closed. */
+ * A budget in a file. No other process spends from it until it is closed. */
 #define _XOPEN_SOURCE 700
 #include "budget_file.h"
 
@@ -23,46 +23,48 @@ static bool same_file(int descriptor, const char *path)
            opened.st_dev == named.st_dev;
 }
 
-/* A lock is empty; a file of that name with something in it is somebody's, and is not to be removed. */
-static int wait_for_lock(int descriptor)
+/* A lock is empty. A file of that name that is not empty belongs to somebody and must not be removed. Returns false with
+ * errno set. */
+static bool wait_for_lock(int descriptor)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     struct stat opened;
     if (fstat(descriptor, &opened) != 0)
-        return -1;
+        return false;
     if (opened.st_size != 0) {
         errno = EEXIST;
-        return -1;
+        return false;
     }
-    int answer = fcntl(descriptor, F_SETLK, &whole);
-    if (answer == 0 || (errno != EACCES && errno != EAGAIN))
-        return answer;
+    bool locked = fcntl(descriptor, F_SETLK, &whole) == 0;
+    if (locked || (errno != EACCES && errno != EAGAIN))
+        return locked;
     if (isatty(STDERR_FILENO))
-        fprintf(stderr, "privatemail: another process spends from this budget; waiting for it to end.\n");
+        fprintf(stderr, "privatemail: another process is spending from this budget; waiting for it to end.\n");
     do
-        answer = fcntl(descriptor, F_SETLKW, &whole);
-    while (answer != 0 && errno == EINTR);
-    return answer;
+        locked = fcntl(descriptor, F_SETLKW, &whole) == 0;
+    while (!locked && errno == EINTR);
+    return locked;
 }
 
-/* A file beside the budget is locked and not the budget itself, since every charge puts another file in its place.
- * Whoever is done removes it, so one that waited may hold a lock on a file that is gone: then it tries anew. */
-static int take_lock(struct budget_file *file)
+/* We lock a file beside the budget, not the budget itself, because every charge replaces the budget's file. Whoever is
+ * done removes the lock file, so after waiting we may hold a lock on a file that is gone; then we try again. Returns
+ * false with errno set. */
+static bool take_lock(struct budget_file *file)
 {
     for (;;) {
         file->lock = open(file->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (file->lock < 0)
-            return -1;
-        if (wait_for_lock(file->lock) != 0) {
+            return false;
+        if (!wait_for_lock(file->lock)) {
             int reason = errno;
             close(file->lock);
             file->lock = -1;
             errno = reason;
-            return -1;
+            return false;
         }
         if (same_file(file->lock, file->lock_path)) {
             pml_leftover_set(PML_LEFTOVER_LOCK, file->lock_path);
-            return 0;
+            return true;
         }
         close(file->lock);
     }
@@ -73,7 +75,8 @@ void budget_file_close(struct budget_file *file)
     pml_budget_left left;
     if (file->lock >= 0) {
         if (file->is_new && file->on_disk && pml_budget_remaining(&file->budget, &left) == PML_OK &&
-            left.epsilon_spent <= 0.0 && left.mu2_spent <= 0.0)
+            left.epsilon_spent <= 0.0 && left.mu2_spent <= 0.0 && left.floor_spent <= 0.0 &&
+            left.crowd_mu2_spent <= 0.0)
             unlink(file->path);
         unlink(file->lock_path); /* while it is held: see take_lock */
         pml_leftover_set(PML_LEFTOVER_LOCK, NULL);
@@ -91,7 +94,7 @@ int budget_file_store(void *context, const uint8_t *bytes, size_t size)
     struct budget_file *file = context;
     if (!file->path)
         return 0;
-    if (pml_file_write(file->path, bytes, size, PML_FILE_PRIVATE, &file->message) != 0)
+    if (pml_file_write(file->path, bytes, size, PML_FILE_PRIVATE, &file->message) != PML_DONE)
         return -1;
     file->on_disk = true;
     return 0;
@@ -99,7 +102,7 @@ int budget_file_store(void *context, const uint8_t *bytes, size_t size)
 
 /* ---- open ---- */
 
-static int read_caps(const struct command *command, const char *text, double caps[3])
+static exit_code read_caps(const struct command *command, const char *text, double caps[3])
 {
     char *end = NULL;
     size_t count = 0;
@@ -107,28 +110,29 @@ static int read_caps(const struct command *command, const char *text, double cap
     for (const char *at = text; count < 3; at = end + 1) {
         caps[count++] = strtod(at, &end);
         if (end != at && *end == 0 && (count == 1 || count == 3))
-            return -1;
+            return EXIT_OK;
         if (end == at || *end != ',')
             break;
     }
     return command_fail(
         command, EXIT_USAGE,
-        "--budget-new wants EPS_RESPONSE or EPS_RESPONSE,EPS_GAUSSIAN,DELTA (such as 20,8,1e-6), not '%s'.", text);
+        "--budget-new needs EPS_RESPONSE or EPS_RESPONSE,EPS_GAUSSIAN,DELTA (such as 20,8,1e-6), not '%s'.", text);
 }
 
-static int make_new(const struct command *command, struct budget_file *file, const uint8_t tag[16], const char *text)
+static exit_code make_new(const struct command *command, struct budget_file *file, const uint8_t tag[16],
+                          const char *text)
 {
     double caps[3];
     struct stat found;
-    int code = read_caps(command, text, caps);
-    if (code >= 0)
+    exit_code code = read_caps(command, text, caps);
+    if (code != EXIT_OK)
         return code;
     if (lstat(file->path, &found) == 0)
         return command_fail(command, EXIT_OUTPUT,
                             "%s exists already. Leave --budget-new out to spend from it, or name another file.",
                             file->path);
     const pml_budget_caps allowed = {.epsilon_response = caps[0], .epsilon_gaussian = caps[1], .delta = caps[2]};
-    int status = pml_budget_create(&file->budget, tag, &allowed);
+    pml_status status = pml_budget_create(&file->budget, tag, &allowed);
     if (status != PML_OK)
         return command_fail(
             command, EXIT_USAGE,
@@ -136,41 +140,41 @@ static int make_new(const struct command *command, struct budget_file *file, con
             "1e-15 to below 1, or nothing.",
             text, pml_status_text(status));
     file->is_new = true;
-    return -1;
+    return EXIT_OK;
 }
 
-static int read_old(const struct command *command, struct budget_file *file, const uint8_t tag[16])
+static exit_code read_old(const struct command *command, struct budget_file *file, const uint8_t tag[16])
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
     struct stat found;
-    /* A charge replaces the file under this name only: another name would go on with the old one and spend twice. */
+    /* A charge replaces the file under this name only. Another name would keep the old file and spend from it again. */
     if (stat(file->path, &found) == 0 && (!S_ISREG(found.st_mode) || found.st_nlink > 1))
         return command_fail(command, EXIT_BUDGET,
                             "%s must be a file with one name (no folder, no second hard link). "
                             "Use the file itself.",
                             file->path);
-    if (pml_file_read(file->path, 4096, &bytes, &size, &file->message) != 0)
+    if (pml_file_read(file->path, 4096, &bytes, &size, &file->message) != PML_DONE)
         return command_fail(command, EXIT_BUDGET, "%s Check --budget.", file->message.text);
-    int status = pml_budget_restore(&file->budget, tag, bytes, size);
-    const unsigned version = size == PML_BUDGET_SIZE && memcmp(bytes, "PMLB", 4) == 0 ? bytes[4] : 1; /* SPEC 4 */
+    pml_status status = pml_budget_restore(&file->budget, tag, bytes, size);
+    const unsigned version = size > 8 && memcmp(bytes, "PMLB", 4) == 0 ? bytes[4] : 1; /* SPEC 4 */
     free(bytes);
     file->on_disk = true;
-    if (status == PML_ERROR_BUDGET && version != 1)
+    if (status == PML_ERROR_BUDGET && version > 2)
         return command_fail(command, EXIT_BUDGET,
-                            "%s is a budget of version %u; this command reads version 1. Use a newer privatemail.",
+                            "%s is a budget of version %u; this command reads 1 and 2. Use a newer privatemail.",
                             file->path, version);
-    return status == PML_OK ? -1 : command_status(command, file->path, status);
+    return status == PML_OK ? EXIT_OK : command_status(command, file->path, status);
 }
 
-static int name_files(const struct command *command, struct budget_file *file, const char *path, bool fresh)
+static exit_code name_files(const struct command *command, struct budget_file *file, const char *path, bool fresh)
 {
     struct stat found, itself;
     bool exists = stat(path, &found) == 0;
     if (!exists && !fresh)
         return command_fail(command, EXIT_INPUT, "%s: %s. Check --budget, or start one with --budget-new EPSILON.",
                             path, strerror(errno));
-    /* Through a link, the file behind it: the lock must be one for all its names. */
+    /* Follow a link to the file behind it, so that all its names have one lock. */
     bool is_link = exists && lstat(path, &itself) == 0 && S_ISLNK(itself.st_mode);
     file->path = is_link ? realpath(path, NULL) : strdup(path);
     size_t length = file->path ? strlen(file->path) + 6 : 0;
@@ -178,22 +182,22 @@ static int name_files(const struct command *command, struct budget_file *file, c
     if (!file->lock_path)
         return command_fail(command, EXIT_FAULT, "%s: %s.", path, strerror(errno));
     snprintf(file->lock_path, length, "%s.lock", file->path);
-    return -1;
+    return EXIT_OK;
 }
 
-int budget_file_open(const struct command *command, struct budget_file *file, const char *path, const char *owner,
-                     const char *fresh)
+exit_code budget_file_open(const struct command *command, struct budget_file *file, const char *path, const char *owner,
+                           const char *fresh)
 {
     uint8_t tag[16] = {0};
     *file = (struct budget_file){.lock = -1};
     memcpy(tag, owner, strlen(owner) < sizeof tag ? strlen(owner) : sizeof tag);
-    int code = name_files(command, file, path, fresh != NULL);
-    if (code < 0 && take_lock(file) != 0)
+    exit_code code = name_files(command, file, path, fresh != NULL);
+    if (code == EXIT_OK && !take_lock(file))
         code = command_fail(command, EXIT_OUTPUT, "%s cannot be locked (%s: %s): %s.", path, file->lock_path,
                             strerror(errno), pml_file_advice(errno));
-    if (code < 0)
+    if (code == EXIT_OK)
         code = fresh ? make_new(command, file, tag, fresh) : read_old(command, file, tag);
-    if (code >= 0)
+    if (code != EXIT_OK)
         budget_file_close(file);
     return code;
 }

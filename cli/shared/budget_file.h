@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A budget kept in a file: locked while a process spends from it, replaced whole at every charge. */
+ * A budget in a file. It is locked while a process spends from it, and every charge replaces the whole file. */
 #ifndef CLI_BUDGET_FILE_H
 #define CLI_BUDGET_FILE_H
 
@@ -11,19 +11,19 @@ struct budget_file {
     char *path;      /* owned; NULL: nothing is stored */
     char *lock_path; /* owned */
     int lock;        /* descriptor, −1 when there is none */
-    bool is_new;     /* made by this process … */
-    bool on_disk;    /* … and stored by now */
+    bool is_new;     /* this process made it … */
+    bool on_disk;    /* … and has stored it */
     pml_budget budget;
     struct pml_message message; /* why the last store failed */
 };
 
 /* Opens the budget at `path`, waiting while another process spends from it. `fresh`: "EPS_RESPONSE" or
- * "EPS_RESPONSE,EPS_GAUSSIAN,DELTA" makes a new one, which must not exist; NULL wants one that does. −1 to go on,
- * else the exit code, with a message printed and nothing to close. */
-int budget_file_open(const struct command *command, struct budget_file *file, const char *path, const char *owner,
-                     const char *fresh);
+ * "EPS_RESPONSE,EPS_GAUSSIAN,DELTA" makes a new one, and the file must not exist; with NULL it must exist. After a failure
+ * there is nothing to close. */
+exit_code budget_file_open(const struct command *command, struct budget_file *file, const char *path, const char *owner,
+                           const char *fresh);
 
-/* The largest budget there can be for this mechanism: it pays for at least one release with these parameters. */
+/* The largest possible budget for this mechanism. It pays for at least one release with these parameters. */
 pml_status budget_unlimited(pml_budget *budget, pml_mechanism mechanism, double delta);
 
 /* The same in memory, instead of a file. */
@@ -32,7 +32,7 @@ pml_status budget_file_throwaway(struct budget_file *file, pml_mechanism mechani
 /* A pml_persist_fn; the context is the struct budget_file. */
 int budget_file_store(void *context, const uint8_t *bytes, size_t size);
 
-/* Unlocks. A new budget from which nothing was spent is taken away again. */
+/* Unlocks. Removes a new budget from which nothing was spent. */
 void budget_file_close(struct budget_file *file);
 
 #endif

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the library answers, for a person: exit code and what to do next. */
+ * Translates a pml_status for a person: the exit code, and what to do next. */
 #include "command.h"
 
 #include <privatemail.h>
 
 static const struct {
-    int status, code;
+    pml_status status;
+    exit_code code;
     const char *remedy;
 } remedies[] = {
     {PML_ERROR_ARGUMENT, EXIT_USAGE, "Compare the options with --help."},
-    {PML_ERROR_EPSILON, EXIT_PRIVACY, "The noise it needs does not fit: choose a larger --epsilon."},
+    {PML_ERROR_EPSILON, EXIT_PRIVACY, "The noise for it is too large: choose a larger --epsilon."},
     {PML_ERROR_DELTA, EXIT_USAGE, "Leave --delta out for response; give 1e-15 to below 1 for gaussian."},
     {PML_ERROR_MECHANISM, EXIT_PRIVACY, "Choose the other --mechanism, or a build that has this one."},
     {PML_ERROR_DIMENSION, EXIT_INPUT, "Use features of the model that the pack was built with."},
-    {PML_ERROR_FEATURES, EXIT_INPUT, "Choose another row, or make the features anew."},
+    {PML_ERROR_FEATURES, EXIT_INPUT, "Choose another row, or compute the features again."},
     {PML_ERROR_LABEL, EXIT_INPUT, "Use a class of the pack."},
-    {PML_ERROR_PACK, EXIT_INPUT, "Fetch the pack again, or build it anew with privatemail pack."},
-    {PML_ERROR_PACK_VERSION, EXIT_INPUT, "Check that it is a pack (.pmpk), or build it anew with privatemail pack."},
-    {PML_ERROR_PACK_SIZE, EXIT_INPUT, "Fetch the pack again, or build it anew with privatemail pack."},
-    {PML_ERROR_PACK_HASH, EXIT_INPUT, "Fetch the pack again, or build it anew with privatemail pack."},
+    {PML_ERROR_PACK, EXIT_INPUT, "Fetch the pack again, or build it again with privatemail pack."},
+    {PML_ERROR_PACK_VERSION, EXIT_INPUT, "Check that it is a pack (.pmpk), or build it again with privatemail pack."},
+    {PML_ERROR_PACK_SIZE, EXIT_INPUT, "Fetch the pack again, or build it again with privatemail pack."},
+    {PML_ERROR_PACK_HASH, EXIT_INPUT, "Fetch the pack again, or build it again with privatemail pack."},
     {PML_ERROR_PACK_ID, EXIT_INPUT, "Use the pack it was made with."},
     {PML_ERROR_PACK_MODEL, EXIT_INPUT, "Use the pack of your model."},
     {PML_ERROR_CROWD, EXIT_PRIVACY, "Compare it with what privatemail crowd plans."},
@@ -33,7 +34,7 @@ static const struct {
     {PML_ERROR_RELEASE, EXIT_INPUT, "Check that it is a release (.cbor), whole, and of this pack."},
 };
 
-int command_status(const struct command *command, const char *subject, int status)
+exit_code command_status(const struct command *command, const char *subject, int status)
 {
     for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++) {
         if (remedies[i].status == status)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Signals that end the process. In: one of them. Out: no half file, no lock, no progress bar; then the signal's own
- * effect. A limit on the size of files is an error like a full disk, not the end. */
+ * When a signal ends the process, half-written files, locks and the progress bar are removed first. A limit on the size of
+ * files does not end the process; it is an error like a full disk. */
 #define _XOPEN_SOURCE 700
 #include "command.h"
 
@@ -13,7 +13,7 @@ static void tidy_up(int number)
 {
     pml_leftovers_remove();
     progress_interrupted();
-    raise(number); /* comes with its own effect as soon as this returns: SA_RESETHAND */
+    raise(number); /* has its usual effect as soon as this returns: SA_RESETHAND */
 }
 
 void interrupts_watch(void)

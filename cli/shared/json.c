@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Writes JSON to stdout, one document a line. */
+ * Writes JSON to stdout, one document per line. */
 #include "command.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The command line. In: argv and a table of options. Out: their values, or a message and an exit code. */
+ * Reads the command line, and prints messages. */
 #include "command.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int command_fail(const struct command *command, int code, const char *format, ...)
+exit_code command_fail(const struct command *command, exit_code code, const char *format, ...)
 {
     char text[4096]; /* longer ones are cut */
     va_list arguments;
@@ -18,7 +18,7 @@ int command_fail(const struct command *command, int code, const char *format, ..
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (char *at = text; *at != 0; at++) { /* names of files may hold what a terminal would obey */
+    for (char *at = text; *at != 0; at++) { /* names of files may hold control sequences of a terminal */
         if ((unsigned char)*at < 0x20 || *at == 0x7F)
             *at = '?';
     }
@@ -26,21 +26,26 @@ int command_fail(const struct command *command, int code, const char *format, ..
     return code;
 }
 
-int command_no_memory(const struct command *command)
+exit_code command_no_memory(const struct command *command)
 {
-    return command_fail(command, EXIT_FAULT, "there is no memory. Close other programs.");
+    return command_fail(command, EXIT_FAULT, "out of memory. Close other programs.");
 }
 
-int command_input(const struct command *command, int status, const struct pml_message *message)
+exit_code command_input(const struct command *command, pml_outcome outcome, const struct pml_message *message)
 {
-    return command_fail(command, status == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s", message->text);
+    return command_fail(command, outcome == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s", message->text);
+}
+
+exit_code command_output(const struct command *command, pml_outcome outcome, const struct pml_message *message)
+{
+    return command_fail(command, outcome == PML_NO_MEMORY ? EXIT_FAULT : EXIT_OUTPUT, "%s", message->text);
 }
 
 /* ---- suggestions ---- */
 
 enum { WORD_MAX = 31 };
 
-/* Insertions, deletions and replacements that make one word of the other. */
+/* The number of insertions, deletions and replacements that turn one word into the other. */
 static size_t distance(const char *from, const char *to)
 {
     size_t row[WORD_MAX + 1], to_length = strlen(to);
@@ -80,8 +85,8 @@ const char *command_suggest(const char *word, const char *const *words, size_t c
     return nearest;
 }
 
-static int unknown_option(const struct command *command, const char *word, const struct option_spec *specs,
-                          size_t count)
+static exit_code unknown_option(const struct command *command, const char *word, const struct option_spec *specs,
+                                size_t count)
 {
     const char *names[64], *name = word + strspn(word, "-");
     char bare[WORD_MAX + 1];
@@ -97,33 +102,33 @@ static int unknown_option(const struct command *command, const char *word, const
 
 /* ---- values ---- */
 
-static int set_number(const struct command *command, const struct option_spec *spec, const char *text)
+static exit_code set_number(const struct command *command, const struct option_spec *spec, const char *text)
 {
     char *end;
     double value = strtod(text, &end);
     if (end == text || *end != 0 || !isfinite(value))
-        return command_fail(command, EXIT_USAGE, "--%s wants a number, such as 4 or 0.5.", spec->name);
+        return command_fail(command, EXIT_USAGE, "--%s needs a number, such as 4 or 0.5.", spec->name);
     *(double *)spec->value = value;
-    return -1;
+    return EXIT_OK;
 }
 
-static int set_count(const struct command *command, const struct option_spec *spec, const char *text)
+static exit_code set_count(const struct command *command, const struct option_spec *spec, const char *text)
 {
     char *end;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end != 0 || errno == ERANGE)
-        return command_fail(command, EXIT_USAGE, "--%s wants a whole number that is not negative, not '%s'.",
+        return command_fail(command, EXIT_USAGE, "--%s needs a whole number that is not negative, not '%s'.",
                             spec->name, text);
     *(uint64_t *)spec->value = value;
-    return -1;
+    return EXIT_OK;
 }
 
-static int set_text(const struct command *command, const struct option_spec *spec, const char *text)
+static exit_code set_text(const struct command *command, const struct option_spec *spec, const char *text)
 {
     struct option_list *list = spec->value;
     if (*text == 0)
-        return command_fail(command, EXIT_USAGE, "--%s wants a value, not an empty one.", spec->name);
+        return command_fail(command, EXIT_USAGE, "--%s needs a value that is not empty.", spec->name);
     if (spec->kind == OPTION_TEXT)
         *(const char **)spec->value = text;
     else if (list->count < OPTION_LIST_MAX)
@@ -131,10 +136,10 @@ static int set_text(const struct command *command, const struct option_spec *spe
     else
         return command_fail(command, EXIT_USAGE, "--%s is given more than %d times. Leave some out.", spec->name,
                             OPTION_LIST_MAX);
-    return -1;
+    return EXIT_OK;
 }
 
-static int set_value(const struct command *command, struct option_spec *spec, const char *text)
+static exit_code set_value(const struct command *command, struct option_spec *spec, const char *text)
 {
     if (spec->given && spec->kind != OPTION_LIST)
         return command_fail(command, EXIT_USAGE, "--%s is given twice. Give it once.", spec->name);
@@ -149,7 +154,7 @@ static int set_value(const struct command *command, struct option_spec *spec, co
         return set_text(command, spec, text);
     default:
         *(bool *)spec->value = true;
-        return -1;
+        return EXIT_OK;
     }
 }
 
@@ -165,8 +170,8 @@ static struct option_spec *find(struct option_spec *specs, size_t count, const c
 }
 
 /* The option at argv[*at]; moves *at onto its value. */
-static int take_option(const struct command *command, int argc, char **argv, int *at, struct option_spec *specs,
-                       size_t count)
+static exit_code take_option(const struct command *command, int argc, char **argv, int *at, struct option_spec *specs,
+                             size_t count)
 {
     const char *word = argv[*at];
     size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0;
@@ -178,43 +183,48 @@ static int take_option(const struct command *command, int argc, char **argv, int
         return value ? command_fail(command, EXIT_USAGE, "--%s takes no value. Leave out what follows it.", spec->name)
                      : set_value(command, spec, "");
     if (!value && *at + 1 >= argc)
-        return command_fail(command, EXIT_USAGE, "--%s wants a value after it.", spec->name);
+        return command_fail(command, EXIT_USAGE, "--%s needs a value after it.", spec->name);
     if (!value)
         value = argv[++*at];
     return set_value(command, spec, value);
 }
 
-static int check_complete(const struct command *command, const struct option_spec *specs, size_t count,
-                          size_t positional_count, size_t positional_min)
+static exit_code check_complete(const struct command *command, const struct option_spec *specs, size_t count,
+                                size_t positional_count, size_t positional_min)
 {
     for (size_t i = 0; i < count; i++) {
         if (specs[i].required && !specs[i].given)
-            return command_fail(command, EXIT_USAGE, "--%s is missing. %s%s --help tells what it is.", specs[i].name,
+            return command_fail(command, EXIT_USAGE, "--%s is missing. %s%s --help explains what it is.", specs[i].name,
                                 command_program, command->name);
     }
     if (positional_count < positional_min)
         return command_fail(command, EXIT_USAGE, "the file to read is missing. %s%s --help shows an example.",
                             command_program, command->name);
-    return -1;
+    return EXIT_OK;
 }
 
-int options_parse(const struct command *command, int argc, char **argv, struct option_spec *specs, size_t count,
-                  const char **positional, size_t positional_min, size_t positional_max)
+bool options_help(const struct command *command, int argc, char **argv)
 {
-    size_t positional_count = 0;
-    bool options_end = false;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(command->help, stdout);
-            return EXIT_OK;
+            return true;
         }
     }
+    return false;
+}
+
+exit_code options_parse(const struct command *command, int argc, char **argv, struct option_spec *specs, size_t count,
+                        const char **positional, size_t positional_min, size_t positional_max)
+{
+    size_t positional_count = 0;
+    bool options_end = false;
     for (int i = 1; i < argc; i++) {
         if (!options_end && strcmp(argv[i], "--") == 0) {
             options_end = true;
         } else if (!options_end && argv[i][0] == '-' && argv[i][1] != 0) {
-            int code = take_option(command, argc, argv, &i, specs, count);
-            if (code >= 0)
+            exit_code code = take_option(command, argc, argv, &i, specs, count);
+            if (code != EXIT_OK)
                 return code;
         } else if (positional_count == positional_max) {
             const size_t shown = strcspn(argv[i], strchr(argv[i], '@') ? ":" : ""); /* there may be a password */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Output files. In: a path and bytes. Out: the whole file, or a message that says what to do. */
+ * Checks and writes output files. */
 #define _XOPEN_SOURCE 700
 #include "output.h"
 
@@ -16,7 +16,7 @@ static const char *name_in_folder(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The folder that holds `path`, links followed; to be freed. NULL when there is none. */
+/* The real path of the folder that holds `path`, to be freed. NULL when there is none. */
 static char *folder_of(const char *path)
 {
     int length = (int)(name_in_folder(path) - path);
@@ -44,15 +44,14 @@ bool output_is(const char *left, const char *right)
     return same;
 }
 
-int output_apart(const struct command *command, const char *path, const char *input, const char *what)
+exit_code output_apart(const struct command *command, const char *path, const char *input, const char *what)
 {
     if (!input || !output_is(path, input))
-        return -1;
-    return command_fail(command, EXIT_USAGE, "--out would put %s in the place of %s. Choose another --out.", path,
-                        what);
+        return EXIT_OK;
+    return command_fail(command, EXIT_USAGE, "--out %s would overwrite %s. Choose another --out.", path, what);
 }
 
-int output_check(const struct command *command, const char *path, bool force)
+exit_code output_check(const struct command *command, const char *path, bool force)
 {
     struct stat found;
     bool exists = lstat(path, &found) == 0;
@@ -60,26 +59,23 @@ int output_check(const struct command *command, const char *path, bool force)
         return command_fail(command, EXIT_OUTPUT, "%s is a folder. Name a file.", path);
     if (exists && !S_ISREG(found.st_mode))
         return command_fail(command, EXIT_OUTPUT,
-                            "%s is no plain file but a link, a device or a pipe. Name another file.", path);
+                            "%s is a link, a device or a pipe, not a plain file. Name another file.", path);
     if (exists && !force)
         return command_fail(command, EXIT_OUTPUT, "%s exists already. Name another file, or add --force to replace it.",
                             path);
-    return -1;
+    return EXIT_OK;
 }
 
-int output_try(const struct command *command, const char *path, size_t size)
+exit_code output_try(const struct command *command, const char *path, size_t size)
 {
     struct pml_message message = {""};
-    int status = pml_file_try(path, size, &message);
-    if (status == 0)
-        return -1;
-    return command_fail(command, status == PML_NO_MEMORY ? EXIT_FAULT : EXIT_OUTPUT, "%s", message.text);
+    pml_outcome outcome = pml_file_try(path, size, &message);
+    return outcome == PML_DONE ? EXIT_OK : command_output(command, outcome, &message);
 }
 
-int output_write(const struct command *command, const char *path, bool force, const void *bytes, size_t size)
+exit_code output_write(const struct command *command, const char *path, bool force, const void *bytes, size_t size)
 {
     struct pml_message message = {""};
-    if (pml_file_write(path, bytes, size, force ? 0 : PML_FILE_EXCLUSIVE, &message) != 0)
-        return command_fail(command, EXIT_OUTPUT, "%s", message.text);
-    return -1;
+    pml_outcome outcome = pml_file_write(path, bytes, size, force ? 0 : PML_FILE_EXCLUSIVE, &message);
+    return outcome == PML_DONE ? EXIT_OK : command_output(command, outcome, &message);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A pack read from a file. In: a path. Out: an opened pack, or a message that names the file. */
+ * Reads packs and releases from files. */
 #include "pack_file.h"
 
 #include "common/files.h"
@@ -10,10 +10,10 @@
 
 enum { RELEASE_SIZE_MAX = 65536 }; /* more than any release has (SPEC 7) */
 
-static int adopt(struct pack_file *file, uint8_t *bytes, size_t size, const uint8_t *id, const char *model)
+static pml_status adopt(struct pack_file *file, uint8_t *bytes, size_t size, const uint8_t *id, const char *model)
 {
     memset(file, 0, sizeof *file);
-    int status = pml_pack_open(&file->pack, bytes, size, id, model);
+    pml_status status = pml_pack_open(&file->pack, bytes, size, id, model);
     if (status == PML_OK)
         status = pml_pack_describe(&file->pack, &file->info);
     if (status != PML_OK)
@@ -25,24 +25,24 @@ static int adopt(struct pack_file *file, uint8_t *bytes, size_t size, const uint
     return PML_OK;
 }
 
-int pack_file_adopt(struct pack_file *file, uint8_t *bytes, size_t size)
+pml_status pack_file_adopt(struct pack_file *file, uint8_t *bytes, size_t size)
 {
     return adopt(file, bytes, size, NULL, NULL);
 }
 
-int pack_file_open(const struct command *command, const char *path, struct pack_file *file)
+exit_code pack_file_open(const struct command *command, const char *path, struct pack_file *file)
 {
     return pack_file_open_pinned(command, path, NULL, NULL, file);
 }
 
-/* What the bytes are that pml_pack_open refused. */
-static int refuse(const struct command *command, const char *path, const char *model, uint8_t *bytes, size_t size,
-                  int status)
+/* Says why pml_pack_open refused the bytes. */
+static exit_code refuse(const struct command *command, const char *path, const char *model, uint8_t *bytes, size_t size,
+                        pml_status status)
 {
     struct pack_file other;
     if (status == PML_ERROR_PACK_ID)
-        return command_fail(command, EXIT_INPUT, "%s is not the pack of --pack-id. Use that pack, or check the id.",
-                            path);
+        return command_fail(command, EXIT_INPUT,
+                            "%s is not the pack that --pack-id names. Use that pack, or check the id.", path);
     if (status == PML_ERROR_PACK_VERSION && size >= 8 && memcmp(bytes, "PMPK", 4) == 0)
         return command_fail(
             command, EXIT_INPUT,
@@ -52,25 +52,25 @@ static int refuse(const struct command *command, const char *path, const char *m
     if (status == PML_ERROR_PACK_MODEL && pack_file_adopt(&other, bytes, size) == PML_OK) {
         const char *name = pack_file_model(&other);
         return command_fail(command, EXIT_INPUT,
-                            "%s is for the model '%s', and --model demands '%s'. Use the pack of your model.", path,
+                            "%s is for the model '%s', but --model is '%s'. Use the pack of your model.", path,
                             name ? name : "(it names none)", model);
     }
     return command_status(command, path, status);
 }
 
-int pack_file_open_pinned(const struct command *command, const char *path, const uint8_t *id, const char *model,
-                          struct pack_file *file)
+exit_code pack_file_open_pinned(const struct command *command, const char *path, const uint8_t *id, const char *model,
+                                struct pack_file *file)
 {
     struct pml_message message = {""};
     uint8_t *bytes = NULL;
     size_t size = 0;
-    int failed = pml_file_read(path, SIZE_MAX / 2, &bytes, &size, &message);
-    if (failed)
-        return command_input(command, failed, &message);
-    int status = adopt(file, bytes, size, id, model);
+    pml_outcome outcome = pml_file_read(path, SIZE_MAX / 2, &bytes, &size, &message);
+    if (outcome != PML_DONE)
+        return command_input(command, outcome, &message);
+    pml_status status = adopt(file, bytes, size, id, model);
     if (status == PML_OK)
-        return -1;
-    int code = refuse(command, path, model, bytes, size, status);
+        return EXIT_OK;
+    exit_code code = refuse(command, path, model, bytes, size, status);
     free(bytes);
     return code;
 }
@@ -93,7 +93,7 @@ size_t pack_file_memory(const struct pack_file *file, pml_mechanism mechanism)
     return pml_client_size(&file->pack, &config);
 }
 
-int pack_file_certify(const struct pack_file *file, pml_certificate *certificate)
+pml_status pack_file_certify(const struct pack_file *file, pml_certificate *certificate)
 {
     memset(certificate, 0, sizeof *certificate);
 #if PML_WITH_GAUSSIAN
@@ -103,7 +103,7 @@ int pack_file_certify(const struct pack_file *file, pml_certificate *certificate
     int64_t *scratch = malloc(count * sizeof *scratch);
     if (!scratch)
         return PML_ERROR_MEMORY;
-    int status = pml_pack_certify(&file->pack, scratch, count, certificate);
+    pml_status status = pml_pack_certify(&file->pack, scratch, count, certificate);
     free(scratch);
     return status;
 #else
@@ -112,14 +112,14 @@ int pack_file_certify(const struct pack_file *file, pml_certificate *certificate
 #endif
 }
 
-int pack_file_release(const struct command *command, const struct pack_file *file, const char *path, uint8_t **bytes,
-                      size_t *size, pml_release_view *view)
+exit_code pack_file_release(const struct command *command, const struct pack_file *file, const char *path,
+                            uint8_t **bytes, size_t *size, pml_release_view *view)
 {
     struct pml_message message = {""};
-    int failed = pml_file_read(path, RELEASE_SIZE_MAX, bytes, size, &message);
-    if (failed)
-        return command_input(command, failed, &message);
-    int status = pml_release_parse(&file->pack, *bytes, *size, view);
+    pml_outcome outcome = pml_file_read(path, RELEASE_SIZE_MAX, bytes, size, &message);
+    if (outcome != PML_DONE)
+        return command_input(command, outcome, &message);
+    pml_status status = pml_release_parse(&file->pack, *bytes, *size, view);
     /* A map of 4 or 5 entries whose first is 0: VERSION (SPEC 2). */
     const uint8_t *p = *bytes;
     if (status == PML_ERROR_RELEASE && *size > 2 && (p[0] == 0xA4 || p[0] == 0xA5) && p[1] == 0 && p[2] > 1 &&
@@ -127,7 +127,7 @@ int pack_file_release(const struct command *command, const struct pack_file *fil
         return command_fail(command, EXIT_INPUT,
                             "%s is a release of version %u; this command reads version 1. Use a newer privatemail.",
                             path, p[2]);
-    return status == PML_OK ? -1 : command_status(command, path, status);
+    return status == PML_OK ? EXIT_OK : command_status(command, path, status);
 }
 
 const char *mechanism_name(pml_mechanism mechanism)

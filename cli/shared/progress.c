@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A progress line on stderr, when a person is watching. */
+ * A progress bar on stderr, if that is a terminal. */
 #define _POSIX_C_SOURCE 200809L
 #include "command.h"
 
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t shown =
-    -1; /* what stands there, so that a line is written only when it changes; −1: nothing */
+/* The percentage that is shown, so that a line is written only when it changes; −1: none. */
+static volatile sig_atomic_t shown = -1;
 
 void progress_show(void *context, const char *stage, double done)
 {

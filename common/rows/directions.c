@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: vectors. Out: orthonormal ones that span the same, and more where the given ones did not suffice.
- * Never takes from the C library but the square root, which is exactly rounded everywhere. */
+ * Makes vectors orthonormal. Of the C library's functions only the square root is used: it is exactly rounded on every
+ * platform. */
 #include "directions.h"
 
 #include <math.h>
@@ -8,12 +8,12 @@
 
 #define DEVIATION 32767 /* of the coordinates of a random vector */
 
-int pml_directions_allocate(struct pml_directions *directions, size_t count, size_t size)
+pml_outcome pml_directions_allocate(struct pml_directions *directions, size_t count, size_t size)
 {
     *directions = (struct pml_directions){.count = count, .size = size};
     directions->values = calloc(pml_directions_groups(directions) * size * PML_LANES, sizeof(double));
     directions->scratch = malloc(size * sizeof(double));
-    return directions->values && directions->scratch ? 0 : -1;
+    return directions->values && directions->scratch ? PML_DONE : PML_NO_MEMORY;
 }
 
 void pml_directions_free(struct pml_directions *directions)
@@ -38,7 +38,7 @@ static void subtract_group(const double *restrict group, size_t size, size_t lan
     }
 }
 
-/* Twice is enough (Giraud, Langou, Rozloznik 2005): what rounding leaves of the first pass goes in the second. Answers
+/* Twice is enough (Giraud, Langou, Rozloznik 2005): what rounding leaves of the first pass goes in the second. Returns
  * the length of what is left of the vector in `scratch`. */
 static double clear_earlier(const struct pml_directions *directions, size_t index)
 {

@@ -4,6 +4,7 @@
 #define PML_DIRECTIONS_H
 
 #include "common/generator.h"
+#include "common/message.h"
 
 #include <stddef.h>
 
@@ -15,8 +16,8 @@ struct pml_directions {
     size_t count, size;
 };
 
-/* All zero. −1 without memory. */
-int pml_directions_allocate(struct pml_directions *directions, size_t count, size_t size);
+/* Makes vectors that are all zero. Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_directions_allocate(struct pml_directions *directions, size_t count, size_t size);
 void pml_directions_free(struct pml_directions *directions);
 
 static inline size_t pml_directions_groups(const struct pml_directions *directions)
@@ -30,8 +31,8 @@ static inline double *pml_direction(const struct pml_directions *directions, siz
     return directions->values + (index / PML_LANES * directions->size + at) * PML_LANES + index % PML_LANES;
 }
 
-/* Makes each vector orthogonal to those before it, and of length 1. One that has no more than `least` of its own is
- * replaced by a random one. count ≤ size. */
+/* Makes each vector orthogonal to those before it, and of length 1. When no more than `least` of its length is left, a
+ * random vector replaces it. count ≤ size. */
 void pml_directions_settle(struct pml_directions *directions, double least, struct pml_generator *generator);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: int8 rows. Out: exact dot products, many at once, by the best kernels that this CPU runs.
- * Never overflows: 4096 products of at most 128² stay below 2^26. */
+ * Exact dot products of int8 rows, many at once, by the best kernels that this CPU runs. They never overflow: 4096 products of at most 128² stay below 2^26. */
 #include "core/base/kernels.h"
 #include "rows.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: points. Out: the nearest of them to a query.
+ * In: points. Out: those nearest to a query.
  * Never approximates: a box's distance is added up like a point's, term by term not larger, and rounding is monotone;
  * so no point in a box is, as computed, nearer than the box. */
 #include "kdtree.h"
+#include "nearest.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static double *box_of(const struct pml_kdtree *tree, size_t node)
     return tree->boxes + node * 2 * tree->dimensions;
 }
 
-/* Fills the box and answers its widest axis. */
+/* Fills the box and returns its widest axis. */
 static unsigned enclose(struct pml_kdtree *tree, const double *points, size_t node, size_t first, size_t end)
 {
     const unsigned k = tree->dimensions;
@@ -49,7 +49,7 @@ static unsigned enclose(struct pml_kdtree *tree, const double *points, size_t no
 }
 
 /* Hoare's selection: puts the middle-th in its place, none before it larger, none behind it smaller. `values` has one
- * number a point, `stride` apart. */
+ * number per point, `stride` apart. */
 static void select_middle(uint32_t *indices, size_t count, const double *values, size_t stride, size_t middle)
 {
     ptrdiff_t low = 0, high = (ptrdiff_t)count - 1;
@@ -87,14 +87,14 @@ static void divide(struct pml_kdtree *tree, const double *points, size_t node, s
     divide(tree, points, 2 * node + 2, middle, end);
 }
 
-int pml_kdtree_build(struct pml_kdtree **made, const double *points, size_t count, unsigned dimensions)
+pml_outcome pml_kdtree_build(struct pml_kdtree **made, const double *points, size_t count, unsigned dimensions)
 {
     size_t nodes = 1;
     for (size_t most = count; most > LEAF; most -= most / 2)
         nodes = 2 * nodes + 1;
     struct pml_kdtree *tree = malloc(sizeof *tree);
     if (!(*made = tree))
-        return -1;
+        return PML_NO_MEMORY;
     *tree = (struct pml_kdtree){
         .count = count,
         .dimensions = dimensions,
@@ -105,7 +105,7 @@ int pml_kdtree_build(struct pml_kdtree **made, const double *points, size_t coun
     if (!tree->points || !tree->indices || !tree->boxes) {
         pml_kdtree_free(tree);
         *made = NULL;
-        return -1;
+        return PML_NO_MEMORY;
     }
     for (size_t i = 0; i < count; i++)
         tree->indices[i] = (uint32_t)i;
@@ -113,7 +113,7 @@ int pml_kdtree_build(struct pml_kdtree **made, const double *points, size_t coun
     for (size_t i = 0; i < count; i++)
         memcpy(tree->points + i * dimensions, points + (size_t)tree->indices[i] * dimensions,
                dimensions * sizeof *points);
-    return 0;
+    return PML_DONE;
 }
 
 void pml_kdtree_free(struct pml_kdtree *tree)
@@ -132,31 +132,8 @@ struct hunt {
     const struct pml_kdtree *tree;
     const double *query;
     uint32_t except;
-    unsigned wanted, held;
-    uint32_t *indices;
-    double *squares;
+    struct pml_best best; /* scored by the negative of the squared distance */
 };
-
-static bool is_before(const struct hunt *hunt, unsigned at, double square, uint32_t index)
-{
-    return square < hunt->squares[at] || (square == hunt->squares[at] && index < hunt->indices[at]);
-}
-
-static void offer(struct hunt *hunt, double square, uint32_t index)
-{
-    if (hunt->held == hunt->wanted) {
-        if (!is_before(hunt, hunt->held - 1, square, index))
-            return;
-        hunt->held--;
-    }
-    unsigned at = hunt->held++;
-    for (; at > 0 && is_before(hunt, at - 1, square, index); at--) {
-        hunt->squares[at] = hunt->squares[at - 1];
-        hunt->indices[at] = hunt->indices[at - 1];
-    }
-    hunt->squares[at] = square;
-    hunt->indices[at] = index;
-}
 
 static double distance_to_box(const struct hunt *hunt, size_t node)
 {
@@ -181,14 +158,14 @@ static void look_at_leaf(struct hunt *hunt, size_t first, size_t end)
             sum += gap * gap;
         }
         if (hunt->tree->indices[i] != hunt->except)
-            offer(hunt, sum, hunt->tree->indices[i]);
+            pml_best_offer(&hunt->best, -sum, hunt->tree->indices[i]);
     }
 }
 
 static void search(struct hunt *hunt, size_t node, double distance, size_t first, size_t end)
 {
     /* At an equal distance there may be a smaller index. */
-    if (hunt->held == hunt->wanted && distance > hunt->squares[hunt->held - 1])
+    if (hunt->best.held == hunt->best.length && -distance < hunt->best.scores[hunt->best.held - 1])
         return;
     if (end - first <= LEAF) {
         look_at_leaf(hunt, first, end);
@@ -206,7 +183,9 @@ static void search(struct hunt *hunt, size_t node, double distance, size_t first
 void pml_kdtree_nearest(const struct pml_kdtree *tree, const double *query, unsigned wanted, uint32_t except,
                         uint32_t *indices, double *squares)
 {
-    struct hunt hunt = {tree, query, except, wanted, 0, indices, squares};
+    struct hunt hunt = {tree, query, except, {squares, indices, wanted, 0}};
     if (wanted > 0)
         search(&hunt, 0, distance_to_box(&hunt, 0), 0, tree->count);
+    for (unsigned i = 0; i < wanted; i++)
+        squares[i] = -squares[i];
 }

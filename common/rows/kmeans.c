@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: quantised rows. Out: centres, quantised like rows, and the cluster of each row.
- * Never uses floating point but to quantise a mean, and never an order that threads could change. */
+ * Spherical k-means. Floating point is used only to quantise a mean, and no sum has an order that threads could change. */
 #include "kmeans.h"
 #include "kmeans_start.h"
 
@@ -31,7 +30,7 @@ static void assign_row(struct lloyd *lloyd, size_t row, uint32_t cluster, int64_
     lloyd->scores[row] = score;
 }
 
-static int assign_piece(void *context, size_t piece)
+static pml_outcome assign_piece(void *context, size_t piece)
 {
     struct lloyd *lloyd = context;
     const struct pml_rows *rows = lloyd->rows, *centres = &lloyd->centres;
@@ -55,23 +54,24 @@ static int assign_piece(void *context, size_t piece)
     }
     for (size_t i = 0; i < own_count; i++)
         assign_row(lloyd, start + i, cluster[i], best[i]);
-    return 0;
+    return PML_DONE;
 }
 
-static int assign(struct lloyd *lloyd, unsigned threads)
+static pml_outcome assign(struct lloyd *lloyd, unsigned threads)
 {
     atomic_store(&lloyd->changed, false);
     return pml_parallel(threads, (lloyd->rows->count + PML_TILE - 1) / PML_TILE, assign_piece, lloyd, NULL);
 }
 
-int pml_kmeans_assign(const struct pml_rows *rows, const struct pml_rows *centres, unsigned threads, uint32_t *clusters)
+pml_outcome pml_kmeans_assign(const struct pml_rows *rows, const struct pml_rows *centres, unsigned threads,
+                              uint32_t *clusters)
 {
     struct lloyd lloyd = {.rows = rows, .centres = *centres, .clusters = clusters};
     memset(clusters, 0xFF, rows->count * sizeof *clusters);
     lloyd.scores = malloc(rows->count * sizeof *lloyd.scores);
-    int status = lloyd.scores ? assign(&lloyd, threads) : -1;
+    pml_outcome outcome = lloyd.scores ? assign(&lloyd, threads) : PML_NO_MEMORY;
     free(lloyd.scores);
-    return status;
+    return outcome;
 }
 
 /* ---- clusters to their mean ---- */
@@ -104,7 +104,7 @@ static size_t farthest_row(const struct lloyd *lloyd)
     return farthest;
 }
 
-/* Gives each empty cluster one row; leaves in starts where each cluster begins. Answers whether a row moved. */
+/* Gives each empty cluster one row; leaves in starts where each cluster begins. Returns whether a row moved. */
 static bool fill_empty_clusters(struct lloyd *lloyd)
 {
     bool moved = false;
@@ -134,55 +134,55 @@ static void list_members(struct lloyd *lloyd)
     lloyd->starts[lloyd->centres.count] = (uint32_t)lloyd->rows->count;
 }
 
-static int move_centre(void *context, size_t cluster)
+static pml_outcome move_centre(void *context, size_t cluster)
 {
     struct lloyd *lloyd = context;
     size_t first = lloyd->starts[cluster], count = lloyd->starts[cluster + 1] - first;
     int8_t *centre = lloyd->centres.values + cluster * lloyd->centres.columns;
     if (count == 0)
-        return 0;
-    int status = pml_rows_mean(lloyd->rows, lloyd->members + first, count, centre);
-    if (status == 0)
+        return PML_DONE;
+    pml_outcome outcome = pml_rows_mean(lloyd->rows, lloyd->members + first, count, centre);
+    if (outcome == PML_DONE)
         pml_rows_measure(&lloyd->centres, cluster);
-    return status < 0 ? -1 : 0; /* a mean of zero has no direction: the centre stays */
+    return outcome == PML_REFUSED ? PML_DONE : outcome; /* a mean of zero has no direction: the centre stays */
 }
 
 /* ---- the iteration ---- */
 
-static int iterate(struct lloyd *lloyd, unsigned threads, const struct pml_progress *progress)
+static pml_outcome iterate(struct lloyd *lloyd, unsigned threads, const struct pml_progress *progress)
 {
     for (int iteration = 0; iteration < ITERATIONS; iteration++) {
-        if (assign(lloyd, threads) != 0)
-            return -1;
+        if (assign(lloyd, threads) != PML_DONE)
+            return PML_NO_MEMORY;
         bool moved = fill_empty_clusters(lloyd);
         if (!moved && !atomic_load(&lloyd->changed))
-            return 0;
+            return PML_DONE;
         list_members(lloyd);
-        if (pml_parallel(threads, lloyd->centres.count, move_centre, lloyd, NULL) != 0)
-            return -1;
+        if (pml_parallel(threads, lloyd->centres.count, move_centre, lloyd, NULL) != PML_DONE)
+            return PML_NO_MEMORY;
         pml_progress_tell(progress, 0.5 + 0.5 * (iteration + 1) / ITERATIONS);
     }
     return assign(lloyd, threads);
 }
 
-int pml_kmeans(const struct pml_rows *rows, size_t clusters, uint64_t seed, unsigned threads,
-               const struct pml_progress *progress, struct pml_kmeans *result)
+pml_outcome pml_kmeans(const struct pml_rows *rows, size_t clusters, uint64_t seed, unsigned threads,
+                       const struct pml_progress *progress, struct pml_kmeans *result)
 {
     const size_t columns = rows->columns;
     struct lloyd lloyd = {.rows = rows, .clusters = result->clusters};
     lloyd.scores = malloc(rows->count * sizeof *lloyd.scores);
     lloyd.members = malloc(rows->count * sizeof *lloyd.members);
     lloyd.starts = malloc((clusters + 1) * sizeof *lloyd.starts);
-    int status = lloyd.scores && lloyd.members && lloyd.starts ? 0 : -1;
-    if (status == 0)
-        status = pml_rows_allocate(&lloyd.centres, clusters, columns);
-    if (status == 0)
-        status = pml_kmeans_start(rows, clusters, seed, threads, progress, &lloyd.centres);
-    if (status == 0) {
+    pml_outcome outcome = lloyd.scores && lloyd.members && lloyd.starts ? PML_DONE : PML_NO_MEMORY;
+    if (outcome == PML_DONE)
+        outcome = pml_rows_allocate(&lloyd.centres, clusters, columns);
+    if (outcome == PML_DONE)
+        outcome = pml_kmeans_start(rows, clusters, seed, threads, progress, &lloyd.centres);
+    if (outcome == PML_DONE) {
         memset(lloyd.clusters, 0xFF, rows->count * sizeof *lloyd.clusters);
-        status = iterate(&lloyd, threads, progress);
+        outcome = iterate(&lloyd, threads, progress);
     }
-    if (status == 0) {
+    if (outcome == PML_DONE) {
         result->distinct = lloyd.centres.count;
         for (size_t i = 0; i < clusters; i++)
             memcpy(result->centres + i * columns, lloyd.centres.values + i % result->distinct * columns, columns);
@@ -191,5 +191,5 @@ int pml_kmeans(const struct pml_rows *rows, size_t clusters, uint64_t seed, unsi
     free(lloyd.scores);
     free(lloyd.members);
     free(lloyd.starts);
-    return status;
+    return outcome;
 }

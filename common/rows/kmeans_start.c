@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: quantised rows and a seed. Out: some of the rows, far from one another, none twice.
- * Never draws a row equal to one it has. */
+ * Draws rows that are far from one another, and never two that are equal. */
 #include "kmeans_start.h"
 #include "common/generator.h"
 
@@ -15,7 +14,7 @@ struct start {
     size_t centre;     /* the row that became one last */
 };
 
-static int weigh_piece(void *context, size_t piece)
+static pml_outcome weigh_piece(void *context, size_t piece)
 {
     struct start *start = context;
     const struct pml_rows *rows = start->rows;
@@ -33,7 +32,7 @@ static int weigh_piece(void *context, size_t piece)
         if (weight < start->weights[i])
             start->weights[i] = weight;
     }
-    return 0;
+    return PML_DONE;
 }
 
 /* A row drawn by weight; rows->count when all weights are 0. At most 2^20 weights below 2^42: the sum is exact. */
@@ -52,12 +51,12 @@ static size_t draw_row(const struct start *start, struct pml_generator *generato
     return row;
 }
 
-int pml_kmeans_start(const struct pml_rows *rows, size_t clusters, uint64_t seed, unsigned threads,
-                     const struct pml_progress *progress, struct pml_rows *centres)
+pml_outcome pml_kmeans_start(const struct pml_rows *rows, size_t clusters, uint64_t seed, unsigned threads,
+                             const struct pml_progress *progress, struct pml_rows *centres)
 {
     struct start start = {rows, malloc(rows->count * sizeof *start.weights), 0};
     if (!start.weights)
-        return -1;
+        return PML_NO_MEMORY;
     struct pml_generator generator = {seed};
     for (size_t i = 0; i < rows->count; i++)
         start.weights[i] = (uint64_t)1 << 42; /* more than any */
@@ -73,5 +72,5 @@ int pml_kmeans_start(const struct pml_rows *rows, size_t clusters, uint64_t seed
         pml_progress_tell(progress, 0.5 * (double)centres->count / (double)clusters);
     }
     free(start.weights);
-    return 0;
+    return PML_DONE;
 }

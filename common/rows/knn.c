@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: quantised rows. Out: their neighbour lists, and the bandwidth these suggest.
- * Never approximates, and never depends on the number of threads: rankings do not depend on the order of offers. */
+ * Exact neighbour lists of rows, and the bandwidth they suggest. The result does not depend on the number of threads,
+ * because a ranking does not depend on the order of offers. */
 #define _POSIX_C_SOURCE 200809L
 #include "knn.h"
 #include "nearest.h"
@@ -95,7 +95,7 @@ static void rank_back(const struct search *search, size_t own, size_t others, co
 }
 
 /* One tile against itself and those behind it. */
-static int search_piece(void *context, size_t own)
+static pml_outcome search_piece(void *context, size_t own)
 {
     const struct search *search = context;
     const struct pml_rows *rows = search->rows;
@@ -108,7 +108,7 @@ static int search_piece(void *context, size_t own)
         if (tile != own)
             rank_back(search, own, tile, dots);
     }
-    return 0;
+    return PML_DONE;
 }
 
 static void start_lists(const struct search *search)
@@ -121,8 +121,8 @@ static void start_lists(const struct search *search)
     }
 }
 
-int pml_knn(const struct pml_rows *rows, unsigned neighbours, unsigned threads, const struct pml_progress *progress,
-            uint32_t *lists)
+pml_outcome pml_knn(const struct pml_rows *rows, unsigned neighbours, unsigned threads,
+                    const struct pml_progress *progress, uint32_t *lists)
 {
     const size_t tiles = (rows->count + PML_TILE - 1) / PML_TILE;
     struct search search = {
@@ -135,16 +135,16 @@ int pml_knn(const struct pml_rows *rows, unsigned neighbours, unsigned threads, 
         .locks = malloc(tiles * sizeof *search.locks),
         .tiles = tiles,
     };
-    int status = search.scores && search.inverse && search.limits && search.locks ? 0 : -1;
+    pml_outcome outcome = search.scores && search.inverse && search.limits && search.locks ? PML_DONE : PML_NO_MEMORY;
     size_t locks = 0;
-    while (status == 0 && locks < tiles)
+    while (outcome == PML_DONE && locks < tiles)
         if (pthread_mutex_init(&search.locks[locks], NULL) == 0)
             locks++;
         else
-            status = -1;
-    if (status == 0) {
+            outcome = PML_NO_MEMORY;
+    if (outcome == PML_DONE) {
         start_lists(&search);
-        status = pml_parallel(threads, tiles, search_piece, &search, progress);
+        outcome = pml_parallel(threads, tiles, search_piece, &search, progress);
     }
     while (locks > 0)
         pthread_mutex_destroy(&search.locks[--locks]);
@@ -152,7 +152,7 @@ int pml_knn(const struct pml_rows *rows, unsigned neighbours, unsigned threads, 
     free(search.limits);
     free(search.inverse);
     free(search.scores);
-    return status;
+    return outcome;
 }
 
 /* ---- bandwidth ---- */
@@ -163,12 +163,13 @@ static int by_size(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-double pml_knn_bandwidth(const struct pml_rows *rows, unsigned neighbours, const uint32_t *lists)
+pml_outcome pml_knn_bandwidth(const struct pml_rows *rows, unsigned neighbours, const uint32_t *lists,
+                              double *bandwidth)
 {
     const size_t n = rows->count;
     double *distances = malloc(n * sizeof *distances);
     if (!distances)
-        return -1.0;
+        return PML_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
         size_t last = lists[(i + 1) * neighbours - 1];
         double dot = pml_dot(rows->values + i * rows->columns, rows->values + last * rows->columns, rows->columns);
@@ -181,5 +182,6 @@ double pml_knn_bandwidth(const struct pml_rows *rows, unsigned neighbours, const
     for (size_t i = n / 2; median <= 0.0 && i < n; i++)
         median = distances[i];
     free(distances);
-    return median;
+    *bandwidth = median;
+    return PML_DONE;
 }

@@ -6,13 +6,14 @@
 #include "rows.h"
 
 /* lists[i·K …]: the K nearest of row i, nearest first: larger score first, ties by smaller index, never i itself.
- * 1 ≤ K ≤ 64, K < count. −1 without memory. */
-int pml_knn(const struct pml_rows *rows, unsigned neighbours, unsigned threads, const struct pml_progress *progress,
-            uint32_t *lists);
+ * 1 ≤ K ≤ 64, K < count. Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_knn(const struct pml_rows *rows, unsigned neighbours, unsigned threads,
+                    const struct pml_progress *progress, uint32_t *lists);
 
-/* The median over all rows of the distance, between unit vectors, to the last neighbour of the list (of an even number
- * the mean of the two in the middle). When that is 0, the smallest distance that is not; 0 when there is none. −1
- * without memory. */
-double pml_knn_bandwidth(const struct pml_rows *rows, unsigned neighbours, const uint32_t *lists);
+/* The bandwidth is the median, over all rows, of the distance between unit vectors to the last neighbour of the list (for
+ * an even number of rows the mean of the two in the middle). When that is 0, it is the smallest distance that is not 0,
+ * or 0 when there is none. Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_knn_bandwidth(const struct pml_rows *rows, unsigned neighbours, const uint32_t *lists,
+                              double *bandwidth);
 
 #endif

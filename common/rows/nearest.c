@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: scores of rows. Out: the list of the best.
- * Never depends on the order of the offers: no two ranks are equal. */
+ * The list of the best rows. It does not depend on the order of the offers, because no two rows rank equal. */
 #include "nearest.h"
 
 void pml_nearest_clear(const struct pml_nearest *nearest)
@@ -11,9 +10,14 @@ void pml_nearest_clear(const struct pml_nearest *nearest)
     }
 }
 
-static bool ranks_before(int64_t score, uint32_t index, const struct pml_nearest *nearest, unsigned place)
+static bool ranks_before(int64_t score, uint32_t index, const struct pml_nearest *nearest, unsigned at)
 {
-    return score != nearest->scores[place] ? score > nearest->scores[place] : index < nearest->indices[place];
+    return score != nearest->scores[at] ? score > nearest->scores[at] : index < nearest->indices[at];
+}
+
+static bool real_ranks_before(double score, uint32_t index, const struct pml_best *best, unsigned at)
+{
+    return score > best->scores[at] || (score == best->scores[at] && index < best->indices[at]);
 }
 
 void pml_nearest_insert(const struct pml_nearest *nearest, int64_t score, uint32_t index)
@@ -27,4 +31,19 @@ void pml_nearest_insert(const struct pml_nearest *nearest, int64_t score, uint32
     }
     nearest->scores[at] = score;
     nearest->indices[at] = index;
+}
+
+void pml_best_offer(struct pml_best *best, double score, uint32_t index)
+{
+    unsigned at = best->held;
+    if (best->held < best->length)
+        best->held++;
+    else if (!real_ranks_before(score, index, best, --at))
+        return;
+    for (; at > 0 && real_ranks_before(score, index, best, at - 1); at--) {
+        best->scores[at] = best->scores[at - 1];
+        best->indices[at] = best->indices[at - 1];
+    }
+    best->scores[at] = score;
+    best->indices[at] = index;
 }

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A list of `length` places, best first. It does not matter in which order rows are offered. */
+/* A list of `length` entries, best first. It does not depend on the order in which rows are offered. */
 struct pml_nearest {
     int64_t *scores;
     uint32_t *indices;
@@ -15,10 +15,10 @@ struct pml_nearest {
 
 void pml_nearest_clear(const struct pml_nearest *nearest);
 
-/* What pml_nearest_offer does with a row that belongs into the list. */
+/* What pml_nearest_offer does with a row that may belong into the list. */
 void pml_nearest_insert(const struct pml_nearest *nearest, int64_t score, uint32_t index);
 
-/* Whether the row may have come into the list. Most do not: that is decided here, without a call. */
+/* Returns whether the row may have entered the list. Most rows do not, and that is decided here without a call. */
 static inline bool pml_nearest_offer(const struct pml_nearest *nearest, int64_t score, uint32_t index)
 {
     const bool reaches = score >= nearest->scores[nearest->length - 1];
@@ -26,5 +26,14 @@ static inline bool pml_nearest_offer(const struct pml_nearest *nearest, int64_t 
         pml_nearest_insert(nearest, score, index);
     return reaches;
 }
+
+/* The same list for real scores. It has room for `length` ≥ 1 entries and holds `held`, 0 at first. */
+struct pml_best {
+    double *scores;
+    uint32_t *indices;
+    unsigned length, held;
+};
+
+void pml_best_offer(struct pml_best *best, double score, uint32_t index);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: public features. Out: their int8 rows with norms, copies and means of rows.
- * Never compares rows with one another. */
+ * Makes int8 rows with norms from public features; copies and averages rows. */
 #include "rows.h"
 #include "common/generator.h"
 #include "privatemail_public.h"
@@ -11,7 +10,7 @@
 #define PIECE 256u     /* rows */
 #define CACHE_LINE 64u /* bytes; a vector that lies in two takes twice the time to load */
 
-int pml_rows_allocate(struct pml_rows *rows, size_t count, size_t columns)
+pml_outcome pml_rows_allocate(struct pml_rows *rows, size_t count, size_t columns)
 {
     *rows = (struct pml_rows){
         .values = aligned_alloc(CACHE_LINE, (count * columns / CACHE_LINE + 1) * CACHE_LINE),
@@ -21,9 +20,9 @@ int pml_rows_allocate(struct pml_rows *rows, size_t count, size_t columns)
         .columns = columns,
     };
     if (rows->values && rows->inverse && rows->squared)
-        return 0;
+        return PML_DONE;
     pml_rows_free(rows);
-    return -1;
+    return PML_NO_MEMORY;
 }
 
 void pml_rows_free(struct pml_rows *rows)
@@ -52,17 +51,17 @@ struct pml_rows pml_rows_slice(const struct pml_rows *rows, size_t first, size_t
     };
 }
 
-int pml_rows_gather(const struct pml_rows *rows, const uint32_t *indices, size_t count, struct pml_rows *out)
+pml_outcome pml_rows_gather(const struct pml_rows *rows, const uint32_t *indices, size_t count, struct pml_rows *out)
 {
     const size_t columns = rows->columns;
-    if (pml_rows_allocate(out, count, columns) != 0)
-        return -1;
+    if (pml_rows_allocate(out, count, columns) != PML_DONE)
+        return PML_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
         memcpy(out->values + i * columns, rows->values + indices[i] * columns, columns);
         out->inverse[i] = rows->inverse[indices[i]];
         out->squared[i] = rows->squared[indices[i]];
     }
-    return 0;
+    return PML_DONE;
 }
 
 size_t pml_rows_sample(size_t count, size_t most, uint64_t seed, uint32_t *indices)
@@ -82,7 +81,7 @@ struct quantising {
     size_t *bad; /* first bad row of each piece, or the number of rows */
 };
 
-static int quantise_piece(void *context, size_t piece)
+static pml_outcome quantise_piece(void *context, size_t piece)
 {
     struct quantising *job = context;
     struct pml_rows *rows = job->rows;
@@ -95,32 +94,32 @@ static int quantise_piece(void *context, size_t piece)
         else if (job->bad[piece] == rows->count)
             job->bad[piece] = i;
     }
-    return 0;
+    return PML_DONE;
 }
 
-int pml_rows_quantise(struct pml_rows *rows, const float *values, unsigned threads, const struct pml_progress *progress,
-                      size_t *bad)
+pml_outcome pml_rows_quantise(struct pml_rows *rows, const float *values, unsigned threads,
+                              const struct pml_progress *progress, size_t *bad)
 {
     size_t pieces = (rows->count + PIECE - 1) / PIECE;
     struct quantising job = {rows, values, malloc(pieces * sizeof *job.bad)};
     if (!job.bad)
-        return -1;
-    int status = pml_parallel(threads, pieces, quantise_piece, &job, progress);
+        return PML_NO_MEMORY;
+    pml_outcome outcome = pml_parallel(threads, pieces, quantise_piece, &job, progress);
     *bad = rows->count;
-    for (size_t i = pieces; status == 0 && i-- > 0;)
+    for (size_t i = pieces; outcome == PML_DONE && i-- > 0;)
         if (job.bad[i] < rows->count)
             *bad = job.bad[i];
     free(job.bad);
-    return status;
+    return outcome;
 }
 
-int pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, size_t count, int8_t *out)
+pml_outcome pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, size_t count, int8_t *out)
 {
     /* |q|·inverse ≤ 2^30 and count ≤ 2^20: the sums are exact, in whatever order they are made. */
     int64_t *sums = calloc(rows->columns, sizeof *sums);
     float *mean = malloc(rows->columns * sizeof *mean);
     int8_t *quantised = malloc(rows->columns);
-    int status = -1;
+    pml_outcome outcome = PML_NO_MEMORY;
     if (sums && mean && quantised) {
         for (size_t i = 0; i < count; i++) {
             const int8_t *row = rows->values + indices[i] * rows->columns;
@@ -130,12 +129,12 @@ int pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, size_t c
         }
         for (size_t j = 0; j < rows->columns; j++)
             mean[j] = (float)sums[j];
-        status = pml_quantise(mean, rows->columns, quantised) == PML_OK ? 0 : 1;
-        if (status == 0)
+        outcome = pml_quantise(mean, rows->columns, quantised) == PML_OK ? PML_DONE : PML_REFUSED;
+        if (outcome == PML_DONE)
             memcpy(out, quantised, rows->columns);
     }
     free(sums);
     free(mean);
     free(quantised);
-    return status;
+    return outcome;
 }

@@ -17,8 +17,8 @@ struct pml_rows {
     size_t count, columns;
 };
 
-/* −1 without memory. Free also what was not allocated, if it is zero. */
-int pml_rows_allocate(struct pml_rows *rows, size_t count, size_t columns);
+/* Returns PML_DONE or PML_NO_MEMORY. A zeroed struct may be freed. */
+pml_outcome pml_rows_allocate(struct pml_rows *rows, size_t count, size_t columns);
 void pml_rows_free(struct pml_rows *rows);
 
 /* Fills inverse and squared of a row from its values. */
@@ -27,28 +27,28 @@ void pml_rows_measure(struct pml_rows *rows, size_t index);
 /* Rows first … first+count−1 of `rows`; owns nothing. */
 struct pml_rows pml_rows_slice(const struct pml_rows *rows, size_t first, size_t count);
 
-/* A copy of rows[indices[0 … count−1]], to be freed. −1 without memory. */
-int pml_rows_gather(const struct pml_rows *rows, const uint32_t *indices, size_t count, struct pml_rows *out);
+/* A copy of rows[indices[0 … count−1]], to be freed. Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_rows_gather(const struct pml_rows *rows, const uint32_t *indices, size_t count, struct pml_rows *out);
 
-/* Which of `count` rows to look at where `most` are enough: all, or one drawn from each of `most` equal stretches, so that
- * no order of the rows can hide some. Writes their indices, ascending, and answers how many. */
+/* Chooses which of `count` rows to look at when `most` are enough: all of them, or one drawn from each of `most` equal
+ * stretches, so that no order of the rows can hide some. Writes their indices, ascending, and returns how many. */
 size_t pml_rows_sample(size_t count, size_t most, uint64_t seed, uint32_t *indices);
 
-/* Quantises count × columns floats. Answers −1 without memory, else 0 and in `bad` the first row that is not finite or
- * all zero, or `count` when there is none. */
-int pml_rows_quantise(struct pml_rows *rows, const float *values, unsigned threads, const struct pml_progress *progress,
-                      size_t *bad);
+/* Quantises count × columns floats. `bad` becomes the first row that is not finite or is all zero, or `count` when there
+ * is none. Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_rows_quantise(struct pml_rows *rows, const float *values, unsigned threads,
+                              const struct pml_progress *progress, size_t *bad);
 
-/* The direction of the mean of the unit vectors rows[indices[0 … count−1]], quantised. −1 without memory; 1, with
- * `out` untouched, when they cancel out. */
-int pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, size_t count, int8_t *out);
+/* The direction of the mean of the unit vectors rows[indices[0 … count−1]], quantised. Returns PML_DONE,
+ * PML_NO_MEMORY, or PML_REFUSED with `out` unchanged when the vectors cancel out and there is no direction. */
+pml_outcome pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, size_t count, int8_t *out);
 
-/* The kernels that all of this stands on, for those who hand them to the library. */
+/* The kernels that all functions here use. */
 const struct pml_kernels *pml_rows_kernels(void);
 
 int32_t pml_dot(const int8_t *left, const int8_t *right, size_t columns);
 
-/* out[r] = ⟨query, row r⟩ of rows that lie one behind the other: faster than one by one. */
+/* out[r] = ⟨query, row r⟩ of rows that follow one another in memory: faster than one by one. */
 void pml_dots(const int8_t *query, const int8_t *rows, size_t columns, size_t row_count, int32_t *out);
 
 /* Many queries against many rows, at most PML_TILE each: out[q·PML_TILE + r] = ⟨query q, row r⟩ */

@@ -16,10 +16,13 @@
 #define PML_WITH_GAUSSIAN 1
 #endif
 #ifndef PML_WITH_CROWD
-#define PML_WITH_CROWD 1
+#define PML_WITH_CROWD PML_WITH_RESPONSE
 #endif
 #if !PML_WITH_RESPONSE && !PML_WITH_GAUSSIAN
 #error "PrivateMail needs at least one mechanism"
+#endif
+#if PML_WITH_CROWD && !PML_WITH_RESPONSE
+#error "a crowd needs the response mechanism"
 #endif
 
 /* Every platform must give the same bytes: doubles are evaluated as doubles, never fused, never reassociated. */
@@ -65,6 +68,15 @@ static inline bool epsilon_in_range(double epsilon, double max)
 static inline bool delta_in_range(double delta)
 {
     return delta >= 0x1p-50 && delta < 1.0;
+}
+
+/* SPEC 5.17, but for what depends on a pack, and for what is booked. */
+static inline bool crowd_in_range(const pml_crowd *crowd)
+{
+    return crowd->clients <= PML_CROWD_CLIENTS_MAX && crowd->clusters >= 0.0 &&
+           crowd->clusters <= (crowd->clients > 0 ? PML_CROWD_CLUSTERS_MAX : 0.0) &&
+           crowd->copies - 1u < PML_CROWD_COPIES_MAX && crowd->own - 1u < PML_CROWD_OWN_MAX &&
+           crowd->relay_clusters >= 0.0 && crowd->relay_clusters <= PML_CROWD_RELAY_MAX;
 }
 
 /* ---- wiping ---- */

@@ -80,7 +80,17 @@ extern "C" {
 #define PML_EPSILON_MAX 16.0
 #define PML_ID_SIZE 16u
 #define PML_MODEL_MAX 64u /* bytes of a model's name */
-#define PML_BUDGET_SIZE 64u
+#define PML_BUDGET_SIZE 112u
+#define PML_CROWD_CELLS_MAX 1048576u      /* S, symbols that a message chooses from: slots × cells */
+#define PML_CROWD_CLIENTS_MAX 4294967296u /* n, honest clients per epoch: 2^32 */
+#define PML_CROWD_CLUSTERS_MAX 4.0        /* κ, mean clusters per client */
+#define PML_CROWD_CLUSTERS_CUT 63u        /* more clusters than that are never drawn */
+#define PML_CROWD_COPIES_MAX 64u          /* v, messages of a cluster */
+#define PML_CROWD_OWN_MAX 8u              /* w, own messages of a bundle */
+#define PML_CROWD_RELAY_MAX 16777216.0    /* R, mean clusters of the relay per epoch: 2^24 */
+#define PML_CROWD_FLOOR_MIN (1.0 / 65536.0)
+#define PML_CROWD_DELTA_MIN (1.0 / 1152921504606846976.0) /* of δ₀: 2^-60 */
+#define PML_CROWD_DELTA0_MAX (1.0 / 1024.0)               /* of δ₀: 2^-10 */
 
 /* ---- status --------------------------------------------------------------------------------------------------- */
 
@@ -112,7 +122,7 @@ extern "C" {
     X(PML_ERROR_RELEASE, -22, "not a release of this pack")                                                            \
     X(PML_ERROR_ANSWER, -23, "not a valid answer: truncated, lying lengths, or beyond a limit")                        \
     X(PML_ERROR_PACK_MODEL, -24, "the pack is for another model")                                                      \
-    X(PML_ERROR_CROWD, -25, "the crowd's policy is out of range, or too small for what is asked")
+    X(PML_ERROR_CROWD, -25, "the crowd's policy is out of range, too small or changed")
 
 #define PML_STATUS_ENTRY(name, number, text) name = (number),
 typedef enum pml_status { PML_STATUS_LIST(PML_STATUS_ENTRY) } pml_status;
@@ -189,7 +199,7 @@ typedef struct pml_query {
 
 /* ---- budget: what a person has left, over all packs and servers ------------------------------------------------- */
 
-/* The 64 bytes are the stored form: write them as they are. A copy put back from a backup spends again what was spent
+/* The bytes are the stored form: write them as they are. A copy put back from a backup spends again what was spent
  * since: keep budgets out of backups. */
 typedef struct pml_budget {
     uint8_t bytes[PML_BUDGET_SIZE];
@@ -197,11 +207,19 @@ typedef struct pml_budget {
 
 /* What a budget allows, fixed at creation. Response releases add their ε up to `epsilon_response`; Gaussian releases add
  * their μ² up to what (epsilon_gaussian, delta) allows. Together: (epsilon_response + epsilon_gaussian, delta)-DP for
- * everything ever released, in any order and adaptively (PRIVACY.md, composition). A field left out is 0: none of it. */
+ * everything ever released, in any order and adaptively (PRIVACY.md, composition). A field left out is 0: none of it.
+ *
+ * A crowd has two ledgers. The floor's: the ε₀ of every photo whose cell is drawn, up to `epsilon_floor`; it holds
+ * against everybody. The crowd's: what the own messages add to (epsilon_crowd, delta_crowd); it holds against a server
+ * that does not work together with the relay, while as many honest clients take part as the policy says. */
 typedef struct pml_budget_caps {
     double epsilon_response; /* 0 to 4095 */
     double epsilon_gaussian; /* 0 (then delta is 0), or PML_EPSILON_MIN to 256 */
     double delta;            /* of all Gaussian releases together: 2^-50 to below 1 */
+    double epsilon_floor;    /* 0 to 4095 */
+    double epsilon_crowd;    /* 0 (then delta_crowd is 0, and only policies without a promise are paid for), or
+                                PML_EPSILON_MIN to 16 */
+    double delta_crowd;      /* of all crowd messages together: 2^-49 to below 1 */
 } pml_budget_caps;
 
 /* `owner`: 16 bytes that name the person (for example a hash of an account), so that a budget is not mistaken for
@@ -209,7 +227,8 @@ typedef struct pml_budget_caps {
 PML_API PML_CHECKED pml_status pml_budget_create(pml_budget *budget, const uint8_t owner[16],
                                                  const pml_budget_caps *caps);
 
-/* Reads the stored form. Returns PML_ERROR_BUDGET when it is damaged or belongs to another owner. */
+/* Reads the stored form, of this version (PML_BUDGET_SIZE bytes) or of version 1 (64 bytes), which allows nothing in a
+ * crowd. Returns PML_ERROR_BUDGET when it is damaged or belongs to another owner. */
 PML_API PML_CHECKED pml_status pml_budget_restore(pml_budget *budget, const uint8_t owner[16], const void *bytes,
                                                   size_t size);
 
@@ -217,24 +236,43 @@ typedef struct pml_budget_left {
     double epsilon_cap, epsilon_spent; /* Σ ε of response releases */
     double mu2_cap, mu2_spent;         /* Σ μ² of Gaussian releases */
     double delta;                      /* of the Gaussian cap */
+    double floor_cap, floor_spent;     /* Σ ε₀ of cells drawn for a crowd */
+    double crowd_mu2_cap, crowd_mu2_spent;
+    double crowd_delta0_cap, crowd_delta0_spent;
+    double crowd_delta; /* of the crowd's cap, Σ δ₀ included */
 } pml_budget_left;
 
 PML_API PML_CHECKED pml_status pml_budget_remaining(const pml_budget *budget, pml_budget_left *left);
 
 /* ---- client: from a query to a release -------------------------------------------------------------------------- */
 
-typedef enum pml_mechanism { PML_RESPONSE = 1, PML_GAUSSIAN = 2 } pml_mechanism;
+/* PML_CROWD is what a message of a crowd says when the pack has several slots (SPEC 2); a configuration has `crowd`. */
+typedef enum pml_mechanism { PML_RESPONSE = 1, PML_GAUSSIAN = 2, PML_CROWD = 3 } pml_mechanism;
 
 /* Writes `size` random bytes from the system's cryptographic source and returns 0; returns anything else on failure.
  * Called once per arm, with size 32. platform/ has one for every OS; on bare metal it is yours. */
 typedef int (*pml_entropy_fn)(void *context, uint8_t *out, size_t size);
 
-/* Stores the budget's 64 bytes durably (written, flushed, renamed) and returns 0; returns anything else on failure.
+/* Stores the budget's bytes durably (written, flushed, renamed) and returns 0; returns anything else on failure.
  * Called by arm before it returns PML_OK, and by disarm. A crash after it loses the price, never gains one. Two budgets
  * restored from one place spend twice unless this compares what is stored with what was restored. */
 typedef int (*pml_persist_fn)(void *context, const uint8_t *bytes, size_t size);
 
 struct pml_kernels; /* core/base/kernels.h */
+
+/* How to ask in a crowd (SPEC 5.17): the app's choice, never a pack's. Plan it with privatemail_crowd.h. The promise it
+ * makes holds if the relay mixes and at least `clients` honest clients take part in every epoch. Nobody can verify that,
+ * so the client's ε, the floor, holds in any case. */
+typedef struct pml_crowd {
+    uint64_t clients;      /* n, honest clients per epoch that the promise counts on, 0 to 2^32 */
+    double clusters;       /* κ, mean clusters of fakes per client, 0 to 4; 0 when `clients` is 0 */
+    uint32_t copies;       /* v, the largest size of a cluster, 1 to 64 */
+    uint32_t own;          /* w, own messages per bundle, 1 to 8 and at most the pack's cells: a drawn cell, its list */
+    double relay_clusters; /* R, mean clusters that the relay itself adds per epoch, 0 to 2^24 */
+    bool cover;            /* idle clients send own messages with uniform cells too */
+    double delta0, mu;     /* what one own message is booked with, 2^-60 to 2^-10 and 2^-20 to 16; both 0: only the
+                              floor is promised */
+} pml_crowd;
 
 typedef struct pml_config {
     /* PML_RESPONSE or PML_GAUSSIAN; 0 means PML_RESPONSE. Response: pure ε, for retrieval; costs 2 bytes of memory per
@@ -253,6 +291,9 @@ typedef struct pml_config {
     void *entropy_context;  /* passed through; may be NULL */
     pml_persist_fn persist; /* required; an app that wants no storage passes a function that returns 0 */
     void *persist_context;  /* passed through; may be NULL */
+    /* NULL, or the policy of a crowd, for a response client: ε is then the floor, 2^-16 … 16. Must not change while the
+     * client lives. The memory does not grow with the slots: PML_CROWD_MEMORY. */
+    const pml_crowd *crowd;
     /* Distance kernels, from platform/ (pml_platform_kernels). NULL means the portable ones. */
     const struct pml_kernels *kernels;
 } pml_config;
@@ -262,11 +303,12 @@ typedef struct pml_client pml_client;
 /* Memory of a client or a ranking, in bytes, at any alignment. One byte less is refused.
  *
  *     object     features  slots  neighbours  dimensions  bytes
- *     response   512       100    -           -           1104
- *     response   64        10     -           -           480
- *     response   512       1      -           -           912
- *     Gaussian   512       100    10          2           5064
- *     Gaussian   512       1      10          2           1104
+ *     response   512       100    -           -           1128
+ *     response   64        10     -           -           504
+ *     response   512       1      -           -           936
+ *     crowd      512       -      -           -           1352
+ *     Gaussian   512       100    10          2           5088
+ *     Gaussian   512       1      10          2           1128
  *     ranking    512       -      -           -           928
  *
  * (printed by tests/test_memory). The pack is never copied. Use the macros for static storage, the functions otherwise:
@@ -277,13 +319,15 @@ typedef struct pml_client pml_client;
 #define PML_SIZE(x) ((size_t)(x))
 #endif
 #define PML_ROUND8(x) ((PML_SIZE(x) + 7u) & ~PML_SIZE(7))
-#define PML_CLIENT_FIXED 392u
+#define PML_CLIENT_FIXED 416u
+#define PML_CROWD_FIXED 424u
 #define PML_RANKING_FIXED 416u
 #define PML_RESPONSE_MEMORY(features, slots)                                                                           \
     (PML_CLIENT_FIXED + PML_ROUND8(features) + PML_ROUND8(2u * PML_SIZE(slots)))
 #define PML_GAUSSIAN_MEMORY(features, slots, neighbours, dimensions)                                                   \
     (PML_CLIENT_FIXED + PML_ROUND8(features) + 16u * PML_SIZE(slots) * PML_SIZE(dimensions) +                          \
      PML_ROUND8(4u * PML_SIZE(slots) * PML_SIZE(dimensions)) + 16u * PML_SIZE(neighbours))
+#define PML_CROWD_MEMORY(features) (PML_CLIENT_FIXED + PML_CROWD_FIXED + PML_ROUND8(features))
 #define PML_RANKING_MEMORY(features) (PML_RANKING_FIXED + PML_ROUND8(features))
 
 /* Returns the bytes of a client; 0 when the pack lacks what the mechanism needs. */
@@ -325,15 +369,63 @@ PML_API void pml_client_wipe(pml_client *client);
 /* What one release costs and how it is made. All of it is public. */
 typedef struct pml_receipt {
     pml_mechanism mechanism;
-    double epsilon, delta;
-    double sensitivity; /* Gaussian: certified Δ of this pack, in embedding units, before the grid's pad; else 0 */
-    double sigma;       /* Gaussian: standard deviation of the noise, in embedding units; else 0 */
-    double mu;          /* Gaussian: (Δ + pad)/σ, what a release adds to Σμ² is its square; else 0 */
-    double keep;        /* response: probability that the true cell is the one released; else 0 */
-    size_t bytes;       /* length of a release */
+    double epsilon, delta; /* in a crowd: the floor, and the δ₀ of one own message */
+    double sensitivity;    /* Gaussian: certified Δ of this pack, in embedding units, before the grid's pad; else 0 */
+    double sigma;          /* Gaussian: standard deviation of the noise, in embedding units; else 0 */
+    double mu;    /* what a release adds to Σμ² is its square. Gaussian: (Δ + pad)/σ; crowd: of one own message */
+    double keep;  /* response: probability that the true cell is the one released; else 0 */
+    size_t bytes; /* length of a release */
+    size_t messages; /* the most releases that one bundle can have; 1 without a crowd */
 } pml_receipt;
 
 PML_API PML_CHECKED pml_status pml_client_receipt(const pml_client *client, pml_receipt *receipt);
+
+/* ---- crowd: a query among the queries of others ------------------------------------------------------------------ */
+
+/* A client whose configuration has a `crowd` hands a *bundle* of messages to a relay in every epoch: its own ones and
+ * fakes, in random order, all of one length. The relay mixes the messages of all clients, so the server cannot tell
+ * whose they are. Such a client is armed by pml_crowd_arm and writes by pml_crowd_next; pml_client_arm and
+ * pml_client_release refuse it with PML_ERROR_CROWD, and these functions refuse every other client likewise.
+ * pml_client_disarm, _wipe, _receipt and _release_size are for both. Builds without the crowd (PRIVATEMAIL_CROWD) lack
+ * these functions, and refuse the configuration with PML_ERROR_MECHANISM.
+ *
+ *     call         in       when it succeeds                                  when it fails
+ *     crowd_arm    IDLE     → ARMED: paid, stored, fakes drawn                stays IDLE, nothing charged
+ *     crowd_begin  ARMED    → WRITING, or IDLE when the bundle is empty       stays ARMED, nothing used up
+ *     crowd_next   WRITING  one message written; after the last → IDLE        stays WRITING, nothing used up
+ *     disarm       ARMED    as above; WRITING is too late: what has met a query is spent
+ *     wipe         any      as above
+ *
+ * One bundle per epoch. Hand it over as a whole: a relay must not see a part of it. What may be resent are the bytes, in
+ * the same epoch. */
+typedef enum pml_bundle {
+    PML_BUNDLE_QUERY = 1, /* a photo's cell is drawn and sent: costs the floor ε₀ and `own` messages of the crowd */
+    PML_BUNDLE_KEPT = 2,  /* a photo's kept cell is sent again: costs `own` messages of the crowd (SPEC 4, kept cell) */
+    PML_BUNDLE_IDLE = 3   /* no query in this epoch: fakes, and cover when the policy says so. Costs nothing */
+} pml_bundle;
+
+/* Draws all that does not depend on the query. Returns PML_ERROR_CROWD when the policy has changed since init, and
+ * PML_ERROR_SPENT also when the policy makes no promise and the budget keeps one. */
+PML_API PML_CHECKED pml_status pml_crowd_arm(pml_client *client, pml_budget *budget, pml_bundle bundle);
+
+/* What the bundle is about. Exactly the part that `crowd_arm` was told about is given; the rest is zero. */
+typedef struct pml_crowd_content {
+    const pml_query *query; /* PML_BUNDLE_QUERY */
+    const void *kept;       /* PML_BUNDLE_KEPT: the message of an earlier bundle whose `own` was 1 … */
+    size_t kept_size;       /* … and its length */
+} pml_crowd_content;
+
+/* Makes the own messages: the drawn cell and its public list (SPEC 5.15). Of the query nothing is kept but them. `content`
+ * may be NULL when idle. Errors are those of pml_client_release, PML_ERROR_RELEASE and PML_ERROR_PACK_ID for a kept
+ * message, and PML_ERROR_CROWD when the policy has changed. */
+PML_API PML_CHECKED pml_status pml_crowd_begin(pml_client *client, const pml_crowd_content *content);
+
+/* Returns how many messages are still to be written: 0 when the client is not writing. */
+PML_API size_t pml_crowd_left(const pml_client *client);
+
+/* Writes the next message, pml_client_release_size bytes; the rest of `capacity` is zeroed. *own is 0 for a fake, else 1
+ * to `own`: the answer to it is worth ranking. Keep the message whose *own is 1, and never tell anybody which it was. */
+PML_API PML_CHECKED pml_status pml_crowd_next(pml_client *client, uint8_t *out, size_t capacity, unsigned *own);
 
 /* ---- ranking: keep what is nearest to the true query ------------------------------------------------------------- */
 
@@ -356,6 +448,8 @@ typedef struct pml_ranking_config {
     pml_scope scope;    /* candidates of the query's own slot, or of all slots */
     /* false: bad features and unknown labels are errors. true: they give an empty result, after the same work. */
     bool substitute;
+    /* true: this is the answer to one message of a crowd. It has one slot, any of the pack's (SPEC 3). */
+    bool crowd;
     const struct pml_kernels *kernels; /* as in pml_config */
 } pml_ranking_config;
 
@@ -391,8 +485,8 @@ PML_API void pml_ranking_wipe(pml_ranking *ranking);
 
 /* ---- what a release says, and what ε buys ------------------------------------------------------------------------ */
 
-/* The embedding rows of any release of this pack, slots × dimensions floats: what the server sees. `rows` has room for
- * `capacity` floats. Returns PML_ERROR_SECTION when the pack has no codes. */
+/* The embedding rows of any release of this pack, slots × dimensions floats: what the server sees. A message of a crowd
+ * has one row. `rows` has room for `capacity` floats. Returns PML_ERROR_SECTION when the pack has no codes. */
 PML_API PML_CHECKED pml_status pml_release_rows(const pml_pack *pack, const void *release, size_t size, float *rows,
                                                 size_t capacity);
 

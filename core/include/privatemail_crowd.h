@@ -19,30 +19,10 @@
 extern "C" {
 #endif
 
-/* ---- policy ---------------------------------------------------------------------------------------------------- */
+/* ---- use: the policy itself, pml_crowd, is in privatemail.h ------------------------------------------------------- */
 
-#define PML_CROWD_CLIENTS_MAX 4294967296u /* 2^32 */
-#define PML_CROWD_CLUSTERS_MAX 4.0        /* κ, mean clusters per client */
-#define PML_CROWD_COPIES_MAX 64u          /* v, messages of a cluster */
-#define PML_CROWD_OWN_MAX 8u              /* w, own messages of a client per epoch */
-#define PML_CROWD_RELAY_MAX 16777216.0    /* R, mean clusters of the relay per epoch: 2^24 */
-#define PML_CROWD_FAKES_MAX 16.0          /* mean fakes per client that a plan may ask for */
+#define PML_CROWD_FAKES_MAX 16.0 /* mean fakes per client that a plan may ask for */
 #define PML_CROWD_QUERIES_MAX 1048576u
-#define PML_CROWD_CELLS_MAX 1048576u
-#define PML_CROWD_FLOOR_MIN (1.0 / 65536.0)
-#define PML_CROWD_DELTA_MIN (1.0 / 1152921504606846976.0) /* 2^-60 */
-#define PML_CROWD_DELTA0_MAX (1.0 / 1024.0)
-
-/* What the clients of a crowd do (SPEC 5.17). The app chooses it; nothing of it is taken from a pack. */
-typedef struct pml_crowd {
-    uint64_t clients; /* n, honest clients per epoch that the promise counts on; 0 when only the relay makes fakes */
-    double clusters;  /* κ, mean clusters per client, 0 … 4; 0 when `clients` is 0 */
-    uint32_t copies;  /* v, the largest size of a cluster, 1 … 64 */
-    uint32_t own;     /* w, own messages per query, 1 … 8: one drawn cell and its public list */
-    double relay_clusters; /* R, mean clusters that the relay itself adds per epoch, 0 … 2^24 */
-    bool cover;            /* idle clients send own messages with uniform cells too */
-    double delta0, mu;     /* what one own message is booked with (pml_crowd_mu); both 0: only the floor is promised */
-} pml_crowd;
 
 /* What the policy is used for. */
 typedef struct pml_crowd_use {

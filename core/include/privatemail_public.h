@@ -29,8 +29,10 @@ PML_API const int8_t *pml_pack_prototype(const pml_pack *pack, size_t slot, size
 PML_API PML_CHECKED pml_status pml_pack_anchor_code(const pml_pack *pack, size_t index, int16_t *out);
 PML_API PML_CHECKED pml_status pml_pack_slot_code(const pml_pack *pack, size_t slot, int16_t *out);
 
-/* The cell that a prototype belongs to. */
-PML_API PML_CHECKED pml_status pml_pack_prototype_cell(const pml_pack *pack, size_t slot, size_t index, uint32_t *cell);
+/* All prototypes of a slot: their rows, one behind the other in the pack; and, into arrays of one value per prototype,
+ * their inverse norms and the cells they belong to. Returns PML_ERROR_SECTION when the pack has none. */
+PML_API PML_CHECKED pml_status pml_pack_prototypes(const pml_pack *pack, size_t slot, const int8_t **rows,
+                                                   uint32_t *norms, uint32_t *cells);
 
 /* Slot of an anchor; the neighbours of an anchor into `out`. */
 PML_API PML_CHECKED pml_status pml_pack_anchor_slot(const pml_pack *pack, size_t index, uint32_t *slot);
@@ -62,7 +64,7 @@ typedef struct pml_release_view {
     pml_mechanism mechanism;
     uint32_t step;        /* Gaussian: embedding units per released unit */
     unsigned value_bytes; /* Gaussian */
-    unsigned symbol_bits; /* response */
+    unsigned symbol_bits; /* response and crowd */
     const uint8_t *body;
     size_t body_size;
 } pml_release_view;
@@ -75,7 +77,8 @@ PML_API PML_CHECKED pml_status pml_release_id(const void *release, size_t size, 
 PML_API PML_CHECKED pml_status pml_release_parse(const pml_pack *pack, const void *release, size_t size,
                                                  pml_release_view *view);
 
-/* Released cell of a slot (response), released integer of a coordinate (Gaussian); of a parsed view. */
+/* Released cell of a slot (response), released integer of a coordinate (Gaussian); of a parsed view. In a crowd index 0
+ * has the one symbol, slot · cells + cell. */
 PML_API uint32_t pml_release_symbol(const pml_release_view *view, size_t slot);
 PML_API int32_t pml_release_value(const pml_release_view *view, size_t index);
 
@@ -92,7 +95,8 @@ PML_API double pml_gaussian_mu(double epsilon, double delta);
 /* Ceiling of the chance to bring the right cell with share f under a μ-Gaussian mechanism: Φ(Φ⁻¹(f) + μ). */
 PML_API double pml_gaussian_recall_ceiling(double mu, double share);
 
-/* Response: numerator over 2^40 of the probability that the true cell is released. 0 when out of range. */
+/* Response: numerator over 2^40 of the probability that the true one of `cells` (in a crowd: of the symbols) is released.
+ * 0 when out of range: `cells` is 2 to PML_CROWD_CELLS_MAX. */
 PML_API uint64_t pml_response_keep(double epsilon, uint32_t cells);
 
 /* What the device certifies about a pack. `scratch` has room for `count` values: slots × dimensions and

@@ -98,11 +98,17 @@ const int8_t *pml_pack_prototype(const pml_pack *pack, size_t slot, size_t index
                : NULL;
 }
 
-pml_status pml_pack_prototype_cell(const pml_pack *pack, size_t slot, size_t index, uint32_t *cell)
+pml_status pml_pack_prototypes(const pml_pack *pack, size_t slot, const int8_t **rows, uint32_t *norms, uint32_t *cells)
 {
-    if (!pack || !cell || slot >= pack->slots || index >= pack->prototypes)
+    if (!pack || !rows || !norms || !cells || slot >= pack->slots)
         return PML_ERROR_ARGUMENT;
-    *cell = load_le16(pack->section[PML_SECTION_PROTOTYPE_CELLS] + 2 * (slot * pack->prototypes + index));
+    *rows = pml_pack_prototype(pack, slot, 0);
+    if (!*rows)
+        return PML_ERROR_SECTION;
+    for (size_t i = 0, at = slot * pack->prototypes; i < pack->prototypes; i++, at++) {
+        norms[i] = pack_u32(pack->section[PML_SECTION_PROTOTYPE_NORMS], at);
+        cells[i] = load_le16(pack->section[PML_SECTION_PROTOTYPE_CELLS] + 2 * at);
+    }
     return PML_OK;
 }
 

@@ -1,22 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The budget (SPEC 4; PRIVACY.md, composition). In: prices. Out: 64 bytes that say what is spent. Caps round down,
+ * The budget (SPEC 4; PRIVACY.md, composition). In: prices. Out: bytes that say what is spent. Caps round down,
  * prices round up, and a sum is compared before it is made. */
 #include "budget.h"
 #include "base/elementary.h"
 #include "base/sha256.h"
 
-enum { OWNER = 8, MU2_CAP = 24, DELTA = 32, EPSILON_CAP = 40, EPSILON_SPENT = 44, MU2_SPENT = 48, CHECKSUM = 56 };
+enum { OWNER = 8, DELTA = 32, CROWD_DELTA = 56, CHECKSUM = 104, CHECKSUM_SIZE = 8 };
 
-_Static_assert(PML_BUDGET_IDENTITY == EPSILON_SPENT, "what changes follows what never does");
+/* Of every ledger: where cap and sum stand, and the bytes of each. */
+enum { CAP, SPENT };
+static const struct {
+    uint8_t at[2], size;
+} ledgers[PML_LEDGER_COUNT] = {[PML_LEDGER_RESPONSE] = {{40, 96}, 4},
+                               [PML_LEDGER_GAUSSIAN] = {{24, 72}, 8},
+                               [PML_LEDGER_FLOOR] = {{44, 100}, 4},
+                               [PML_LEDGER_CROWD] = {{48, 80}, 8},
+                               [PML_LEDGER_DELTA0] = {{64, 88}, 8}};
+
+/* Version 1 has the owner, the first two caps and δ at the same places, and no other cap. */
+enum { OLD_SIZE = 64, OLD_CAPS = 44, OLD_RESPONSE_SPENT = 44, OLD_GAUSSIAN_SPENT = 48, OLD_CHECKSUM = 56 };
+
+static const uint8_t magic[8] = "PMLB\2\0\0", old_magic[8] = "PMLB\1\0\0";
+
+static uint64_t get(const pml_budget *budget, unsigned ledger, unsigned which)
+{
+    const uint8_t *p = budget->bytes + ledgers[ledger].at[which];
+    return ledgers[ledger].size == 8 ? load_le64(p) : load_le32(p);
+}
+
+static void set(pml_budget *budget, unsigned ledger, unsigned which, uint64_t v)
+{
+    uint8_t *p = budget->bytes + ledgers[ledger].at[which];
+    store_le32(p, (uint32_t)v);
+    if (ledgers[ledger].size == 8)
+        store_le32(p + 4, (uint32_t)(v >> 32));
+}
+
+static void checksum(const uint8_t *bytes, size_t size, uint8_t out[CHECKSUM_SIZE])
+{
+    uint8_t digest[32];
+    pml_sha256(bytes, size, digest);
+    memcpy(out, digest, CHECKSUM_SIZE);
+}
 
 static void seal(pml_budget *budget)
 {
-    uint8_t digest[32];
-    pml_sha256(budget->bytes, CHECKSUM, digest);
-    memcpy(budget->bytes + CHECKSUM, digest, PML_BUDGET_SIZE - CHECKSUM);
+    checksum(budget->bytes, CHECKSUM, budget->bytes + CHECKSUM);
 }
 
-static uint64_t ceiling(double v)
+static PML_NOINLINE uint64_t ceiling(double v)
 {
     uint64_t whole = (uint64_t)v;
     return whole + ((double)whole < v);
@@ -24,53 +56,85 @@ static uint64_t ceiling(double v)
 
 pml_status pml_budget_check(const pml_budget *budget)
 {
-    pml_budget copy = *budget;
-    const uint8_t *b = budget->bytes;
-    seal(&copy);
-    bool sound = memcmp(b, "PMLB\1\0\0\0", 8) == 0 && memcmp(copy.bytes, b, PML_BUDGET_SIZE) == 0 &&
-                 load_le32(b + EPSILON_SPENT) <= load_le32(b + EPSILON_CAP) &&
-                 load_le64(b + MU2_SPENT) <= load_le64(b + MU2_CAP);
+    uint8_t sum[CHECKSUM_SIZE];
+    checksum(budget->bytes, CHECKSUM, sum);
+    bool sound =
+        memcmp(budget->bytes, magic, sizeof magic) == 0 && memcmp(budget->bytes + CHECKSUM, sum, CHECKSUM_SIZE) == 0;
+    for (unsigned i = 0; i < PML_LEDGER_COUNT; i++)
+        sound = sound && get(budget, i, SPENT) <= get(budget, i, CAP);
     return sound ? PML_OK : PML_ERROR_BUDGET;
 }
 
-/* The largest Σμ² that (ε, δ) allows, rounded down. */
-static pml_status gaussian_cap(double epsilon, double delta, uint64_t *cap)
+/* The largest Σμ² that (ε, δ) allows, rounded down. `built`: something of this build can spend it. */
+static PML_NOINLINE pml_status mu2_cap(double epsilon, double most, double delta, bool built, uint64_t *cap)
 {
     *cap = 0;
     if (epsilon == 0.0)
         return delta == 0.0 ? PML_OK : PML_ERROR_DELTA;
-    if (!epsilon_in_range(epsilon, PML_BUDGET_EPSILON_MAX))
+    if (!epsilon_in_range(epsilon, most))
         return PML_ERROR_EPSILON;
     if (!delta_in_range(delta))
         return PML_ERROR_DELTA;
-#if PML_WITH_GAUSSIAN
+    if (!built)
+        return PML_ERROR_MECHANISM;
+#if PML_WITH_GAUSSIAN || PML_WITH_CROWD
     double mu = pml_gaussian_mu(epsilon, delta);
     *cap = (uint64_t)(mu * mu * 0x1p40 * (1.0 - 0x1p-48));
-    return PML_OK;
-#else
-    return PML_ERROR_MECHANISM;
 #endif
+    return PML_OK;
+}
+
+/* What a sum of ε may be capped at: it fits 32 bits. */
+static bool is_sum(double epsilon)
+{
+    return epsilon >= 0.0 && epsilon <= 4095.0;
 }
 
 pml_status pml_budget_create(pml_budget *budget, const uint8_t owner[16], const pml_budget_caps *caps)
 {
-    uint64_t cap;
+    uint64_t cap[PML_LEDGER_COUNT];
     if (!budget)
         return PML_ERROR_ARGUMENT;
     memset(budget, 0, sizeof *budget);
     if (!owner || !caps)
         return PML_ERROR_ARGUMENT;
-    if (!(caps->epsilon_response >= 0.0 && caps->epsilon_response <= 4095.0))
+    if (!is_sum(caps->epsilon_response) || !is_sum(caps->epsilon_floor))
         return PML_ERROR_EPSILON;
-    pml_status status = gaussian_cap(caps->epsilon_gaussian, caps->delta, &cap);
+    pml_status status = mu2_cap(caps->epsilon_gaussian, PML_BUDGET_EPSILON_MAX, caps->delta, PML_WITH_GAUSSIAN,
+                                &cap[PML_LEDGER_GAUSSIAN]);
+    if (status == PML_OK && !(caps->delta_crowd < 1.0))
+        status = PML_ERROR_DELTA;
+    if (status == PML_OK) /* half of the crowd's δ is for Σδ₀ */
+        status = mu2_cap(caps->epsilon_crowd, PML_EPSILON_MAX, 0.5 * caps->delta_crowd, PML_WITH_CROWD,
+                         &cap[PML_LEDGER_CROWD]);
     if (status != PML_OK)
         return status;
-    uint8_t *b = budget->bytes;
-    memcpy(b, "PMLB\1\0\0\0", 8);
-    memcpy(b + OWNER, owner, 16);
-    store_le32(b + EPSILON_CAP, (uint32_t)(caps->epsilon_response * 0x1p20));
-    store_le64(b + MU2_CAP, cap);
-    store_le64(b + DELTA, ceiling(caps->delta * 0x1p64));
+    cap[PML_LEDGER_RESPONSE] = (uint64_t)(caps->epsilon_response * 0x1p20);
+    cap[PML_LEDGER_FLOOR] = (uint64_t)(caps->epsilon_floor * 0x1p20);
+    cap[PML_LEDGER_DELTA0] = (uint64_t)(caps->delta_crowd * 0x1p63);
+    memcpy(budget->bytes, magic, sizeof magic);
+    memcpy(budget->bytes + OWNER, owner, 16);
+    store_le64(budget->bytes + DELTA, ceiling(caps->delta * 0x1p64));
+    store_le64(budget->bytes + CROWD_DELTA, ceiling(caps->delta_crowd * 0x1p64));
+    for (unsigned i = 0; i < PML_LEDGER_COUNT; i++)
+        set(budget, i, CAP, cap[i]);
+    seal(budget);
+    return PML_OK;
+}
+
+/* Version 1 with the same caps and sums, and nothing of a crowd. All that is wrong with it is then wrong with the copy,
+ * but for its checksum. */
+static pml_status upgrade(pml_budget *budget, const uint8_t *bytes)
+{
+    uint8_t sum[CHECKSUM_SIZE];
+    checksum(bytes, OLD_CHECKSUM, sum);
+    if (memcmp(bytes, old_magic, sizeof old_magic) != 0 || memcmp(bytes + OLD_CHECKSUM, sum, CHECKSUM_SIZE) != 0)
+        return PML_ERROR_BUDGET;
+    memset(budget, 0, sizeof *budget);
+    memcpy(budget->bytes, bytes, OLD_CAPS);
+    memcpy(budget->bytes, magic, sizeof magic);
+    set(budget, PML_LEDGER_RESPONSE, SPENT, load_le32(bytes + OLD_RESPONSE_SPENT));
+    set(budget, PML_LEDGER_GAUSSIAN, SPENT, load_le64(bytes + OLD_GAUSSIAN_SPENT));
     seal(budget);
     return PML_OK;
 }
@@ -81,13 +145,20 @@ pml_status pml_budget_restore(pml_budget *budget, const uint8_t owner[16], const
     if (!budget || !owner || !bytes)
         return PML_ERROR_ARGUMENT;
     memset(budget, 0, sizeof *budget);
-    if (size != PML_BUDGET_SIZE)
+    if (size == PML_BUDGET_SIZE)
+        memcpy(copy.bytes, bytes, PML_BUDGET_SIZE);
+    else if (size != OLD_SIZE || upgrade(&copy, bytes) != PML_OK)
         return PML_ERROR_BUDGET;
-    memcpy(copy.bytes, bytes, PML_BUDGET_SIZE);
     if (pml_budget_check(&copy) != PML_OK || memcmp(copy.bytes + OWNER, owner, 16) != 0)
         return PML_ERROR_BUDGET;
     *budget = copy;
     return PML_OK;
+}
+
+static PML_NOINLINE double amount(const pml_budget *budget, unsigned ledger, unsigned which)
+{
+    static const float units[PML_LEDGER_COUNT] = {0x1p-20f, 0x1p-40f, 0x1p-20f, 0x1p-40f, 0x1p-64f};
+    return (double)get(budget, ledger, which) * (double)units[ledger];
 }
 
 pml_status pml_budget_remaining(const pml_budget *budget, pml_budget_left *left)
@@ -97,47 +168,80 @@ pml_status pml_budget_remaining(const pml_budget *budget, pml_budget_left *left)
     memset(left, 0, sizeof *left);
     if (pml_budget_check(budget) != PML_OK)
         return PML_ERROR_BUDGET;
-    const uint8_t *b = budget->bytes;
-    left->epsilon_cap = load_le32(b + EPSILON_CAP) * 0x1p-20;
-    left->epsilon_spent = load_le32(b + EPSILON_SPENT) * 0x1p-20;
-    left->mu2_cap = (double)load_le64(b + MU2_CAP) * 0x1p-40;
-    left->mu2_spent = (double)load_le64(b + MU2_SPENT) * 0x1p-40;
-    left->delta = (double)load_le64(b + DELTA) * 0x1p-64;
+    left->epsilon_cap = amount(budget, PML_LEDGER_RESPONSE, CAP);
+    left->epsilon_spent = amount(budget, PML_LEDGER_RESPONSE, SPENT);
+    left->mu2_cap = amount(budget, PML_LEDGER_GAUSSIAN, CAP);
+    left->mu2_spent = amount(budget, PML_LEDGER_GAUSSIAN, SPENT);
+    left->delta = (double)load_le64(budget->bytes + DELTA) * 0x1p-64;
+    left->floor_cap = amount(budget, PML_LEDGER_FLOOR, CAP);
+    left->floor_spent = amount(budget, PML_LEDGER_FLOOR, SPENT);
+    left->crowd_mu2_cap = amount(budget, PML_LEDGER_CROWD, CAP);
+    left->crowd_mu2_spent = amount(budget, PML_LEDGER_CROWD, SPENT);
+    left->crowd_delta0_cap = amount(budget, PML_LEDGER_DELTA0, CAP);
+    left->crowd_delta0_spent = amount(budget, PML_LEDGER_DELTA0, SPENT);
+    left->crowd_delta = (double)load_le64(budget->bytes + CROWD_DELTA) * 0x1p-64;
     return PML_OK;
 }
 
-uint64_t pml_budget_price(pml_mechanism mechanism, double epsilon, double mu)
+static uint64_t price_of_mu(double mu)
 {
-    return mechanism == PML_GAUSSIAN ? ceiling(mu * mu * 0x1p40 * (1.0 + 0x1p-48)) : ceiling(epsilon * 0x1p20);
+    return ceiling(mu * mu * 0x1p40 * (1.0 + 0x1p-48));
 }
 
-static pml_status book(const pml_budget *budget, pml_mechanism mechanism, uint64_t price, bool refund,
-                       pml_budget *changed)
+static uint64_t price_of_epsilon(double epsilon)
 {
-    bool gaussian = mechanism == PML_GAUSSIAN;
+    return ceiling(epsilon * 0x1p20);
+}
+
+struct pml_price pml_budget_price(pml_mechanism mechanism, double epsilon, double mu)
+{
+    struct pml_price price = {{0}, false};
+    if (mechanism == PML_GAUSSIAN)
+        price.of[PML_LEDGER_GAUSSIAN] = price_of_mu(mu);
+    else
+        price.of[PML_LEDGER_RESPONSE] = price_of_epsilon(epsilon);
+    return price;
+}
+
+#if PML_WITH_CROWD
+struct pml_price pml_crowd_price(const pml_crowd *policy, double epsilon, pml_bundle bundle)
+{
+    struct pml_price price = {{0}, false};
+    if (bundle == PML_BUNDLE_IDLE)
+        return price;
+    if (bundle == PML_BUNDLE_QUERY)
+        price.of[PML_LEDGER_FLOOR] = price_of_epsilon(epsilon);
+    price.of[PML_LEDGER_CROWD] = policy->own * price_of_mu(policy->mu);
+    price.of[PML_LEDGER_DELTA0] = policy->own * ceiling(policy->delta0 * 0x1p64);
+    price.unpromised = policy->mu == 0.0;
+    return price;
+}
+#endif
+
+static pml_status book(const pml_budget *budget, const struct pml_price *price, bool refund, pml_budget *changed)
+{
     if (pml_budget_check(budget) != PML_OK)
         return PML_ERROR_BUDGET;
-    const uint8_t *b = budget->bytes;
-    uint64_t cap = gaussian ? load_le64(b + MU2_CAP) : load_le32(b + EPSILON_CAP);
-    uint64_t spent = gaussian ? load_le64(b + MU2_SPENT) : load_le32(b + EPSILON_SPENT);
-    if (refund ? price > spent : price > cap - spent)
-        return refund ? PML_ERROR_BUDGET : PML_ERROR_SPENT;
-    spent = refund ? spent - price : spent + price;
-    *changed = *budget;
-    if (gaussian)
-        store_le64(changed->bytes + MU2_SPENT, spent);
-    else
-        store_le32(changed->bytes + EPSILON_SPENT, (uint32_t)spent);
-    seal(changed);
+    if (price->unpromised && get(budget, PML_LEDGER_CROWD, CAP) > 0)
+        return PML_ERROR_SPENT;
+    pml_budget next = *budget;
+    for (unsigned i = 0; i < PML_LEDGER_COUNT; i++) {
+        const uint64_t spent = get(budget, i, SPENT), due = price->of[i];
+        if (refund ? due > spent : due > get(budget, i, CAP) - spent)
+            return refund ? PML_ERROR_BUDGET : PML_ERROR_SPENT;
+        set(&next, i, SPENT, refund ? spent - due : spent + due);
+    }
+    seal(&next);
+    *changed = next;
     return PML_OK;
 }
 
-pml_status pml_budget_charge(const pml_budget *budget, pml_mechanism mechanism, uint64_t price, pml_budget *changed)
+pml_status pml_budget_charge(const pml_budget *budget, const struct pml_price *price, pml_budget *changed)
 {
-    return book(budget, mechanism, price, false, changed);
+    return book(budget, price, false, changed);
 }
 
-pml_status pml_budget_refund(const pml_budget *budget, pml_mechanism mechanism, uint64_t price, pml_budget *changed)
+pml_status pml_budget_refund(const pml_budget *budget, const struct pml_price *price, pml_budget *changed)
 {
-    return book(budget, mechanism, price, true, changed);
+    return book(budget, price, true, changed);
 }

@@ -10,11 +10,8 @@
 
 static bool in_range(const pml_crowd *crowd, const pml_crowd_use *use)
 {
-    return crowd->clients <= PML_CROWD_CLIENTS_MAX && crowd->clusters >= 0.0 &&
-           crowd->clusters <= (crowd->clients > 0 ? PML_CROWD_CLUSTERS_MAX : 0.0) &&
-           crowd->copies - 1u < PML_CROWD_COPIES_MAX && crowd->own - 1u < PML_CROWD_OWN_MAX &&
-           crowd->relay_clusters >= 0.0 && crowd->relay_clusters <= PML_CROWD_RELAY_MAX &&
-           use->cells - 2u <= PML_CROWD_CELLS_MAX - 2u && use->queries - 1u < PML_CROWD_QUERIES_MAX &&
+    return crowd_in_range(crowd) && use->cells - 2u <= PML_CROWD_CELLS_MAX - 2u &&
+           use->queries - 1u < PML_CROWD_QUERIES_MAX &&
            (use->floor == 0.0 || (use->floor >= PML_CROWD_FLOOR_MIN && use->floor <= PML_EPSILON_MAX));
 }
 

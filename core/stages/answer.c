@@ -23,10 +23,11 @@ enum field {
 
 enum { UINT = 0, NEGATIVE = 1, BYTES = 2, ARRAY = 4 };
 
-void pml_answer_start(struct answer *answer)
+void pml_answer_start(struct answer *answer, bool one)
 {
     memset(answer, 0, sizeof *answer);
     answer->open = true;
+    answer->one = one;
 }
 
 bool pml_answer_complete(const struct answer *answer)
@@ -43,7 +44,7 @@ static enum field next_after(struct answer *a, const pml_pack *pack)
         return CANDIDATE;
     }
     a->slot++;
-    return a->slot < pack->slots ? SLOT_HEAD : END;
+    return a->slot < pack->slots && !a->one ? SLOT_HEAD : END;
 }
 
 static pml_status label_value(struct answer *a)
@@ -62,8 +63,9 @@ static pml_status accept(struct answer *a, const pml_pack *pack, struct shortlis
     if (a->major != majors[a->field] && !(a->field == LABEL && a->major == NEGATIVE))
         return PML_ERROR_ANSWER;
     /* what fields with a fixed value must hold; the others are checked below */
-    const uint64_t fixed[] = {5,       1,        PML_ID_SIZE, pack->slots, pack->sketch, a->value,     2,
-                              a->slot, a->value, 4,           a->value,    a->value,     pack->sketch, a->value};
+    const uint64_t slots = a->one ? 1 : pack->slots, slot = a->one ? a->value : a->slot;
+    const uint64_t fixed[] = {5,    1,        PML_ID_SIZE, slots,    pack->sketch, a->value,     2,
+                              slot, a->value, 4,           a->value, a->value,     pack->sketch, a->value};
     if (a->value != fixed[a->field])
         return PML_ERROR_ANSWER;
     switch ((enum field)a->field) {
@@ -71,6 +73,11 @@ static pml_status accept(struct answer *a, const pml_pack *pack, struct shortlis
         a->gallery = a->value;
         if (a->gallery == 0)
             return PML_ERROR_ANSWER;
+        break;
+    case SLOT:
+        if (a->value >= pack->slots)
+            return PML_ERROR_ANSWER;
+        a->slot = (uint32_t)a->value;
         break;
     case COUNT:
         if (a->value > PML_CANDIDATES_MAX)

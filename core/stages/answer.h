@@ -20,6 +20,7 @@ struct shortlist {
 struct answer {
     pml_status status; /* the first error, or PML_OK */
     bool open;         /* between begin and finish */
+    bool one;          /* the answer to a message of a crowd: it has one slot, any of the pack's */
     uint8_t field;
     uint8_t major;     /* of the head being read … */
     uint8_t head_left; /* … and its bytes still to come */
@@ -33,7 +34,7 @@ struct answer {
 };
 
 /* answer.c: consumes bytes; calls rank for every candidate, in a frame of its own, for pml_wipe_stack. */
-void pml_answer_start(struct answer *answer);
+void pml_answer_start(struct answer *answer, bool one);
 PML_NOINLINE pml_status pml_answer_parse(struct answer *answer, const pml_pack *pack, struct shortlist *shortlist,
                                          const uint8_t *bytes, size_t size);
 bool pml_answer_complete(const struct answer *answer);

@@ -58,12 +58,18 @@ pml_status pml_release_id(const void *release, size_t size, uint8_t id[PML_ID_SI
     return PML_OK;
 }
 
+static bool is_crowd(pml_mechanism mechanism)
+{
+    return PML_WITH_CROWD && mechanism == PML_CROWD;
+}
+
 /* The body a sound release of `mechanism` has at this total size; 0 when there is none. */
 static size_t body_of(const pml_pack *pack, pml_mechanism mechanism, size_t size, unsigned *width)
 {
-    if (mechanism == PML_RESPONSE && pack->section[PML_SECTION_PROTOTYPES]) {
-        *width = symbol_bits(pack->cells);
-        size_t body = symbols_size(pack->slots, *width);
+    const bool crowd = is_crowd(mechanism) && pack->slots > 1; /* with one slot it would be a second form */
+    if ((mechanism == PML_RESPONSE || crowd) && pack->section[PML_SECTION_PROTOTYPES]) {
+        *width = symbol_bits(crowd ? pack->slots * pack->cells : pack->cells);
+        size_t body = symbols_size(crowd ? 1 : pack->slots, *width);
         return pml_release_length(body, mechanism) == size ? body : 0;
     }
     if (mechanism == PML_GAUSSIAN && pack->section[PML_SECTION_ANCHORS])
@@ -77,10 +83,12 @@ static size_t body_of(const pml_pack *pack, pml_mechanism mechanism, size_t size
 
 static bool symbols_sound(const pml_pack *pack, const pml_release_view *view)
 {
-    for (size_t c = 0; c < pack->slots; c++)
-        if (pml_release_symbol(view, c) >= pack->cells)
+    const bool crowd = is_crowd(view->mechanism);
+    const size_t count = crowd ? 1 : pack->slots;
+    for (size_t c = 0; c < count; c++)
+        if (pml_release_symbol(view, c) >= (crowd ? pack->slots * pack->cells : pack->cells))
             return false;
-    size_t used = (size_t)pack->slots * view->symbol_bits;
+    size_t used = count * view->symbol_bits;
     return used % 8 == 0 || view->body[view->body_size - 1] >> used % 8 == 0;
 }
 
@@ -106,8 +114,8 @@ pml_status pml_release_parse(const pml_pack *pack, const void *release, size_t s
     if (memcmp(head, bytes, head_size) != 0 || (mechanism == PML_GAUSSIAN && step == 0))
         return PML_ERROR_RELEASE;
     pml_release_view found = {.mechanism = mechanism, .step = step, .body = bytes + head_size, .body_size = body};
-    *(mechanism == PML_RESPONSE ? &found.symbol_bits : &found.value_bytes) = width;
-    if (mechanism == PML_RESPONSE && !symbols_sound(pack, &found))
+    *(mechanism == PML_GAUSSIAN ? &found.value_bytes : &found.symbol_bits) = width;
+    if (mechanism != PML_GAUSSIAN && !symbols_sound(pack, &found))
         return PML_ERROR_RELEASE;
     *view = found;
     return PML_OK;
@@ -140,19 +148,20 @@ pml_status pml_release_rows(const pml_pack *pack, const void *release, size_t si
     if (status != PML_OK)
         return status;
     const uint8_t *cell_codes = pack->section[PML_SECTION_CELL_CODES];
-    if (view.mechanism == PML_RESPONSE && !cell_codes)
+    if (view.mechanism != PML_GAUSSIAN && !cell_codes)
         return PML_ERROR_SECTION;
-    if (capacity < (size_t)pack->slots * pack->dimensions)
+    const size_t count = is_crowd(view.mechanism) ? 1 : pack->slots;
+    if (capacity < count * pack->dimensions)
         return PML_ERROR_BUFFER;
-    for (size_t s = 0; s < pack->slots; s++)
+    for (size_t s = 0; s < count; s++)
         for (size_t i = 0; i < pack->dimensions; i++) {
             size_t at = s * pack->dimensions + i;
             if (view.mechanism == PML_GAUSSIAN) {
                 rows[at] = (float)((double)pml_release_value(&view, at) * view.step);
                 continue;
             }
-            size_t cell = s * pack->cells + pml_release_symbol(&view, s);
-            int32_t sum = pack_code(pack->section[PML_SECTION_SLOT_CODES], at) +
+            size_t cell = s * pack->cells + pml_release_symbol(&view, s); /* in a crowd: any slot's */
+            int32_t sum = pack_code(pack->section[PML_SECTION_SLOT_CODES], cell / pack->cells * pack->dimensions + i) +
                           pack_code(cell_codes, cell * pack->dimensions + i);
             rows[at] = (float)sum * 0.5f;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The stages, in the order the data takes. Each is one file; none calls another; only the conductors call them: query.c,
- * pipeline.c with pipeline_response.c and pipeline_gaussian.c, and ranking.c.
+ * pipeline.c with pipeline_response.c, pipeline_gaussian.c and pipeline_crowd.c, crowd.c and ranking.c.
  *
  *     features, label ─► quantise ─► slots ─┬─► prototypes ────────────────────► response ─┬─► release ─► bytes
  *                                           └─► neighbours ─► weights ─► update ─► gaussian ─┘
@@ -61,6 +61,11 @@ void pml_update_row(const pml_pack *pack, uint32_t slot, const int64_t *label_ro
 uint32_t pml_response_draw(pml_random *random, uint64_t keep, uint32_t cells, uint32_t slots, uint16_t *others);
 void pml_response_emit(const uint16_t *others, uint32_t cells, uint32_t slots, uint32_t slot, uint32_t cell,
                        uint32_t shift, uint8_t *body);
+
+/* public_list.c (SPEC 5.15): `count` (secret) symbols, the first is `symbol`. `row` is scratch, a value per feature, and
+ * holds something secret afterwards. */
+void pml_public_list(const pml_pack *pack, const struct pml_kernels *kernels, uint32_t symbol, int8_t *row,
+                     uint32_t *list, uint32_t count);
 
 /* gaussian.c (SPEC 5.12) */
 void pml_gaussian_draw(pml_random *random, uint32_t shift, int32_t *noise, size_t count);

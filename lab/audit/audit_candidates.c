@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: a pack's public rows. Out: feature vectors to try as queries. The same for every audit of a pack. */
+ * Makes feature vectors to try as queries from a pack's public rows, the same for every audit of a pack. */
 #include "audit_candidates.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-int audit_pool_open(struct audit_pool *pool, const struct pack_file *file, size_t capacity)
+pml_status audit_pool_open(struct audit_pool *pool, const struct pack_file *file, size_t capacity)
 {
     memset(pool, 0, sizeof *pool);
     pool->file = file;
@@ -84,7 +84,7 @@ bool audit_pool_draw(struct audit_pool *pool, uint32_t slot)
     const pml_pack_info *info = &pool->file->info;
     size_t kind = (size_t)pml_generator_below(&pool->generator, 5);
     if (kind < 4 && (kind < 2 ? info->anchors : info->prototypes) == 0)
-        kind ^= 2; /* what it has instead */
+        kind ^= 2; /* use the kind that the pack has */
     float *vector = audit_pool_add(pool, names[kind]);
     if (!vector)
         return false;

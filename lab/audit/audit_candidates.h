@@ -13,12 +13,12 @@ struct audit_pool {
     float *values;
     const char **kinds;
     size_t count, capacity;
-    int32_t *labels; /* a class of every slot */
+    int32_t *labels; /* one class per slot */
     struct pml_generator generator;
 };
 
-/* A pml_status. Close after a failure too. */
-int audit_pool_open(struct audit_pool *pool, const struct pack_file *file, size_t capacity);
+/* Close the pool after a failure too. */
+pml_status audit_pool_open(struct audit_pool *pool, const struct pack_file *file, size_t capacity);
 void audit_pool_close(struct audit_pool *pool);
 
 /* A new vector of zeros; NULL when the pool is full. */

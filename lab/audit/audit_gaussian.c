@@ -24,7 +24,7 @@ struct study {
     double totals[AUDIT_THREADS][2]; /* of the statistic */
 };
 
-static int open_study(struct study *study, const struct pack_file *file)
+static pml_status open_study(struct study *study, const struct pack_file *file)
 {
     memset(study, 0, sizeof *study);
     study->file = file;
@@ -47,13 +47,13 @@ static void close_study(struct study *study)
 
 /* ---- learning ---- */
 
-static int add_rows(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size)
+static pml_status add_rows(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size)
 {
     struct study *study = context;
     float *rows = study->rows + worker * study->size;
     double *sums = study->sums + (worker * 2 + side) * study->size;
     double *squares = study->squares + (worker * 2 + side) * study->size;
-    int status = pml_release_rows(&study->file->pack, release, size, rows, study->size);
+    pml_status status = pml_release_rows(&study->file->pack, release, size, rows, study->size);
     for (size_t i = 0; i < study->size && status == PML_OK; i++) {
         sums[i] += (double)rows[i];
         squares[i] += (double)rows[i] * (double)rows[i];
@@ -74,7 +74,7 @@ static double mean_of(const struct study *study, unsigned side, size_t i, double
     return mean;
 }
 
-/* The difference of the means, as `direction`; answers its squared length, and what of that is noise. */
+/* The difference of the means, as `direction`. Returns its squared length; `noise` is the part of that which is noise. */
 static double subtract_means(struct study *study, double trials, double *noise)
 {
     double square = 0.0;
@@ -115,10 +115,11 @@ static double project(const struct study *study, unsigned worker)
 
 /* ---- thresholds ---- */
 
-static int keep_value(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size)
+static pml_status keep_value(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size)
 {
     struct study *study = context;
-    int status = pml_release_rows(&study->file->pack, release, size, study->rows + worker * study->size, study->size);
+    pml_status status =
+        pml_release_rows(&study->file->pack, release, size, study->rows + worker * study->size, study->size);
     if (status == PML_OK)
         study->values[(worker * 2 + side) * study->capacity + study->filled[worker][side]++] = project(study, worker);
     return status;
@@ -130,7 +131,7 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The values of one side, ascending, at the place of its first worker's. */
+/* The values of one side, ascending, gathered in the array of its first worker. */
 static double *gather(struct study *study, unsigned side)
 {
     double *values = study->values + side * study->capacity;
@@ -179,10 +180,11 @@ static void choose(struct study *study, const struct audit_plan *plan, double de
 
 /* ---- counting ---- */
 
-static int count_value(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size)
+static pml_status count_value(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size)
 {
     struct study *study = context;
-    int status = pml_release_rows(&study->file->pack, release, size, study->rows + worker * study->size, study->size);
+    pml_status status =
+        pml_release_rows(&study->file->pack, release, size, study->rows + worker * study->size, study->size);
     if (status != PML_OK)
         return status;
     double value = project(study, worker);
@@ -214,12 +216,12 @@ static void conclude(const struct study *study, const struct audit_plan *plan, d
 }
 
 /* The three phases of an open study; `verdict` stays zero when one has too few trials. */
-static int examine(struct audit_bench *bench, struct study *study, const struct audit_pair *pair,
-                   const struct audit_plan *plan, struct audit_verdict *verdict)
+static pml_status examine(struct audit_bench *bench, struct study *study, const struct audit_pair *pair,
+                          const struct audit_plan *plan, struct audit_verdict *verdict)
 {
     uint64_t made[AUDIT_PHASES] = {0};
     double delta = bench->config.delta;
-    int status = audit_phase(bench, pair, plan, AUDIT_LEARN, add_rows, study, &made[AUDIT_LEARN]);
+    pml_status status = audit_phase(bench, pair, plan, AUDIT_LEARN, add_rows, study, &made[AUDIT_LEARN]);
     if (status != PML_OK || made[AUDIT_LEARN] == 0)
         return status;
     find_direction(study, (double)made[AUDIT_LEARN]);
@@ -239,27 +241,27 @@ static int examine(struct audit_bench *bench, struct study *study, const struct 
     return PML_OK;
 }
 
-int audit_gaussian(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan,
-                   struct audit_verdict *verdict)
+pml_status audit_gaussian(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan,
+                          struct audit_verdict *verdict)
 {
     struct study study;
     memset(verdict, 0, sizeof *verdict);
-    int status = open_study(&study, bench->file);
+    pml_status status = open_study(&study, bench->file);
     if (status == PML_OK)
         status = examine(bench, &study, pair, plan, verdict);
     close_study(&study);
     return status;
 }
 
-int audit_gaussian_distance(struct audit_bench *bench, const struct audit_pair *pair, uint64_t trials, double deadline,
-                            double *distance, double *deviation)
+pml_status audit_gaussian_distance(struct audit_bench *bench, const struct audit_pair *pair, uint64_t trials,
+                                   double deadline, double *distance, double *deviation)
 {
     struct audit_plan plan = {.trials = {trials}, .deadlines = {deadline}};
     struct study study;
     uint64_t made = 0;
     double noise = 0.0;
     *distance = *deviation = 0.0;
-    int status = open_study(&study, bench->file);
+    pml_status status = open_study(&study, bench->file);
     if (status == PML_OK)
         status = audit_phase(bench, pair, &plan, AUDIT_LEARN, add_rows, &study, &made);
     if (status == PML_OK && made > 0) {

@@ -5,15 +5,15 @@
 
 #include "audit_trials.h"
 
-/* Trials of each side: what to look at is learnt from the first, when to call it an event is chosen on the second, and
- * only the third, fresh, counts. */
+/* The trials of each side have three phases. The first learns where releases differ, the second chooses an event, and
+ * only the third, on fresh releases, counts. */
 enum { AUDIT_LEARN, AUDIT_CHOOSE, AUDIT_COUNT, AUDIT_PHASES };
 
 struct audit_plan {
     uint64_t trials[AUDIT_PHASES];
     double deadlines[AUDIT_PHASES]; /* of audit_clock */
     double risk;                    /* that any bound of the verdict is wrong */
-    bool shown;                     /* with progress */
+    bool shown;                     /* show progress */
 };
 
 struct audit_verdict {
@@ -25,19 +25,19 @@ struct audit_verdict {
     double distance;      /* Gaussian: estimated distance of the mean rows, embedding units */
 };
 
-/* These answer a pml_status. */
-int audit_response(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan,
-                   struct audit_verdict *verdict);
-int audit_gaussian(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan,
-                   struct audit_verdict *verdict);
+pml_status audit_response(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan,
+                          struct audit_verdict *verdict);
+pml_status audit_gaussian(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan,
+                          struct audit_verdict *verdict);
 
 /* The distance of the mean rows alone, and the standard deviation of this estimate. */
-int audit_gaussian_distance(struct audit_bench *bench, const struct audit_pair *pair, uint64_t trials, double deadline,
-                            double *distance, double *deviation);
+pml_status audit_gaussian_distance(struct audit_bench *bench, const struct audit_pair *pair, uint64_t trials,
+                                   double deadline, double *distance, double *deviation);
 
-/* Runs one phase. A pml_status; `made` is 0 when it had too few trials to say anything. */
-int audit_phase(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan, int phase,
-                int (*sink)(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size),
-                void *context, uint64_t *made);
+/* Runs one phase. `made` is 0 when it had too few trials to say anything. */
+pml_status
+audit_phase(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan, int phase,
+            pml_status (*sink)(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size),
+            void *context, uint64_t *made);
 
 #endif

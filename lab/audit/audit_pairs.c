@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: a pack. Out: pairs of neighbouring records that might be far apart. For the Gaussian, half of them by public
- * arithmetic: candidates of all kinds, the furthest pairs among them, and the best of these made better. */
+ * Makes pairs of neighbouring records that might be far apart. For the Gaussian, half of them are found by public
+ * arithmetic: candidates of all kinds, the furthest pairs among them, and the best of these improved. */
 #include "audit_pairs.h"
 
 #include "audit_rows.h"
@@ -24,7 +24,7 @@ struct search {
 /* ---- any pairs ---- */
 
 /* Two records of any kinds; in one slot, or now and then in two. */
-static int draw_pair(struct audit_pool *pool, struct audit_pair *pair, bool apart)
+static pml_status draw_pair(struct audit_pool *pool, struct audit_pair *pair, bool apart)
 {
     uint32_t slots = pool->file->info.slots;
     uint32_t first = (uint32_t)pml_generator_below(&pool->generator, slots);
@@ -37,9 +37,9 @@ static int draw_pair(struct audit_pool *pool, struct audit_pair *pair, bool apar
     return PML_OK;
 }
 
-static int draw_pairs(struct audit_pool *pool, struct audit_pair *pairs, size_t count)
+static pml_status draw_pairs(struct audit_pool *pool, struct audit_pair *pairs, size_t count)
 {
-    int status = PML_OK;
+    pml_status status = PML_OK;
     for (size_t i = 0; i < count && status == PML_OK; i++)
         status = draw_pair(pool, &pairs[i], pool->file->info.slots > 1 && i % 2 == 0);
     return status;
@@ -81,16 +81,16 @@ static void draw_candidates(struct search *search, size_t count)
 }
 
 /* A pml_piece_fn. */
-static int sum_candidate(void *context, size_t index)
+static pml_outcome sum_candidate(void *context, size_t index)
 {
     struct search *search = context;
-    int status = audit_rows_sum(&search->rows, audit_pool_vector(search->pool, index), &search->sums[index]);
+    pml_status status = audit_rows_sum(&search->rows, audit_pool_vector(search->pool, index), &search->sums[index]);
     if (status == PML_ERROR_FEATURES) /* anchors that add up to nothing */
         search->uses[index] = USES;
-    return status == PML_OK || status == PML_ERROR_FEATURES ? 0 : -1;
+    return status == PML_OK || status == PML_ERROR_FEATURES ? PML_DONE : PML_REFUSED;
 }
 
-/* The furthest pair in a slot of candidates that are not yet used up; answers its distance. */
+/* The furthest pair in a slot of candidates that are not used up yet. Returns its distance. */
 static double furthest_pair(const struct search *search, uint32_t slot, size_t *first, size_t *second)
 {
     double label_row[PML_DIMENSIONS_MAX], most = -1.0;
@@ -140,7 +140,7 @@ static void move(struct search *search, const float *vector, float *moved)
 }
 
 /* Moves the two records of a pair apart, by steps that are kept when they help. */
-static int climb(struct search *search, struct audit_pair *pair)
+static pml_status climb(struct search *search, struct audit_pair *pair)
 {
     struct audit_pool *pool = search->pool;
     size_t d = pool->file->info.features;
@@ -172,13 +172,13 @@ static int climb(struct search *search, struct audit_pair *pair)
 }
 
 /* The best of some pairs of two slots. */
-static int draw_apart(struct search *search, struct audit_pair *pair)
+static pml_status draw_apart(struct search *search, struct audit_pair *pair)
 {
     struct audit_pair drawn;
     struct audit_sum sums[2];
     pair->expected = -1.0;
     for (size_t i = 0; i < SLOTS_TRIED; i++) {
-        int status = draw_pair(search->pool, &drawn, true);
+        pml_status status = draw_pair(search->pool, &drawn, true);
         if (status != PML_OK)
             return status;
         drawn.expected = expect(search, &drawn, sums);
@@ -189,7 +189,7 @@ static int draw_apart(struct search *search, struct audit_pair *pair)
 }
 
 /* The furthest pairs in one slot, then the first of them made better, and one of two slots likewise. */
-static int choose_pairs(struct search *search, struct audit_pair *pairs, size_t count)
+static pml_status choose_pairs(struct search *search, struct audit_pair *pairs, size_t count)
 {
     struct audit_pool *pool = search->pool;
     uint32_t slots = pool->file->info.slots;
@@ -210,15 +210,15 @@ static int choose_pairs(struct search *search, struct audit_pair *pairs, size_t 
         search->uses[used[1]]++;
     }
     pairs[0] = pairs[1];
-    int status = climb(search, &pairs[0]);
+    pml_status status = climb(search, &pairs[0]);
     if (status != PML_OK || slots == 1)
         return status;
     status = draw_apart(search, &pairs[count - 1]);
     return status == PML_OK ? climb(search, &pairs[count - 1]) : status;
 }
 
-/* The first `far` of them by public arithmetic, the others as they come. */
-static int gaussian_pairs(struct audit_pool *pool, struct audit_pair *pairs, size_t far, size_t count)
+/* The first `far` of them are found by public arithmetic, the others are drawn. */
+static pml_status gaussian_pairs(struct audit_pool *pool, struct audit_pair *pairs, size_t far, size_t count)
 {
     const pml_pack_info *info = &pool->file->info;
     struct audit_sum sums[2];
@@ -228,11 +228,11 @@ static int gaussian_pairs(struct audit_pool *pool, struct audit_pair *pairs, siz
     search->pool = pool;
     double affordable = WORK / ((double)info->anchors * info->features);
     search->steps = affordable < (double)STEPS_MAX ? (size_t)affordable : STEPS_MAX;
-    int status = audit_rows_open(&search->rows, pool->file);
+    pml_status status = audit_rows_open(&search->rows, pool->file);
     if (status == PML_OK) {
         double most = fmax(affordable, (double)count + 4.0);
         draw_candidates(search, most < (double)CANDIDATES_MAX ? (size_t)most : CANDIDATES_MAX);
-        if (pml_parallel(AUDIT_THREADS, search->candidates, sum_candidate, search, NULL) != 0)
+        if (pml_parallel(AUDIT_THREADS, search->candidates, sum_candidate, search, NULL) != PML_DONE)
             status = PML_ERROR_ARGUMENT;
     }
     if (status == PML_OK)
@@ -246,10 +246,10 @@ static int gaussian_pairs(struct audit_pool *pool, struct audit_pair *pairs, siz
     return status;
 }
 
-int audit_pairs_make(struct audit_pool *pool, const struct pack_file *file, pml_mechanism mechanism,
-                     struct audit_pair *pairs, size_t count)
+pml_status audit_pairs_make(struct audit_pool *pool, const struct pack_file *file, pml_mechanism mechanism,
+                            struct audit_pair *pairs, size_t count)
 {
-    int status = audit_pool_open(pool, file, CANDIDATES_MAX + 2 * AUDIT_PAIRS_MAX + 2 * SLOTS_TRIED + 8);
+    pml_status status = audit_pool_open(pool, file, CANDIDATES_MAX + 2 * AUDIT_PAIRS_MAX + 2 * SLOTS_TRIED + 8);
     if (status != PML_OK)
         return status;
     return mechanism == PML_GAUSSIAN ? gaussian_pairs(pool, pairs, (count + 2) / 2, count)

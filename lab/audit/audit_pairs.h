@@ -8,13 +8,13 @@
 
 enum { AUDIT_PAIRS_MIN = 2, AUDIT_PAIRS_MAX = 256 };
 
-/* Fills `pairs` with `count` of them; their features belong to the pool, which it opens. A pml_status. */
-int audit_pairs_make(struct audit_pool *pool, const struct pack_file *file, pml_mechanism mechanism,
-                     struct audit_pair *pairs, size_t count);
+/* Fills `pairs` with `count` of them; their features belong to the pool, which it opens. */
+pml_status audit_pairs_make(struct audit_pool *pool, const struct pack_file *file, pml_mechanism mechanism,
+                            struct audit_pair *pairs, size_t count);
 
-/* Releases some of each, keeps the better half, releases more of these, until one is left: pairs[0]. `trials`: of each
- * side and pair in the first round. At the deadline the best so far is taken. A pml_status. */
-int audit_pairs_search(struct audit_bench *bench, struct audit_pair *pairs, size_t count, uint64_t trials,
-                       double deadline);
+/* Makes some releases of each pair, keeps the better half, makes more of these, until one is left: pairs[0]. `trials` is
+ * the number of releases per side and pair in the first round. At the deadline the best so far is taken. */
+pml_status audit_pairs_search(struct audit_bench *bench, struct audit_pair *pairs, size_t count, uint64_t trials,
+                              double deadline);
 
 #endif

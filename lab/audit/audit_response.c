@@ -27,11 +27,11 @@ static uint64_t *symbol_counts(const struct study *study, unsigned worker, unsig
     return study->counts + ((size_t)(worker * 2 + side) * 2 + record) * study->symbols;
 }
 
-static int count_symbols(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size)
+static pml_status count_symbols(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size)
 {
     struct study *study = context;
     pml_release_view view;
-    int status = pml_release_parse(&study->file->pack, release, size, &view);
+    pml_status status = pml_release_parse(&study->file->pack, release, size, &view);
     for (unsigned record = 0; record < 2 && status == PML_OK; record++) {
         uint32_t symbol = pml_release_symbol(&view, study->pair->sides[record].slot);
         symbol_counts(study, worker, side, record)[symbol]++;
@@ -57,12 +57,12 @@ static uint32_t likelier_symbol(const struct study *study, unsigned record, unsi
     return best;
 }
 
-static int learn(struct audit_bench *bench, struct study *study, const struct audit_plan *plan, uint64_t *made)
+static pml_status learn(struct audit_bench *bench, struct study *study, const struct audit_plan *plan, uint64_t *made)
 {
     study->counts = calloc((size_t)AUDIT_THREADS * 4 * study->symbols, sizeof *study->counts);
     if (!study->counts)
         return PML_ERROR_MEMORY;
-    int status = audit_phase(bench, study->pair, plan, AUDIT_LEARN, count_symbols, study, made);
+    pml_status status = audit_phase(bench, study->pair, plan, AUDIT_LEARN, count_symbols, study, made);
     for (unsigned record = 0; record < 2; record++)
         for (unsigned side = 0; side < 2; side++)
             study->likelier[record][side] = likelier_symbol(study, record, side);
@@ -79,11 +79,11 @@ static unsigned sort_of(const struct study *study, const pml_release_view *view,
     return symbol == study->likelier[record][0] ? 0 : symbol == study->likelier[record][1] ? 1 : 2;
 }
 
-static int count_cells(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size)
+static pml_status count_cells(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size)
 {
     struct study *study = context;
     pml_release_view view;
-    int status = pml_release_parse(&study->file->pack, release, size, &view);
+    pml_status status = pml_release_parse(&study->file->pack, release, size, &view);
     if (status == PML_OK)
         study->cells[worker][side][sort_of(study, &view, 0) * SORTS + sort_of(study, &view, 1)]++;
     return status;
@@ -123,13 +123,13 @@ static void choose(struct study *study, const struct audit_plan *plan, uint64_t 
     }
 }
 
-int audit_response(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan,
-                   struct audit_verdict *verdict)
+pml_status audit_response(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan,
+                          struct audit_verdict *verdict)
 {
     struct study study = {.file = bench->file, .pair = pair, .symbols = bench->file->info.cells};
     uint64_t made[AUDIT_PHASES] = {0};
     memset(verdict, 0, sizeof *verdict);
-    int status = learn(bench, &study, plan, &made[AUDIT_LEARN]);
+    pml_status status = learn(bench, &study, plan, &made[AUDIT_LEARN]);
     if (status == PML_OK)
         status = audit_phase(bench, pair, plan, AUDIT_CHOOSE, count_cells, &study, &made[AUDIT_CHOOSE]);
     if (status != PML_OK || made[AUDIT_LEARN] == 0 || made[AUDIT_CHOOSE] == 0)

@@ -1,29 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: a pack and made-up queries. Out: about which rows they become. */
+ * Computes approximately which rows made-up queries become. */
 #include "audit_rows.h"
+
+#include "common/rows/nearest.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The best few of a stream, best first. */
-struct best {
-    size_t count, most;
+/* Room for a list of anchors. */
+struct anchors {
     double scores[PML_NEIGHBOURS_MAX];
-    size_t indices[PML_NEIGHBOURS_MAX];
+    uint32_t indices[PML_NEIGHBOURS_MAX];
 };
 
-static void best_offer(struct best *best, double score, size_t index)
+static struct pml_best begin_list(struct anchors *anchors, unsigned length)
 {
-    if (best->count == best->most && !(score > best->scores[best->count - 1]))
-        return;
-    size_t at = best->count < best->most ? best->count++ : best->count - 1;
-    for (; at > 0 && score > best->scores[at - 1]; at--) {
-        best->scores[at] = best->scores[at - 1];
-        best->indices[at] = best->indices[at - 1];
-    }
-    best->scores[at] = score;
-    best->indices[at] = index;
+    return (struct pml_best){anchors->scores, anchors->indices, length, 0};
 }
 
 static void find_extremes(struct audit_rows *rows, size_t coordinate)
@@ -31,16 +24,17 @@ static void find_extremes(struct audit_rows *rows, size_t coordinate)
     const pml_pack_info *info = &rows->file->info;
     int16_t code[PML_DIMENSIONS_MAX];
     for (size_t negative = 0; negative < 2; negative++) {
-        struct best largest = {.most = info->neighbours};
+        struct anchors room = {0};
+        struct pml_best largest = begin_list(&room, info->neighbours);
         for (size_t i = 0; i < info->anchors; i++) {
             if (pml_pack_anchor_code(&rows->file->pack, i, code) == PML_OK)
-                best_offer(&largest, negative ? -code[coordinate] : code[coordinate], i);
+                pml_best_offer(&largest, negative ? -code[coordinate] : code[coordinate], (uint32_t)i);
         }
-        memcpy(rows->extremes[coordinate][negative], largest.scores, sizeof largest.scores);
+        memcpy(rows->extremes[coordinate][negative], room.scores, sizeof room.scores);
     }
 }
 
-int audit_rows_open(struct audit_rows *rows, const struct pack_file *file)
+pml_status audit_rows_open(struct audit_rows *rows, const struct pack_file *file)
 {
     memset(rows, 0, sizeof *rows);
     rows->file = file;
@@ -66,23 +60,24 @@ static int32_t dot(const int8_t *left, const int8_t *right, size_t count)
     return sum;
 }
 
-int audit_rows_sum(const struct audit_rows *rows, const float *features, struct audit_sum *sum)
+pml_status audit_rows_sum(const struct audit_rows *rows, const float *features, struct audit_sum *sum)
 {
     const pml_pack_info *info = &rows->file->info;
     const pml_pack *pack = &rows->file->pack;
     int8_t query[PML_FEATURES_MAX];
     int16_t code[PML_DIMENSIONS_MAX];
     memset(sum, 0, sizeof *sum);
-    int status = pml_quantise(features, info->features, query);
+    pml_status status = pml_quantise(features, info->features, query);
     if (status != PML_OK)
         return status;
-    struct best nearest = {.most = info->neighbours};
+    struct anchors room;
+    struct pml_best nearest = begin_list(&room, info->neighbours);
     double inverse_norm = pml_inverse_norm(query, info->features) * 0x1p-30, lambda = info->lambda / 65536.0;
     for (size_t i = 0; i < info->anchors; i++) {
         int32_t product = dot(query, pml_pack_anchor(pack, i), info->features);
-        best_offer(&nearest, product * rows->inverse_norms[i] * inverse_norm, i);
+        pml_best_offer(&nearest, product * rows->inverse_norms[i] * inverse_norm, (uint32_t)i);
     }
-    for (size_t j = 0; j < nearest.count && status == PML_OK; j++) {
+    for (size_t j = 0; j < nearest.held && status == PML_OK; j++) {
         double weight = fmax(exp(-lambda * (1.0 - nearest.scores[j])), 0x1p-16);
         status = pml_pack_anchor_code(pack, nearest.indices[j], code);
         for (size_t i = 0; i < info->dimensions && status == PML_OK; i++)
@@ -97,16 +92,17 @@ void audit_rows_label(const struct audit_rows *rows, uint32_t slot, double *out)
     const pml_pack_info *info = &rows->file->info;
     const pml_pack *pack = &rows->file->pack;
     int16_t own[PML_DIMENSIONS_MAX], code[PML_DIMENSIONS_MAX];
-    struct best nearest = {.most = info->neighbours};
+    struct anchors room;
+    struct pml_best nearest = begin_list(&room, info->neighbours);
     memset(out, 0, PML_DIMENSIONS_MAX * sizeof *out);
     if (info->alpha == 0 || pml_pack_slot_code(pack, slot, own) != PML_OK)
         return;
     for (size_t i = 0; i < info->anchors; i++) {
         uint32_t of;
         if (pml_pack_anchor_slot(pack, i, &of) == PML_OK)
-            best_offer(&nearest, -fabs((double)of - slot), i);
+            pml_best_offer(&nearest, -fabs((double)of - slot), (uint32_t)i);
     }
-    for (size_t j = 0; j < nearest.count; j++) {
+    for (size_t j = 0; j < nearest.held; j++) {
         double away = nearest.scores[j], weight = exp(-info->lambda / 65536.0 * away * away / 2.0);
         if (pml_pack_anchor_code(pack, nearest.indices[j], code) != PML_OK)
             return;
@@ -173,7 +169,8 @@ double audit_rows_apart(const struct audit_rows *rows, const struct audit_pair *
 void audit_rows_extreme(const struct audit_rows *rows, const double *direction, size_t count, float *target)
 {
     const pml_pack_info *info = &rows->file->info;
-    struct best furthest = {.most = count < info->neighbours ? count : info->neighbours};
+    struct anchors room;
+    struct pml_best furthest = begin_list(&room, count < info->neighbours ? (unsigned)count : info->neighbours);
     for (size_t j = 0; j < info->anchors; j++) {
         int16_t code[PML_DIMENSIONS_MAX];
         double score = 0.0;
@@ -181,8 +178,8 @@ void audit_rows_extreme(const struct audit_rows *rows, const double *direction, 
             return;
         for (size_t i = 0; i < info->dimensions; i++)
             score += direction[i] * code[i];
-        best_offer(&furthest, score, j);
+        pml_best_offer(&furthest, score, (uint32_t)j);
     }
-    for (size_t j = 0; j < furthest.count; j++)
+    for (size_t j = 0; j < furthest.held; j++)
         audit_add_row(target, pml_pack_anchor(&rows->file->pack, furthest.indices[j]), info->features, 1.0);
 }

@@ -18,11 +18,11 @@ struct audit_sum {
     double codes[PML_DIMENSIONS_MAX], weight;
 };
 
-/* A pml_status. Close after a failure too. */
-int audit_rows_open(struct audit_rows *rows, const struct pack_file *file);
+/* Close the rows after a failure too. */
+pml_status audit_rows_open(struct audit_rows *rows, const struct pack_file *file);
 void audit_rows_close(struct audit_rows *rows);
 
-int audit_rows_sum(const struct audit_rows *rows, const float *features, struct audit_sum *sum);
+pml_status audit_rows_sum(const struct audit_rows *rows, const float *features, struct audit_sum *sum);
 
 /* α times the slot's label row: k numbers. */
 void audit_rows_label(const struct audit_rows *rows, uint32_t slot, double *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: pairs of records. Out: the one that releases tell apart best, by successive halving. */
+ * Finds the pair of records that releases tell apart best, by successive halving. */
 #include "audit_pairs.h"
 
 #include <math.h>
@@ -14,9 +14,10 @@ struct ranked {
     double score;
 };
 
-int audit_phase(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan, int phase,
-                int (*sink)(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size),
-                void *context, uint64_t *made)
+pml_status
+audit_phase(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan, int phase,
+            pml_status (*sink)(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size),
+            void *context, uint64_t *made)
 {
     static const char *const stages[AUDIT_PHASES] = {"learning where they differ", "choosing an event", "counting"};
     struct audit_run run = {.pair = pair,
@@ -25,25 +26,25 @@ int audit_phase(struct audit_bench *bench, const struct audit_pair *pair, const 
                             .deadline = plan->deadlines[phase],
                             .sink = sink,
                             .context = context};
-    int status = audit_bench_run(bench, &run);
+    pml_status status = audit_bench_run(bench, &run);
     *made = run.done < TRIALS_LEAST ? 0 : run.done;
     return status;
 }
 
 /* How well releases tell the pair apart. Gaussian: their distance, as releases and public arithmetic together say. */
-static int rate(struct audit_bench *bench, struct ranked *ranked, uint64_t trials, double deadline)
+static pml_status rate(struct audit_bench *bench, struct ranked *ranked, uint64_t trials, double deadline)
 {
     if (bench->config.mechanism == PML_RESPONSE) {
         struct audit_plan plan = {.trials = {trials / 3, trials / 3, trials / 3},
                                   .deadlines = {deadline, deadline, deadline},
                                   .risk = SEARCH_RISK};
         struct audit_verdict verdict;
-        int status = audit_response(bench, &ranked->pair, &plan, &verdict);
+        pml_status status = audit_response(bench, &ranked->pair, &plan, &verdict);
         ranked->score = verdict.enough ? verdict.epsilon_lower : -1.0;
         return status;
     }
     double distance, deviation, trust = EXPECTED_TRUST * bench->receipt.sensitivity;
-    int status = audit_gaussian_distance(bench, &ranked->pair, trials, deadline, &distance, &deviation);
+    pml_status status = audit_gaussian_distance(bench, &ranked->pair, trials, deadline, &distance, &deviation);
     double share = trust * trust / (trust * trust + deviation * deviation);
     if (deviation <= 0.0) /* no trials were made, or there is no noise at all */
         share = distance > 0.0 ? 1.0 : 0.0;
@@ -65,12 +66,12 @@ static size_t rounds_of(size_t count)
     return rounds;
 }
 
-int audit_pairs_search(struct audit_bench *bench, struct audit_pair *pairs, size_t count, uint64_t trials,
-                       double deadline)
+pml_status audit_pairs_search(struct audit_bench *bench, struct audit_pair *pairs, size_t count, uint64_t trials,
+                              double deadline)
 {
     struct ranked *ranked = calloc(count, sizeof *ranked);
     double rounds = (double)rounds_of(count);
-    int status = ranked ? PML_OK : PML_ERROR_MEMORY;
+    pml_status status = ranked ? PML_OK : PML_ERROR_MEMORY;
     for (size_t i = 0; i < count && status == PML_OK; i++)
         ranked[i].pair = pairs[i];
     for (double round = 0.0; count > 1 && status == PML_OK; round += 1.0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: two records. Out: their releases, from init, arm, load and release with the system's entropy. Nothing of a client
- * but its releases is looked at. */
+ * In: two records. Out: their releases, made by init, arm and release with the system's entropy. Never looks at anything
+ * of a client but its releases. */
 #define _POSIX_C_SOURCE 200809L
 #include "audit_trials.h"
 
@@ -38,13 +38,13 @@ static int persist_nothing(void *context, const uint8_t *bytes, size_t size)
     return 0;
 }
 
-static int open_worker(struct audit_bench *bench, struct audit_worker *worker)
+static pml_status open_worker(struct audit_bench *bench, struct audit_worker *worker)
 {
     size_t size = pml_client_size(&bench->file->pack, &bench->config);
     worker->memory = malloc(size > 0 ? size : 1);
     if (!worker->memory)
         return PML_ERROR_MEMORY;
-    int status = pml_client_init(&worker->client, worker->memory, size, &bench->file->pack, &bench->config);
+    pml_status status = pml_client_init(&worker->client, worker->memory, size, &bench->file->pack, &bench->config);
     if (status == PML_OK)
         status = pml_client_receipt(worker->client, &bench->receipt);
     if (status == PML_OK)
@@ -55,8 +55,8 @@ static int open_worker(struct audit_bench *bench, struct audit_worker *worker)
     return worker->release ? PML_OK : PML_ERROR_MEMORY;
 }
 
-int audit_bench_open(struct audit_bench *bench, const struct pack_file *file, pml_mechanism mechanism, double epsilon,
-                     double delta)
+pml_status audit_bench_open(struct audit_bench *bench, const struct pack_file *file, pml_mechanism mechanism,
+                            double epsilon, double delta)
 {
     memset(bench, 0, sizeof *bench);
     bench->file = file;
@@ -66,7 +66,7 @@ int audit_bench_open(struct audit_bench *bench, const struct pack_file *file, pm
                                  .entropy = pml_platform_entropy,
                                  .persist = persist_nothing,
                                  .kernels = pml_platform_kernels()};
-    int status = PML_OK;
+    pml_status status = PML_OK;
     for (size_t i = 0; i < AUDIT_THREADS && status == PML_OK; i++)
         status = open_worker(bench, &bench->workers[i]);
     return status;
@@ -92,10 +92,11 @@ uint64_t audit_bench_releases(const struct audit_bench *bench)
 
 /* ---- releases ---- */
 
-static int make_release(const struct audit_bench *bench, struct audit_worker *worker, const struct audit_record *record)
+static pml_status make_release(const struct audit_bench *bench, struct audit_worker *worker,
+                               const struct audit_record *record)
 {
     const pml_query query = {record->features, bench->file->info.features, record->label};
-    int status = pml_client_arm(worker->client, &worker->budget);
+    pml_status status = pml_client_arm(worker->client, &worker->budget);
     if (status == PML_ERROR_SPENT) {
         status = budget_unlimited(&worker->budget, bench->config.mechanism, bench->config.delta);
         if (status == PML_OK)
@@ -107,11 +108,11 @@ static int make_release(const struct audit_bench *bench, struct audit_worker *wo
     return status;
 }
 
-static int work_chunk(struct crew *crew, unsigned index, uint64_t trials)
+static pml_status work_chunk(struct crew *crew, unsigned index, uint64_t trials)
 {
     struct audit_worker *worker = &crew->bench->workers[index];
     const struct audit_run *run = crew->run;
-    int status = PML_OK;
+    pml_status status = PML_OK;
     for (uint64_t i = 0; i < 2 * trials && status == PML_OK; i++) {
         unsigned side = (unsigned)(i & 1);
         status = make_release(crew->bench, worker, &run->pair->sides[side]);
@@ -121,27 +122,27 @@ static int work_chunk(struct crew *crew, unsigned index, uint64_t trials)
     return status;
 }
 
-/* A pml_piece_fn: one worker takes chunks until none is left. Both sides of a chunk are always finished, and when to
- * stop is a matter of the clock only: counts decide nothing. */
-static int work(void *context, size_t index)
+/* A pml_piece_fn: one worker takes chunks until none is left. Both sides of a chunk are always finished, and only
+ * the clock decides when to stop, never the counts. */
+static pml_outcome work(void *context, size_t index)
 {
     struct crew *crew = context;
     uint64_t trials = crew->run->trials, first;
     while (audit_clock() < crew->run->deadline && (first = atomic_fetch_add(&crew->claimed, CHUNK)) < trials) {
         uint64_t count = trials - first < CHUNK ? trials - first : CHUNK;
-        int status = work_chunk(crew, (unsigned)index, count);
+        pml_status status = work_chunk(crew, (unsigned)index, count);
         if (status != PML_OK) {
             atomic_store(&crew->status, status);
-            return -1;
+            return PML_REFUSED;
         }
         uint64_t done = atomic_fetch_add(&crew->done, count) + count;
         if (index == 0 && crew->run->stage)
             progress_show(NULL, crew->run->stage, (double)done / (double)trials);
     }
-    return 0;
+    return PML_DONE;
 }
 
-int audit_bench_run(struct audit_bench *bench, struct audit_run *run)
+pml_status audit_bench_run(struct audit_bench *bench, struct audit_run *run)
 {
     struct crew crew = {.bench = bench, .run = run};
     atomic_init(&crew.claimed, 0);
@@ -149,5 +150,5 @@ int audit_bench_run(struct audit_bench *bench, struct audit_run *run)
     atomic_init(&crew.status, PML_OK);
     pml_parallel(AUDIT_THREADS, AUDIT_THREADS, work, &crew, NULL);
     run->done = atomic_load(&crew.done);
-    return atomic_load(&crew.status);
+    return (pml_status)atomic_load(&crew.status);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The releases of an audit: many of them, of two records in turn, by the same calls an app makes. */
+ * Makes the releases of an audit: many, of two records in turn, by the same calls that an app makes. */
 #ifndef CLI_AUDIT_TRIALS_H
 #define CLI_AUDIT_TRIALS_H
 
@@ -7,7 +7,7 @@
 
 enum { AUDIT_THREADS = 2 };
 
-/* What a device could be asked to release; made up by the auditor. */
+/* A query that the auditor made up. */
 struct audit_record {
     const float *features;
     int32_t label;
@@ -41,21 +41,21 @@ struct audit_run {
     const char *stage; /* for the progress bar; NULL shows none */
     uint64_t trials;
     double deadline;
-    /* Gets each release; workers run at once. A pml_status. */
-    int (*sink)(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size);
+    /* Is given each release; workers run at once. */
+    pml_status (*sink)(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size);
     void *context;
     uint64_t done; /* out: trials of each side */
 };
 
-/* These answer a pml_status. Close after a failure too. */
-int audit_bench_open(struct audit_bench *bench, const struct pack_file *file, pml_mechanism mechanism, double epsilon,
-                     double delta);
-int audit_bench_run(struct audit_bench *bench, struct audit_run *run);
+/* Close the bench after a failure too. */
+pml_status audit_bench_open(struct audit_bench *bench, const struct pack_file *file, pml_mechanism mechanism,
+                            double epsilon, double delta);
+pml_status audit_bench_run(struct audit_bench *bench, struct audit_run *run);
 void audit_bench_close(struct audit_bench *bench);
 
 uint64_t audit_bench_releases(const struct audit_bench *bench);
 
-/* Seconds from some point in time on. */
+/* Seconds since some fixed point in time. */
 double audit_clock(void);
 
 #endif

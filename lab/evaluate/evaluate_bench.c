@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: public rows, a gallery, a number of cells, a share. Out: a service that answers releases.
- * Never sees a query. */
+ * Builds a pack and a service that answers releases. This file never sees a query. */
 #include "evaluate_bench.h"
 
 #include "server/index/index_build.h"
@@ -21,7 +20,7 @@ unsigned evaluate_bench_cells(const struct evaluate_options *options, double eps
         return (unsigned)options->cells;
     if (options->cells_per_item == 0)
         return pml_cells_rule(epsilon, share);
-    return pml_cells_round((double)options->cells_per_item / share); /* every item in so many: m = L/f */
+    return pml_cells_round((double)options->cells_per_item / share); /* every item is in L cells: m = L/f */
 }
 
 /* ---- the pack, and what depends on it alone ---- */
@@ -33,7 +32,7 @@ static void drop_pack(struct evaluate_bench *bench)
     bench->cells = 0;
 }
 
-static int build_pack(struct evaluate_bench *bench, unsigned cells)
+static exit_code build_pack(struct evaluate_bench *bench, unsigned cells)
 {
     const struct evaluate_options *options = bench->options;
     const struct evaluate_set *set = &bench->data->public;
@@ -42,7 +41,7 @@ static int build_pack(struct evaluate_bench *bench, unsigned cells)
                                             .slot_count = (unsigned)options->slot_count,
                                             .sketch = (unsigned)options->sketch,
                                             .rows_per_prototype = (unsigned)options->rows_per_prototype,
-                                            .rows_are_public = 1, /* nobody gets this pack */
+                                            .rows_are_public = 1, /* the pack never leaves this process */
                                             .gaussian = options->mechanism == PML_GAUSSIAN,
                                             .seed = options->seed,
                                             .threads = (unsigned)options->threads};
@@ -50,21 +49,21 @@ static int build_pack(struct evaluate_bench *bench, unsigned cells)
     struct pml_build_report report;
     uint8_t *bytes = NULL;
     size_t size = 0;
-    int failed = pml_pack_build(&set->features, set->labels.values ? &set->labels : NULL, &build, &bytes, &size,
-                                &report, &message);
-    if (failed)
-        return command_input(command, failed, &message);
-    int status = pack_file_adopt(&bench->pack, bytes, size);
+    pml_outcome outcome = pml_pack_build(&set->features, set->labels.values ? &set->labels : NULL, &build, &bytes,
+                                         &size, &report, &message);
+    if (outcome != PML_DONE)
+        return command_input(command, outcome, &message);
+    pml_status status = pack_file_adopt(&bench->pack, bytes, size);
     if (status != PML_OK) {
         free(bytes);
         return command_status(command, "the pack", status);
     }
     bench->cells = cells;
-    return -1;
+    return EXIT_OK;
 }
 
-/* Slots of the gallery. When they are not what they were, the lists begin anew. */
-static int take_slots(struct evaluate_bench *bench)
+/* Slots of the gallery. When they change, the lists are made again. */
+static exit_code take_slots(struct evaluate_bench *bench)
 {
     const struct evaluate_set *sets[] = {&bench->data->gallery, &bench->data->queries};
     static const char *const names[] = {"gallery", "queries"};
@@ -88,10 +87,10 @@ static int take_slots(struct evaluate_bench *bench)
         pml_lists_gallery_free(bench->gallery);
         bench->gallery = NULL;
     }
-    return -1;
+    return EXIT_OK;
 }
 
-static int sketch_item(void *context, size_t index)
+static pml_outcome sketch_item(void *context, size_t index)
 {
     const struct evaluate_bench *bench = context;
     const struct pml_features *features = &bench->data->gallery.features;
@@ -99,17 +98,17 @@ static int sketch_item(void *context, size_t index)
     int8_t row[PML_FEATURES_MAX], *sketch = bench->sketches + index * width;
     if (pml_quantise(features->values + index * features->columns, features->columns, row) != PML_OK ||
         pml_sketch(&bench->pack.pack, pml_rows_kernels(), row, sketch) != PML_OK)
-        return -1;
+        return PML_REFUSED;
     bench->inverse[index] = pml_inverse_norm(sketch, width);
-    return 0;
+    return PML_DONE;
 }
 
-static int set_pack(struct evaluate_bench *bench, unsigned cells)
+static exit_code set_pack(struct evaluate_bench *bench, unsigned cells)
 {
     const size_t rows = bench->data->gallery.features.rows;
     drop_pack(bench);
-    int code = build_pack(bench, cells);
-    if (code >= 0)
+    exit_code code = build_pack(bench, cells);
+    if (code != EXIT_OK)
         return code;
     if (!bench->items) {
         bench->items = malloc(rows * sizeof *bench->items);
@@ -123,7 +122,7 @@ static int set_pack(struct evaluate_bench *bench, unsigned cells)
     bench->sketches = malloc(rows * bench->pack.info.sketch);
     if (!bench->items || !bench->slots || !bench->inverse || !bench->popular || !bench->sketches)
         return command_no_memory(command);
-    if (pml_parallel((unsigned)bench->options->threads, rows, sketch_item, bench, NULL) != 0)
+    if (pml_parallel((unsigned)bench->options->threads, rows, sketch_item, bench, NULL) != PML_DONE)
         return command_status(command, "the gallery's sketches", PML_ERROR_FEATURES);
     return take_slots(bench);
 }
@@ -138,8 +137,8 @@ static void drop_service(struct evaluate_bench *bench)
     bench->store = NULL;
 }
 
-/* Who is near whom, and who is near many: of these slots. −1 without memory. */
-static int know_gallery(struct evaluate_bench *bench)
+/* Finds which items of these slots are near one another, and which are near many. */
+static pml_outcome know_gallery(struct evaluate_bench *bench)
 {
     const struct pml_features *features = &bench->data->gallery.features;
     const struct pml_lists_source source = {.features = features->values,
@@ -151,49 +150,49 @@ static int know_gallery(struct evaluate_bench *bench)
                                             .threads = (unsigned)bench->options->threads};
     size_t bad;
     if (bench->gallery)
-        return 0;
-    return pml_lists_gallery_make(&bench->gallery, &source, &bad) != 0 ||
-                   pml_lists_popular(bench->gallery, bench->popular) != 0
-               ? -1
-               : 0;
+        return PML_DONE;
+    if (pml_lists_gallery_make(&bench->gallery, &source, &bad) != PML_DONE ||
+        pml_lists_popular(bench->gallery, bench->popular) != PML_DONE)
+        return PML_NO_MEMORY;
+    return PML_DONE;
 }
 
-static int fill_store(struct evaluate_bench *bench, const struct pml_store_info *info, struct pml_message *message)
+static pml_outcome fill_store(struct evaluate_bench *bench, const struct pml_store_info *info,
+                              struct pml_message *message)
 {
     const struct evaluate_set *set = &bench->data->gallery;
     const unsigned threads = (unsigned)bench->options->threads;
     struct pml_cell_lists lists = {0};
-    struct pml_embedding *frames = NULL;
+    struct pml_embedding *embedding = NULL;
     struct pml_store_writer *writer;
     const struct pml_gallery gallery = {.features = &set->features,
                                         .items = bench->items,
                                         .labels = set->labels.values,
                                         .slots = bench->slots,
                                         .lists = &lists};
-    int failed = pml_store_memory_make(&bench->store, &writer, info, message);
-    if (!failed && know_gallery(bench) != 0)
-        failed = PML_NO_MEMORY;
-    if (!failed && info->share > 0 &&
-        pml_lists_make(&lists, bench->gallery, &bench->pack.pack, info->share, threads, NULL) != 0)
-        failed = PML_NO_MEMORY;
-    if (!failed && info->dimensions > 0)
-        failed = pml_embedding_make(&frames, &bench->pack.pack, info->iterations, threads, NULL, message);
-    if (!failed)
-        failed = pml_index_fill(writer, info, &bench->pack.pack, frames, &gallery, 0, threads, NULL, message);
-    if (!failed)
-        failed = pml_store_finish(writer, message);
-    pml_embedding_free(frames);
+    pml_outcome outcome = pml_store_memory_make(&bench->store, &writer, info, message);
+    if (outcome == PML_DONE)
+        outcome = know_gallery(bench);
+    if (outcome == PML_DONE && info->share > 0)
+        outcome = pml_lists_make(&lists, bench->gallery, &bench->pack.pack, info->share, threads, NULL);
+    if (outcome == PML_DONE && info->dimensions > 0)
+        outcome = pml_embedding_make(&embedding, &bench->pack.pack, info->iterations, threads, NULL, message);
+    if (outcome == PML_DONE)
+        outcome = pml_index_fill(writer, info, &bench->pack.pack, embedding, &gallery, 0, threads, NULL, message);
+    if (outcome == PML_DONE)
+        outcome = pml_store_finish(writer, message);
+    pml_embedding_free(embedding);
     pml_lists_free(&lists);
-    return failed;
+    return outcome;
 }
 
-int evaluate_bench_set(struct evaluate_bench *bench, unsigned cells, double share)
+exit_code evaluate_bench_set(struct evaluate_bench *bench, unsigned cells, double share)
 {
     const struct evaluate_options *options = bench->options;
     const size_t rows = bench->data->gallery.features.rows;
-    struct pml_message message = {"there is no memory. Close other programs."};
-    int code = bench->cells == cells ? -1 : set_pack(bench, cells);
-    if (code >= 0)
+    struct pml_message message = {"out of memory. Close other programs."};
+    exit_code code = bench->cells == cells ? EXIT_OK : set_pack(bench, cells);
+    if (code != EXIT_OK)
         return code;
     const bool own = options->mechanism == PML_GAUSSIAN || options->cells_per_item > 0;
     const struct pml_index_choice choice = {.cells_per_item =
@@ -205,10 +204,10 @@ int evaluate_bench_set(struct evaluate_bench *bench, unsigned cells, double shar
     const struct pml_service_options serving = {.nearest = nearest < 1.0 ? 1 : (uint32_t)nearest,
                                                 .threads = (unsigned)options->threads};
     drop_service(bench);
-    int failed = fill_store(bench, &info, &message);
-    if (!failed)
-        failed = pml_service_open(&bench->service, &bench->pack.pack, bench->store, &serving, &message);
-    return failed ? command_input(command, failed, &message) : -1;
+    pml_outcome outcome = fill_store(bench, &info, &message);
+    if (outcome == PML_DONE)
+        outcome = pml_service_open(&bench->service, &bench->pack.pack, bench->store, &serving, &message);
+    return outcome != PML_DONE ? command_input(command, outcome, &message) : EXIT_OK;
 }
 
 void evaluate_bench_close(struct evaluate_bench *bench)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The server's side of an evaluation: a pack, the gallery indexed with it, and the service that answers. What does not
+ * The server's side of an evaluation: a pack, the gallery indexed with it, and the service that answers. Whatever does not
  * change from one setting to the next is kept. */
 #ifndef CLI_EVALUATE_BENCH_H
 #define CLI_EVALUATE_BENCH_H
@@ -14,23 +14,23 @@ struct evaluate_bench {
     const struct evaluate_options *options;
     const struct evaluate_data *data;
     struct pack_file pack;
-    unsigned cells; /* that the pack was asked for; 0: there is none yet */
+    unsigned cells; /* that the pack was built with; 0: there is no pack yet */
     uint64_t *items;
     uint32_t *slots;                   /* of the gallery, in this pack */
     struct pml_lists_gallery *gallery; /* of these slots */
-    uint32_t *popular;                 /* its rows, most voted for first */
+    uint32_t *popular;                 /* its rows; those nearest to most others come first */
     int8_t *sketches;                  /* of the gallery, for the baseline */
     uint32_t *inverse;                 /* of the sketches' lengths */
     struct pml_store *store;
     struct pml_service *service;
 };
 
-/* The number of cells at this ε and share. The Gaussian needs none; its packs have the least. */
+/* The number of cells for this ε and share. The Gaussian needs no cells; its packs have the fewest possible. */
 unsigned evaluate_bench_cells(const struct evaluate_options *options, double epsilon, double share);
 
-/* Makes the service ready for this number of cells and this share. −1 to go on, else the exit code with a message.
- * Begins with a structure of zeros but for options and data; close in any case. */
-int evaluate_bench_set(struct evaluate_bench *bench, unsigned cells, double share);
+/* Makes the service ready for this number of cells and this share. At first, all fields but options and data are zero.
+ * Close the bench after a failure too. */
+exit_code evaluate_bench_set(struct evaluate_bench *bench, unsigned cells, double share);
 void evaluate_bench_close(struct evaluate_bench *bench);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: files, or nothing. Out: three sets of features, the true neighbours of every query, its class.
- * Never approximates: what a private search is measured by must be exact. */
+ * Reads or draws three sets of features, and finds the true neighbours and the class of every query. The search is exact,
+ * because a private search is measured by it. */
 #include "evaluate_data.h"
 
 #include "lab/sample/sample_features.h"
 #include "lab/sample/sample_image.h"
 
 #include "common/parallel.h"
+#include "common/rows/nearest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static const struct command *const command = &command_evaluate;
 enum { SAMPLE_KINDS = 20, SAMPLE_PIXELS = 32, SAMPLE_SEED = 1 };
 
 /* `count` pictures of every class, from number `first` on; classes take turns. */
-static int draw_set(struct evaluate_set *set, unsigned first, unsigned count)
+static exit_code draw_set(struct evaluate_set *set, unsigned first, unsigned count)
 {
     const size_t rows = (size_t)count * SAMPLE_KINDS;
     uint8_t pixels[SAMPLE_PIXELS * SAMPLE_PIXELS];
@@ -33,70 +34,50 @@ static int draw_set(struct evaluate_set *set, unsigned first, unsigned count)
         sample_features(pixels, SAMPLE_PIXELS, set->features.values + i * SAMPLE_FEATURES);
         set->labels.values[i] = (int32_t)kind;
     }
-    return -1;
+    return EXIT_OK;
 }
 
-static int draw_all(struct evaluate_data *data)
+static exit_code draw_all(struct evaluate_data *data)
 {
-    int code = draw_set(&data->public, 0, 60);
-    if (code < 0)
+    exit_code code = draw_set(&data->public, 0, 60);
+    if (code == EXIT_OK)
         code = draw_set(&data->gallery, 60, 120);
-    return code < 0 ? draw_set(&data->queries, 180, 10) : code;
+    return code == EXIT_OK ? draw_set(&data->queries, 180, 10) : code;
 }
 
 /* ---- files ---- */
 
-static int read_set(struct evaluate_set *set, const struct evaluate_files *files)
+static exit_code read_set(struct evaluate_set *set, const struct evaluate_files *files)
 {
     struct pml_message message = {""};
-    int failed = pml_features_read(files->features, &set->features, &message);
-    if (!failed && files->labels)
-        failed = pml_labels_read(files->labels, &set->labels, &message);
-    if (failed)
-        return command_input(command, failed, &message);
+    pml_outcome outcome = pml_features_read(files->features, &set->features, &message);
+    if (outcome == PML_DONE && files->labels)
+        outcome = pml_labels_read(files->labels, &set->labels, &message);
+    if (outcome != PML_DONE)
+        return command_input(command, outcome, &message);
     if (files->labels && set->labels.rows != set->features.rows)
-        return command_fail(command, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label a row.",
+        return command_fail(command, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label per row.",
                             files->labels, set->labels.rows, files->features, set->features.rows);
-    return -1;
+    return EXIT_OK;
 }
 
-static int read_all(struct evaluate_data *data, const struct evaluate_options *options)
+static exit_code read_all(struct evaluate_data *data, const struct evaluate_options *options)
 {
     struct evaluate_set *const sets[] = {&data->public, &data->gallery, &data->queries};
     const struct evaluate_files *const files[] = {&options->public, &options->gallery, &options->queries};
     for (size_t i = 0; i < 3; i++) {
-        int code = read_set(sets[i], files[i]);
-        if (code >= 0)
+        exit_code code = read_set(sets[i], files[i]);
+        if (code != EXIT_OK)
             return code;
         if (sets[i]->features.columns != data->public.features.columns)
-            return command_fail(command, EXIT_INPUT,
-                                "%s has %zu features a row, but %s %zu. Use features of one model.", files[i]->features,
-                                sets[i]->features.columns, files[0]->features, data->public.features.columns);
+            return command_fail(
+                command, EXIT_INPUT, "%s has %zu features per row, but %s has %zu. Use features of one model.",
+                files[i]->features, sets[i]->features.columns, files[0]->features, data->public.features.columns);
     }
-    return -1;
+    return EXIT_OK;
 }
 
 /* ---- what is truly nearest ---- */
-
-struct ranked {
-    double score;
-    uint32_t row;
-};
-
-/* Rows come in ascending order, so an equal score never overtakes. */
-static void keep(struct ranked *best, size_t *held, size_t most, struct ranked found)
-{
-    size_t at = *held;
-    if (at == most && best[most - 1].score >= found.score)
-        return;
-    if (at == most)
-        at--;
-    else
-        ++*held;
-    for (; at > 0 && best[at - 1].score < found.score; at--)
-        best[at] = best[at - 1];
-    best[at] = found;
-}
 
 struct search {
     const struct pml_features *rows, *queries;
@@ -121,27 +102,26 @@ static double product(const float *left, const float *right, size_t columns)
     return sum;
 }
 
-static int search_piece(void *context, size_t piece)
+static pml_outcome search_piece(void *context, size_t piece)
 {
     const struct search *search = context;
     const size_t columns = search->rows->columns, first = piece * TOGETHER, left = search->queries->rows - first,
                  queries = left < TOGETHER ? left : TOGETHER;
-    struct ranked best[TOGETHER][EVALUATE_TOP];
-    size_t held[TOGETHER] = {0};
+    double scores[TOGETHER][EVALUATE_TOP];
+    struct pml_best best[TOGETHER];
+    for (size_t q = 0; q < queries; q++)
+        best[q] = (struct pml_best){scores[q], search->nearest + (first + q) * search->top, (unsigned)search->top, 0};
     for (size_t i = 0; i < search->rows->rows; i++)
         for (size_t q = 0; q < queries; q++) {
             const double score =
                 product(search->queries->values + (first + q) * columns, search->rows->values + i * columns, columns) *
                 search->inverse[i];
-            keep(best[q], &held[q], search->top, (struct ranked){score, (uint32_t)i});
+            pml_best_offer(&best[q], score, (uint32_t)i);
         }
-    for (size_t q = 0; q < queries; q++)
-        for (size_t i = 0; i < search->top; i++)
-            search->nearest[(first + q) * search->top + i] = best[q][i].row;
-    return 0;
+    return PML_DONE;
 }
 
-/* The nearest `top` rows of each query, by cosine; NULL without memory. */
+/* The nearest `top` rows of each query, by cosine; NULL when out of memory. */
 static uint32_t *find_nearest(const struct pml_features *rows, const struct pml_features *queries, size_t top,
                               unsigned threads)
 {
@@ -182,33 +162,33 @@ static int32_t majority(const int32_t *labels, const uint32_t *nearest, size_t c
     return labels[nearest[best]];
 }
 
-static int take_classes(struct evaluate_data *data, const struct evaluate_options *options)
+static exit_code take_classes(struct evaluate_data *data, const struct evaluate_options *options)
 {
     const size_t queries = data->queries.features.rows, rows = data->public.features.rows;
     const size_t top = rows < EVALUATE_TOP ? rows : EVALUATE_TOP;
     if (!data->queries.labels.values)
-        return -1;
+        return EXIT_OK;
     data->classes = malloc(queries * sizeof *data->classes);
     if (!data->classes)
         return command_no_memory(command);
     memcpy(data->classes, data->queries.labels.values, queries * sizeof *data->classes);
     if (!options->predicted)
-        return -1;
+        return EXIT_OK;
     uint32_t *nearest = find_nearest(&data->public.features, &data->queries.features, top, (unsigned)options->threads);
     if (!nearest)
         return command_no_memory(command);
     for (size_t i = 0; i < queries; i++)
         data->classes[i] = majority(data->public.labels.values, nearest + i * top, top);
     free(nearest);
-    return -1;
+    return EXIT_OK;
 }
 
 /* ---- all of it ---- */
 
-int evaluate_data_make(struct evaluate_data *data, const struct evaluate_options *options)
+exit_code evaluate_data_make(struct evaluate_data *data, const struct evaluate_options *options)
 {
-    int code = options->public.features ? read_all(data, options) : draw_all(data);
-    if (code >= 0)
+    exit_code code = options->public.features ? read_all(data, options) : draw_all(data);
+    if (code != EXIT_OK)
         return code;
     data->top = data->gallery.features.rows < EVALUATE_TOP ? data->gallery.features.rows : EVALUATE_TOP;
     data->nearest =

@@ -3,6 +3,7 @@
 #ifndef CLI_EVALUATE_DATA_H
 #define CLI_EVALUATE_DATA_H
 
+#include "common/npy.h"
 #include "evaluate_options.h"
 
 enum { EVALUATE_TOP = 8 };
@@ -16,11 +17,11 @@ struct evaluate_data {
     struct evaluate_set public, gallery, queries;
     size_t top;        /* EVALUATE_TOP, or all of a smaller gallery */
     uint32_t *nearest; /* `top` rows of the gallery for each query: largest cosine of the features, then smaller row */
-    int32_t *classes;  /* what the device takes each query's class for; NULL: there are none */
+    int32_t *classes;  /* what the device thinks the class of each query is; NULL: there are no classes */
 };
 
-/* Reads the files, or draws the sample gallery. −1 to go on, else the exit code with a message. Free in any case. */
-int evaluate_data_make(struct evaluate_data *data, const struct evaluate_options *options);
+/* Reads the files, or draws the sample gallery. Free the data after a failure too. */
+exit_code evaluate_data_make(struct evaluate_data *data, const struct evaluate_options *options);
 
 /* Wipes and frees. */
 void evaluate_data_free(struct evaluate_data *data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The options of evaluate. In: argv. Out: values within their limits, or a message. */
+ * The options of evaluate. */
 #include "evaluate_options.h"
 
 #include "common/parallel.h"
@@ -17,7 +17,7 @@ static const struct command *const command = &command_evaluate;
 /* ---- values ---- */
 
 /* Numbers from `least` to `most` with commas between them. */
-static int read_list(const char *name, const char *text, double least, double most, struct evaluate_list *list)
+static exit_code read_list(const char *name, const char *text, double least, double most, struct evaluate_list *list)
 {
     list->count = 0;
     for (const char *at = text;; at++) {
@@ -33,11 +33,11 @@ static int read_list(const char *name, const char *text, double least, double mo
         list->values[list->count++] = value;
         at = end;
         if (*at == 0)
-            return -1;
+            return EXIT_OK;
     }
 }
 
-/* The number of the word in `choices` (NULL at the end), or −1 with a message. */
+/* Returns the index of the word in `choices` (NULL at the end), or −1 with a message printed. */
 static int read_choice(const char *name, const char *word, const char *const *choices)
 {
     for (int i = 0; choices[i]; i++) {
@@ -49,7 +49,7 @@ static int read_choice(const char *name, const char *word, const char *const *ch
     return -1;
 }
 
-static int read_words(const struct words *words, struct evaluate_options *options)
+static exit_code read_words(const struct words *words, struct evaluate_options *options)
 {
     static const char *const mechanisms[] = {"response", "gaussian", NULL},
                              *const kinds[] = {"one", "class", "group", NULL},
@@ -68,9 +68,9 @@ static int read_words(const struct words *words, struct evaluate_options *option
     if (options->predicted && options->slots == PML_SLOTS_ONE)
         return command_fail(command, EXIT_USAGE,
                             "--class-from predicted needs slots by class. Use --slots class or group.");
-    int code = read_list("epsilon", words->epsilon ? words->epsilon : "1,2,4,6,8", PML_EPSILON_MIN, PML_EPSILON_MAX,
-                         &options->epsilons);
-    if (code < 0)
+    exit_code code = read_list("epsilon", words->epsilon ? words->epsilon : "1,2,4,6,8", PML_EPSILON_MIN,
+                               PML_EPSILON_MAX, &options->epsilons);
+    if (code == EXIT_OK)
         code = read_list("share", words->share ? words->share : "0.01,0.02,0.05,0.1", 1.0 / PML_SHARE_UNIT, 0.5,
                          &options->shares);
     return code;
@@ -78,7 +78,7 @@ static int read_words(const struct words *words, struct evaluate_options *option
 
 /* ---- what belongs together ---- */
 
-static int check_files(const struct evaluate_options *options)
+static exit_code check_files(const struct evaluate_options *options)
 {
     const struct evaluate_files *const sets[] = {&options->public, &options->gallery, &options->queries};
     static const char *const names[] = {"public", "gallery", "queries"};
@@ -100,10 +100,10 @@ static int check_files(const struct evaluate_options *options)
     if (!options->gallery.labels != !options->queries.labels)
         return command_fail(command, EXIT_USAGE,
                             "classes need --gallery-labels and --queries-labels. Give both, or leave both out.");
-    return -1;
+    return EXIT_OK;
 }
 
-static int check_cells(const struct words *words, struct evaluate_options *options)
+static exit_code check_cells(const struct words *words, struct evaluate_options *options)
 {
     if (words->cells && strcmp(words->cells, "auto") != 0) {
         char *end;
@@ -119,10 +119,10 @@ static int check_cells(const struct words *words, struct evaluate_options *optio
     if (options->cells_per_item > 0 && words->cells)
         return command_fail(command, EXIT_USAGE,
                             "with --cells-per-item the share decides how many cells there are. Leave --cells out.");
-    return -1;
+    return EXIT_OK;
 }
 
-static int check_numbers(struct evaluate_options *options, bool has_delta)
+static exit_code check_numbers(struct evaluate_options *options, bool has_delta)
 {
     const bool gaussian = options->mechanism == PML_GAUSSIAN;
     if (!gaussian && has_delta)
@@ -145,10 +145,10 @@ static int check_numbers(struct evaluate_options *options, bool has_delta)
     if (options->threads > 256)
         return command_fail(command, EXIT_USAGE, "--threads must be 1 to 256.");
     options->threads = pml_parallel_threads((unsigned)options->threads);
-    return -1;
+    return EXIT_OK;
 }
 
-int evaluate_options_parse(int argc, char **argv, struct evaluate_options *options)
+exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options *options)
 {
     struct words words = {0};
     *options = (struct evaluate_options){.releases = 4};
@@ -176,18 +176,18 @@ int evaluate_options_parse(int argc, char **argv, struct evaluate_options *optio
         {"threads", OPTION_COUNT, &options->threads, false, false},
         {"json", OPTION_FLAG, &options->json, false, false},
     };
-    int code = options_parse(command, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
-    for (size_t i = 0; i < sizeof specs / sizeof specs[0] && code < 0; i++) { /* 0 stands for "not given" */
+    exit_code code = options_parse(command, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0] && code == EXIT_OK; i++) { /* 0 stands for "not given" */
         const bool zero_allowed = specs[i].value == &options->seed;
         if (specs[i].kind == OPTION_COUNT && specs[i].given && *(uint64_t *)specs[i].value == 0 && !zero_allowed)
             return command_fail(command, EXIT_USAGE, "--%s must not be 0. Leave it out for the default.",
                                 specs[i].name);
     }
-    if (code < 0)
+    if (code == EXIT_OK)
         code = read_words(&words, options);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = check_files(options);
-    if (code < 0)
+    if (code == EXIT_OK)
         code = check_cells(&words, options);
-    return code < 0 ? check_numbers(options, specs[0].given) : code;
+    return code == EXIT_OK ? check_numbers(options, specs[0].given) : code;
 }

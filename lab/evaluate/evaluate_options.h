@@ -33,7 +33,7 @@ struct evaluate_options {
     bool predicted, json;
 };
 
-/* Reads and checks them all, and fills in the defaults. −1 to go on, else the exit code. */
-int evaluate_options_parse(int argc, char **argv, struct evaluate_options *options);
+/* Reads and checks all options, and fills in the defaults. */
+exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options *options);
 
 #endif

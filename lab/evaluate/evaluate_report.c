@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: figures. Out: a table for people, JSON for programs. */
+ * Prints the figures of an evaluation as a table or as JSON. */
 #include "evaluate_report.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#define RANKED_LEAST 0.8 /* of what is in the answer: where less is found, sketches are the limit */
+#define RANKED_LEAST 0.8 /* share of what is in the answer; if less is found, the sketches are too coarse */
 
 static const struct {
     const char *name;
@@ -53,13 +53,14 @@ void evaluate_report_print(const struct evaluate_report *report)
             : printf("%7.3f  %9.3f  %+.3f", mean[EVALUATE_CLASS], mean[EVALUATE_PRECISION], mean[EVALUATE_GAIN]);
         printf(" %11.0f\n", mean[EVALUATE_DOWN]);
     }
-    printf(
-        "\nfound: share of the %zu nearest among the first %d; in answer: before they are ranked; curve: the most any\n"
-        "epsilon-private method can have in answers of this share if all items are equally often wanted; random: "
-        "found\n"
-        "in a random download of it; popular: in a download of the items that are nearest to most others\n"
-        "%.3g seconds\n",
-        data->top, EVALUATE_TOP, report->seconds);
+    printf("\nfound: share of the %zu truly nearest items that are among the first %d results\n"
+           "in answer: share of them that the answer carries, before it is ranked\n"
+           "curve: the most that any epsilon-private method can carry in answers of this size, if all items are wanted "
+           "equally often\n"
+           "random: what is found in a random download of the same size\n"
+           "popular: what is found in a download of the same size with the items that are nearest to most others\n"
+           "%.3g seconds\n",
+           data->top, EVALUATE_TOP, report->seconds);
 }
 
 void evaluate_report_hint(const struct evaluate_report *report)
@@ -72,11 +73,11 @@ void evaluate_report_hint(const struct evaluate_report *report)
             most = mean;
     }
     if (most && most[EVALUATE_INSTANCE] < RANKED_LEAST * most[EVALUATE_REACHED])
-        fprintf(
-            stderr,
-            "privatemail evaluate: of %.3f in the answer only %.3f are found: sketches of %u bytes cannot rank them. "
-            "See docs/CLI.md, Measuring.\n",
-            most[EVALUATE_REACHED], most[EVALUATE_INSTANCE], report->sketch);
+        fprintf(stderr,
+                "privatemail evaluate: of %.3f in the answer only %.3f are found: sketches of %u bytes are too coarse "
+                "to rank them. "
+                "See docs/CLI.md, Measuring.\n",
+                most[EVALUATE_REACHED], most[EVALUATE_INSTANCE], report->sketch);
 }
 
 static void write_row(struct json *json, const struct evaluate_report *report, const struct evaluate_row *row)

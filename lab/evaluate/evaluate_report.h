@@ -24,7 +24,7 @@ struct evaluate_report {
 void evaluate_report_print(const struct evaluate_report *report);
 void evaluate_report_write(const struct evaluate_report *report); /* JSON */
 
-/* Tells on stderr when ranking by sketches loses much of what the answers hold. */
+/* Prints a hint on stderr when ranking by sketches loses much of what the answers hold. */
 void evaluate_report_hint(const struct evaluate_report *report);
 
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: queries, a service. Out: how much of what is truly nearest comes back, and what downloads without a query would bring.
- * Never touches the noise: releases are made by init, arm and release with the system's entropy. */
+ * In: queries, a service. Out: how much of what is truly nearest is found, and what downloads without a query would find.
+ * Never touches the noise: releases are made by init, arm and release with the system's entropy.
+ *
+ * Functions that return an int return a pml_status or a pml_outcome. */
 #include "evaluate_trials.h"
 
 #include "cli/shared/budget_file.h"
 
 #include "common/generator.h"
+#include "common/rows/nearest.h"
 
 #include <math.h>
 #include <privatemail_platform.h>
@@ -86,21 +89,20 @@ static int make_release(struct worker *worker, const pml_query *query)
     return status;
 }
 
-/* A pml_slot_fn: the answer grows as pml_service_answer makes it; what will be ranked is looked through. */
-static int take_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
+/* A pml_slot_fn: appends the slot to the answer, and counts true neighbours in what will be ranked. */
+static pml_outcome take_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
 {
     struct worker *worker = context;
     struct pml_candidate candidate;
     const bool ranked = worker->crew->bench->options->scope == PML_ALL_SLOTS || slot == worker->slot;
     for (size_t offset = 0; ranked && offset < candidates->bytes.size;) {
-        if (pml_candidate_read(candidates->bytes.bytes, candidates->bytes.size, &offset, &candidate) != 0)
-            return PML_STORE_FAILED;
+        if (!pml_candidate_read(candidates->bytes.bytes, candidates->bytes.size, &offset, &candidate))
+            return PML_DAMAGED;
         worker->reached += is_nearest(worker, candidate.item);
     }
-    if (pml_answer_write_slot(&worker->answer, slot, candidates->count) != 0 ||
-        pml_bytes_append(&worker->answer, candidates->bytes.bytes, candidates->bytes.size) != 0)
-        return PML_STORE_NO_MEMORY;
-    return PML_OK;
+    if (pml_answer_write_slot(&worker->answer, slot, candidates->count) != PML_DONE)
+        return PML_NO_MEMORY;
+    return pml_bytes_append(&worker->answer, candidates->bytes.bytes, candidates->bytes.size);
 }
 
 static int get_answer(struct worker *worker)
@@ -111,8 +113,10 @@ static int get_answer(struct worker *worker)
     worker->reached = 0;
     if (pml_answer_write_header(&worker->answer, info->id, info->slots, info->sketch,
                                 pml_store_describe(bench->store)->items) != 0)
-        return PML_STORE_NO_MEMORY;
-    return pml_service_visit(bench->service, worker->release, worker->release_size, take_slot, worker);
+        return PML_NO_MEMORY;
+    pml_release_view view;
+    const pml_status status = pml_service_read(bench->service, worker->release, worker->release_size, &view);
+    return status == PML_OK ? (int)pml_service_visit(bench->service, &view, take_slot, worker) : (int)status;
 }
 
 static int rank_answer(struct worker *worker, const pml_query *query)
@@ -159,47 +163,28 @@ static int64_t sketch_score(const int8_t *left, const int8_t *right, size_t widt
     return cosine >= 0 ? cosine / unit : -((unit - 1 - cosine) / unit);
 }
 
-struct found {
-    int64_t score;
-    uint32_t row;
-};
-
-static bool is_before(struct found left, struct found right)
-{
-    return left.score != right.score ? left.score > right.score : left.row < right.row;
-}
-
-/* The best of these rows, ranked by the sketches that the client ranks by. Answers how many. */
+/* The best of these rows, ranked by the sketches that the client ranks by. Returns how many. */
 static size_t rank_part(const struct worker *worker, const int8_t *sketch, const uint32_t *part, size_t count,
-                        struct found *best)
+                        uint32_t best[EVALUATE_TOP])
 {
     const struct evaluate_bench *bench = worker->crew->bench;
     const size_t width = bench->pack.info.sketch;
     const uint32_t inverse = pml_inverse_norm(sketch, width);
-    size_t held = 0;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t row = part[i];
-        struct found found = {sketch_score(sketch, bench->sketches + row * width, width, inverse, bench->inverse[row]),
-                              row};
-        size_t at = held;
-        if (held == EVALUATE_TOP && is_before(best[held - 1], found))
-            continue;
-        if (held == EVALUATE_TOP)
-            at--;
-        else
-            held++;
-        for (; at > 0 && is_before(found, best[at - 1]); at--)
-            best[at] = best[at - 1];
-        best[at] = found;
-    }
-    return held;
+    int64_t scores[EVALUATE_TOP];
+    const struct pml_nearest nearest = {scores, best, EVALUATE_TOP};
+    pml_nearest_clear(&nearest);
+    for (size_t i = 0; i < count; i++)
+        pml_nearest_offer(
+            &nearest, sketch_score(sketch, bench->sketches + part[i] * width, width, inverse, bench->inverse[part[i]]),
+            part[i]);
+    return count < EVALUATE_TOP ? count : EVALUATE_TOP;
 }
 
-static size_t count_nearest(const struct worker *worker, const struct found *found, size_t count)
+static size_t count_nearest(const struct worker *worker, const uint32_t *found, size_t count)
 {
     size_t nearest = 0;
     for (size_t i = 0; i < count; i++)
-        nearest += is_nearest(worker, found[i].row);
+        nearest += is_nearest(worker, found[i]);
     return nearest;
 }
 
@@ -211,7 +196,7 @@ static void add_figures(const struct worker *worker, const int8_t *sketch, doubl
     const struct evaluate_data *data = bench->data;
     const int32_t *classes = data->queries.labels.values;
     const size_t carried = (size_t)worker->summary.carried;
-    struct found best[EVALUATE_TOP], popular[EVALUATE_TOP];
+    uint32_t best[EVALUATE_TOP], popular[EVALUATE_TOP];
     const size_t drawn = rank_part(worker, sketch, worker->part, carried, best),
                  held = rank_part(worker, sketch, bench->popular, carried, popular);
     size_t found = 0, of_class = 0, of_class_by_chance = 0;
@@ -220,7 +205,7 @@ static void add_figures(const struct worker *worker, const int8_t *sketch, doubl
         of_class += classes && worker->matches[i].label == classes[worker->query];
     }
     for (size_t i = 0; i < drawn; i++)
-        of_class_by_chance += classes && data->gallery.labels.values[best[i].row] == classes[worker->query];
+        of_class_by_chance += classes && data->gallery.labels.values[best[i]] == classes[worker->query];
     figures[EVALUATE_INSTANCE] += (double)found / (double)data->top;
     figures[EVALUATE_REACHED] += (double)worker->reached / (double)data->top;
     figures[EVALUATE_BASELINE] += (double)count_nearest(worker, best, drawn) / (double)data->top;
@@ -277,7 +262,7 @@ static int open_worker(struct worker *worker, struct crew *crew, size_t number)
     worker->taken = calloc(rows, 1);
     worker->part = malloc(rows * sizeof *worker->part);
     if (!worker->memory || !worker->taken || !worker->part)
-        return PML_STORE_NO_MEMORY;
+        return PML_NO_MEMORY;
     int status = pml_client_init(&worker->client, worker->memory, size, pack, &crew->config);
     if (status == PML_OK)
         status = budget_unlimited(&worker->budget, worker->crew->config.mechanism, worker->crew->config.delta);
@@ -287,7 +272,7 @@ static int open_worker(struct worker *worker, struct crew *crew, size_t number)
     worker->release = malloc(worker->release_size);
     if (number == 0)
         crew->bytes_up = worker->release_size;
-    return worker->release ? PML_OK : PML_STORE_NO_MEMORY;
+    return worker->release ? PML_OK : PML_NO_MEMORY;
 }
 
 static void close_worker(struct worker *worker)
@@ -303,7 +288,7 @@ static void close_worker(struct worker *worker)
 }
 
 /* A pml_piece_fn: one worker takes queries until none is left. */
-static int work(void *context, size_t number)
+static pml_outcome work(void *context, size_t number)
 {
     struct crew *crew = context;
     const size_t queries = crew->bench->data->queries.features.rows;
@@ -319,7 +304,7 @@ static int work(void *context, size_t number)
     close_worker(&worker);
     if (status != PML_OK)
         atomic_store(&crew->status, status);
-    return status == PML_OK ? 0 : -1;
+    return status == PML_OK ? PML_DONE : PML_REFUSED; /* crew->status says why */
 }
 
 static void summarise(const struct crew *crew, struct evaluate_result *result)
@@ -340,8 +325,8 @@ static void summarise(const struct crew *crew, struct evaluate_result *result)
     result->bytes_up = crew->bytes_up;
 }
 
-int evaluate_trials_run(const struct evaluate_bench *bench, double epsilon, const struct pml_progress *progress,
-                        struct evaluate_result *result)
+exit_code evaluate_trials_run(const struct evaluate_bench *bench, double epsilon, const struct pml_progress *progress,
+                              struct evaluate_result *result)
 {
     const struct evaluate_options *options = bench->options;
     struct crew crew = {.bench = bench, .progress = progress};
@@ -362,7 +347,7 @@ int evaluate_trials_run(const struct evaluate_bench *bench, double epsilon, cons
     if (status == PML_OK)
         summarise(&crew, result);
     free(crew.figures);
-    if (status == PML_STORE_NO_MEMORY)
+    if (status == PML_NO_MEMORY)
         return command_no_memory(&command_evaluate);
-    return status == PML_OK ? -1 : command_status(&command_evaluate, "a release or its answer", status);
+    return status == PML_OK ? EXIT_OK : command_status(&command_evaluate, "a release or its answer", status);
 }

@@ -26,9 +26,8 @@ struct evaluate_result {
     size_t bytes_up;
 };
 
-/* All queries at this ε. Calls `progress` (may be NULL) with the share of queries done. −1 to go on, else the exit code
- * with a message. */
-int evaluate_trials_run(const struct evaluate_bench *bench, double epsilon, const struct pml_progress *progress,
-                        struct evaluate_result *result);
+/* Runs all queries at this ε. `progress` may be NULL. */
+exit_code evaluate_trials_run(const struct evaluate_bench *bench, double epsilon, const struct pml_progress *progress,
+                              struct evaluate_result *result);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Histograms of oriented gradients on 4 × 4 cells, each normalised with its neighbours, then the cells' brightness.
- * In: pixels. Out: 144 + 16 features. */
+ * Histograms of oriented gradients on 4 × 4 cells, each normalised with its neighbours, then the cells' brightness. 144 + 16
+ * features. */
 #define _XOPEN_SOURCE 700 /* M_PI */
 #include "sample_features.h"
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define SAMPLE_CELLS 4 /* a side */
+#define SAMPLE_CELLS 4 /* per side */
 #define SAMPLE_DIRECTIONS 9
 #define SAMPLE_FEATURES (SAMPLE_CELLS * SAMPLE_CELLS * (SAMPLE_DIRECTIONS + 1))
 

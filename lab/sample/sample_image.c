@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Paints pictures. In: seed, class, number. Out: grey pixels. Each part of the jitter is a line of draw_look. */
+ * Paints pictures. Each part of the jitter is a line of draw_look. */
 #define _XOPEN_SOURCE 700 /* M_PI */
 #include "sample_image.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Grey PNG files by libpng. In: pixels. Out: a file. */
+ * Writes grey PNG files by libpng. */
 #include "sample_png.h"
 
 #include "common/files.h"
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int sample_png_write(const char *path, const uint8_t *pixels, unsigned width, unsigned height,
-                     struct pml_message *message)
+pml_outcome sample_png_write(const char *path, const uint8_t *pixels, unsigned width, unsigned height,
+                             struct pml_message *message)
 {
     png_image image;
     memset(&image, 0, sizeof image);
@@ -22,9 +22,7 @@ int sample_png_write(const char *path, const uint8_t *pixels, unsigned width, un
     FILE *file = fopen(path, "wb");
     if (!file) {
         int error = errno;
-        snprintf(message->text, sizeof message->text, "cannot create %s (%s): %s.", path, strerror(error),
-                 pml_file_advice(error));
-        return -1;
+        return pml_say(message, "cannot create %s (%s): %s.", path, strerror(error), pml_file_advice(error));
     }
     errno = 0;
     int written = png_image_write_to_stdio(&image, file, 0, pixels, (png_int_32)width, NULL);
@@ -35,7 +33,7 @@ int sample_png_write(const char *path, const uint8_t *pixels, unsigned width, un
         reason = errno;
     }
     if (!written)
-        snprintf(message->text, sizeof message->text, "cannot write %s (%s): %s.", path,
-                 reason ? strerror(reason) : image.message, pml_file_advice(reason));
-    return written ? 0 : -1;
+        return pml_say(message, "cannot write %s (%s): %s.", path, reason ? strerror(reason) : image.message,
+                       pml_file_advice(reason));
+    return PML_DONE;
 }

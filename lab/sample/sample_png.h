@@ -3,11 +3,13 @@
 #ifndef CLI_SAMPLE_PNG_H
 #define CLI_SAMPLE_PNG_H
 
-#include "common/npy.h"
+#include "common/message.h"
 
-/* 8 bits a pixel, top row first. 0, or −1 with a message. Not atomic: for files in a folder that is renamed when it is
- * complete. */
-int sample_png_write(const char *path, const uint8_t *pixels, unsigned width, unsigned height,
-                     struct pml_message *message);
+#include <stdint.h>
+
+/* 8 bits per pixel, top row first. Not atomic: for files in a folder that is renamed when it is complete. Returns
+ * PML_DONE, or PML_REFUSED with a message. */
+pml_outcome sample_png_write(const char *path, const uint8_t *pixels, unsigned width, unsigned height,
+                             struct pml_message *message);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Families of shapes. In: a point. Out: whether the shape covers it. */
+ * Families of shapes: does a shape cover a point? */
 #define _XOPEN_SOURCE 700 /* M_PI */
 #include "sample_shapes.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: a pack, and a row's neighbours. Out: weights, and the row after one step (SPEC 6.1, the paper's equation 4).
- * Never n×n: a row knows K neighbours and K label neighbours. */
+ * Weights of a row's neighbours, and the row after one step (SPEC 6.1, the paper's equation 4). There is no n×n matrix: a
+ * row knows K neighbours and K label neighbours. */
 #include "embedding_parts.h"
 
 #include <math.h>
@@ -26,37 +26,37 @@ static void find_label_neighbours(struct pml_graph *graph, uint32_t slot, const 
         }
 }
 
-static int read_anchors(struct pml_graph *graph, uint32_t *starts)
+static pml_outcome read_anchors(struct pml_graph *graph, uint32_t *starts)
 {
     const uint32_t n = graph->info.anchors;
     for (uint32_t i = n; i-- > 0;) {
         if (pml_pack_anchor_slot(graph->pack, i, &graph->slots[i]) != PML_OK)
-            return -1;
+            return PML_NO_MEMORY;
         graph->inverse[i] = pml_inverse_norm(pml_pack_anchor(graph->pack, i), graph->info.features);
         starts[graph->slots[i]] = i;
     }
     starts[graph->info.slots] = n;
-    return 0;
+    return PML_DONE;
 }
 
-static int read_slot_codes(struct pml_graph *graph)
+static pml_outcome read_slot_codes(struct pml_graph *graph)
 {
     const unsigned k = graph->info.dimensions;
     for (uint32_t slot = 0; slot < graph->info.slots; slot++) {
         int16_t code[PML_DIMENSIONS_MAX];
         if (pml_pack_slot_code(graph->pack, slot, code) != PML_OK)
-            return -1;
+            return PML_NO_MEMORY;
         for (unsigned c = 0; c < k; c++)
             graph->slot_codes[(size_t)slot * k + c] = code[c];
     }
-    return 0;
+    return PML_DONE;
 }
 
-int pml_graph_make(struct pml_graph *graph, const pml_pack *pack)
+pml_outcome pml_graph_make(struct pml_graph *graph, const pml_pack *pack)
 {
     *graph = (struct pml_graph){.pack = pack};
     if (pml_pack_describe(pack, &graph->info) != PML_OK)
-        return -1;
+        return PML_NO_MEMORY;
     const size_t n = graph->info.anchors, slots = graph->info.slots;
     graph->lambda = graph->info.lambda / 65536.0;
     graph->alpha = graph->info.alpha / 256.0;
@@ -68,14 +68,14 @@ int pml_graph_make(struct pml_graph *graph, const pml_pack *pack)
     graph->label_weights = malloc(slots * graph->label_room * sizeof *graph->label_weights);
     graph->slot_codes = malloc(slots * graph->info.dimensions * sizeof *graph->slot_codes);
     uint32_t *starts = malloc((slots + 1) * sizeof *starts);
-    int status = -1;
+    pml_outcome outcome = -1;
     if (graph->inverse && graph->slots && graph->label_neighbours && graph->label_weights && graph->slot_codes &&
         starts && read_anchors(graph, starts) == 0)
-        status = read_slot_codes(graph);
-    for (uint32_t slot = 0; status == 0 && slot < slots; slot++)
+        outcome = read_slot_codes(graph);
+    for (uint32_t slot = 0; outcome == PML_DONE && slot < slots; slot++)
         find_label_neighbours(graph, slot, starts);
     free(starts);
-    return status;
+    return outcome;
 }
 
 void pml_graph_free(struct pml_graph *graph)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: quantised features of gallery items. Out: their places in the server's frame (SPEC 6.2).
- * Never lets one item touch another: pieces may run in any order. */
+ * The places of gallery items (SPEC 6.2). An item does not depend on another, so pieces may run in any order. */
 #include "common/rows/nearest.h"
 #include "embedding_parts.h"
 
@@ -8,7 +7,7 @@
 #include <string.h>
 
 struct placing {
-    const struct pml_embedding *frames;
+    const struct pml_embedding *embedding;
     const struct pml_rows *rows;
     const uint32_t *slots;
     float *places;
@@ -54,8 +53,8 @@ static void rank_items(const struct pml_graph *graph, const int8_t *items, size_
 
 static void place_item(const struct placing *job, size_t item, const uint32_t *neighbours)
 {
-    const struct pml_embedding *frames = job->frames;
-    const struct pml_graph *graph = &frames->graph;
+    const struct pml_embedding *embedding = job->embedding;
+    const struct pml_graph *graph = &embedding->graph;
     const unsigned K = graph->info.neighbours, k = graph->info.dimensions;
     double weights[PML_NEIGHBOURS_MAX], place[PML_DIMENSIONS_MAX];
     const struct pml_links links = {neighbours, weights, K, K, job->slots[item]};
@@ -63,31 +62,31 @@ static void place_item(const struct placing *job, size_t item, const uint32_t *n
         weights[j] = pml_graph_feature_weight(graph, job->rows->values + item * job->rows->columns,
                                               job->rows->inverse[item], neighbours[j]);
     memcpy(place, graph->slot_codes + (size_t)job->slots[item] * k, k * sizeof *place);
-    for (unsigned time = 0; time <= frames->iterations; time++)
-        pml_graph_step(graph, &links, pml_embedding_at(frames, frames->server, time), place, place);
+    for (unsigned time = 0; time <= embedding->iterations; time++)
+        pml_graph_step(graph, &links, pml_embedding_at(embedding, embedding->server, time), place, place);
     for (unsigned c = 0; c < k; c++)
         job->places[item * k + c] = (float)place[c];
 }
 
-static int place_piece(void *context, size_t piece)
+static pml_outcome place_piece(void *context, size_t piece)
 {
     const struct placing *job = context;
     const size_t columns = job->rows->columns, first = piece * PML_TILE;
     const size_t count = smaller(PML_TILE, job->rows->count - first);
     struct bench *bench = malloc(sizeof *bench);
     if (!bench)
-        return -1;
-    rank_items(&job->frames->graph, job->rows->values + first * columns, count, bench);
+        return PML_NO_MEMORY;
+    rank_items(&job->embedding->graph, job->rows->values + first * columns, count, bench);
     for (size_t i = 0; i < count; i++)
         place_item(job, first + i, bench->neighbours + i * PML_NEIGHBOURS_MAX);
     free(bench);
-    return 0;
+    return PML_DONE;
 }
 
-int pml_embedding_items(const struct pml_embedding *frames, const struct pml_rows *rows, const uint32_t *slots,
-                        unsigned threads, float *places)
+pml_outcome pml_embedding_items(const struct pml_embedding *embedding, const struct pml_rows *rows,
+                                const uint32_t *slots, unsigned threads, float *places)
 {
-    struct placing job = {frames, rows, slots, places};
+    struct placing job = {embedding, rows, slots, places};
     return pml_parallel(pml_parallel_threads(threads), (rows->count + PML_TILE - 1) / PML_TILE, place_piece, &job,
                         NULL);
 }

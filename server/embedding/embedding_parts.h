@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files of the frames share; for them alone. */
+ * What the files of the embedding share; for them alone. */
 #ifndef PML_EMBEDDING_PARTS_H
 #define PML_EMBEDDING_PARTS_H
 
@@ -21,8 +21,8 @@ struct pml_graph {
     double *slot_codes; /* G×k */
 };
 
-/* −1 without memory. Free also after a failure. */
-int pml_graph_make(struct pml_graph *graph, const pml_pack *pack);
+/* Returns PML_DONE or PML_NO_MEMORY. Free it also after a failure. */
+pml_outcome pml_graph_make(struct pml_graph *graph, const pml_pack *pack);
 void pml_graph_free(struct pml_graph *graph);
 
 /* Of an anchor to a quantised row (SPEC 6.2); of one at this distance, where `width` is σ' (SPEC 6.3). */
@@ -44,7 +44,7 @@ unsigned pml_graph_label_count(const struct pml_graph *graph, uint32_t anchor);
 void pml_graph_step(const struct pml_graph *graph, const struct pml_links *links, const double *anchors,
                     const double *row, double *out);
 
-/* ---- frames.c ---- */
+/* ---- embedding.c ---- */
 
 struct pml_embedding {
     struct pml_graph graph;
@@ -56,12 +56,13 @@ struct pml_embedding {
     struct pml_similarity similarity;
 };
 
-static inline const double *pml_embedding_at(const struct pml_embedding *frames, const double *rows, unsigned time)
+static inline const double *pml_embedding_at(const struct pml_embedding *embedding, const double *rows, unsigned time)
 {
-    return rows + (size_t)time * frames->graph.info.anchors * frames->graph.info.dimensions;
+    return rows + (size_t)time * embedding->graph.info.anchors * embedding->graph.info.dimensions;
 }
 
-/* embedding_range.c: 0 when no item and no release can leave the range of numbers, or not with a message. */
-int pml_embedding_check_range(const struct pml_embedding *frames, struct pml_message *message);
+/* embedding_range.c: returns PML_DONE when no item and no release can leave the range of numbers, else PML_REFUSED with a
+ * message. */
+pml_outcome pml_embedding_check_range(const struct pml_embedding *embedding, struct pml_message *message);
 
 #endif

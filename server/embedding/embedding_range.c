@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: frames. Out: whether the numbers stay numbers, whatever the items and the releases.
- * Never looks at either: α·u/D is not normalised (SPEC 6.1), so with a small bandwidth rows can grow at every step. */
+ * Whether all numbers stay in range, whatever the items and the releases: α·u/D is not normalised (SPEC 6.1), so with a
+ * small bandwidth rows can grow at every step. The bound uses neither items nor releases. */
 #include "common/message.h"
 #include "embedding_parts.h"
 
@@ -19,9 +19,9 @@ static double largest_of(const double *values, size_t count)
 }
 
 /* No row that starts below `bound` is larger after `steps` steps among these anchors. */
-static double grow(const struct pml_embedding *frames, const double *rows, unsigned steps, double bound)
+static double grow(const struct pml_embedding *embedding, const double *rows, unsigned steps, double bound)
 {
-    const struct pml_graph *graph = &frames->graph;
+    const struct pml_graph *graph = &embedding->graph;
     const unsigned K = graph->info.neighbours;
     double heaviest = 0.0;
     for (size_t slot = 0; slot < graph->info.slots; slot++) {
@@ -32,24 +32,24 @@ static double grow(const struct pml_embedding *frames, const double *rows, unsig
     }
     for (unsigned time = 0; time < steps; time++) {
         double anchors =
-            largest_of(pml_embedding_at(frames, rows, time), (size_t)graph->info.anchors * graph->info.dimensions);
+            largest_of(pml_embedding_at(embedding, rows, time), (size_t)graph->info.anchors * graph->info.dimensions);
         double pull = graph->alpha * heaviest * (bound + anchors) / (K * graph->beta);
         bound = 0.5 * bound + 0.5 * anchors + 0.5 * pull;
     }
     return bound;
 }
 
-int pml_embedding_check_range(const struct pml_embedding *frames, struct pml_message *message)
+pml_outcome pml_embedding_check_range(const struct pml_embedding *embedding, struct pml_message *message)
 {
-    const size_t k = frames->graph.info.dimensions;
-    double items = grow(frames, frames->server, frames->iterations + 1, INT16_MAX);
-    double released = grow(frames, frames->client, frames->iterations, RELEASED_MAX);
-    double carried = frames->similarity.scale * released * (double)k + largest_of(frames->similarity.shift, k);
+    const size_t k = embedding->graph.info.dimensions;
+    double items = grow(embedding, embedding->server, embedding->iterations + 1, INT16_MAX);
+    double released = grow(embedding, embedding->client, embedding->iterations, RELEASED_MAX);
+    double carried = embedding->similarity.scale * released * (double)k + largest_of(embedding->similarity.shift, k);
     if (items <= FLT_MAX && carried <= SQUARE_ROOM)
-        return 0;
+        return PML_DONE;
     return pml_say(
         message,
         "With alpha %g and bandwidth %g rows of the embedding can grow beyond all numbers in %u iterations: use "
         "fewer iterations, or a pack with a smaller alpha or a larger bandwidth.",
-        frames->graph.alpha, 1.0 / sqrt(frames->graph.lambda), frames->iterations);
+        embedding->graph.alpha, 1.0 / sqrt(embedding->graph.lambda), embedding->iterations);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The service over HTTP: its life, and the way of a request through it. In: options, then what clients send. Out: replies,
- * a log entry a request. */
+ * The service over HTTP: starting and stopping it, and the way of a request through it. In: bytes from anybody. Out:
+ * replies, and one log entry per request. */
 #define _POSIX_C_SOURCE 200809L
 #include "common/clock.h"
 #include "common/message.h"
 #include "http_framing.h"
-#include "http_routes.h"
+#include "http_state.h"
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -102,7 +102,7 @@ static enum MHD_Result take_body(struct pml_http *http, struct pml_http_connecti
                             "A body has at most 65536 bytes.");
         return MHD_NO;
     }
-    if (request->route == PML_ROUTE_QUERY && pml_bytes_append(&request->body, bytes, *size) != 0)
+    if (request->route == PML_ROUTE_QUERY && pml_bytes_append(&request->body, bytes, *size) != PML_DONE)
         return MHD_NO;
     *size = 0;
     return MHD_YES;
@@ -209,7 +209,7 @@ unsigned pml_http_descriptors(unsigned connections, unsigned threads)
     return connections + SPARE_CONNECTIONS * threads;
 }
 
-static int start_daemon(struct pml_http *http, struct pml_message *message)
+static pml_outcome start_daemon(struct pml_http *http, struct pml_message *message)
 {
     const struct pml_http_options *options = &http->options;
     unsigned most = pml_http_descriptors(options->connections, options->threads);
@@ -223,7 +223,7 @@ static int start_daemon(struct pml_http *http, struct pml_message *message)
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
         MHD_OPTION_URI_LOG_CALLBACK, on_first_line, http, MHD_OPTION_END);
-    return http->daemon ? 0
+    return http->daemon ? PML_DONE
                         : pml_say(message, "the service cannot start. Reduce its threads or connections, or free "
                                            "memory.");
 }
@@ -236,29 +236,29 @@ static void dispose(struct pml_http *http)
     free(http);
 }
 
-int pml_http_start(struct pml_http **http, const struct pml_http_options *options, struct pml_message *message)
+pml_outcome pml_http_start(struct pml_http **http, const struct pml_http_options *options, struct pml_message *message)
 {
     struct pml_http *made = calloc(1, sizeof *made);
-    int failed = made ? 0 : pml_say_memory(message);
+    pml_outcome outcome = made ? PML_DONE : pml_say_memory(message);
     *http = NULL;
     if (made) {
         made->options = *options;
         made->files = options->files ? open(options->files, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
         if (options->files && made->files < 0)
-            failed = pml_say(message, "%s cannot be opened as a folder. Check --files.", options->files);
+            outcome = pml_say(message, "%s cannot be opened as a folder. Check --files.", options->files);
     }
-    if (!failed && pml_http_connections_open(&made->connections, options->timeout) != 0)
-        failed = pml_say(message, "the system gives no threads. Close other programs.");
-    else if (!failed && (failed = start_daemon(made, message)) != 0)
+    if (outcome == PML_DONE && pml_http_connections_open(&made->connections, options->timeout) != PML_DONE)
+        outcome = pml_say(message, "the system cannot start another thread. Close other programs.");
+    else if (outcome == PML_DONE && (outcome = start_daemon(made, message)) != PML_DONE)
         pml_http_connections_close(&made->connections);
-    if (failed) {
+    if (outcome != PML_DONE) {
         close(options->listener);
         if (made)
             dispose(made);
-        return failed;
+        return outcome;
     }
     *http = made;
-    return 0;
+    return PML_DONE;
 }
 
 void pml_http_drain(struct pml_http *http)

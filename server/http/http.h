@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The service over HTTP (SPEC 7), by libmicrohttpd: a few threads that each serve many connections. Plain HTTP: TLS is
- * a reverse proxy's (docs/SERVER.md). What is told outside, log and metrics, never holds a release or an answer. */
+ * the task of a reverse proxy (docs/SERVER.md). The log and the metrics never hold a release or an answer. */
 #ifndef PML_HTTP_H
 #define PML_HTTP_H
 
@@ -31,29 +31,29 @@ struct pml_http_options {
     size_t pack_count;
     struct pml_cache *cache; /* the services'; NULL: they have none */
     unsigned threads;        /* that answer */
-    unsigned connections;    /* at a time; queries on more are told to come later */
+    unsigned connections;    /* at most at a time; beyond that, queries get 503 */
     unsigned timeout;        /* seconds for a request to arrive; also for an answer to move on, and for idling */
     const char *files;       /* a folder to serve at /; NULL: none */
     const char *origin;      /* the web pages that may ask: an origin, "*", or NULL for none but our own */
-    /* Called once a request, from many threads at once. May be NULL. */
+    /* Called once per request, from many threads at once. May be NULL. */
     void (*log)(void *context, const struct pml_http_entry *entry);
     void *log_context;
 };
 
 struct pml_http;
 
-/* "HOST:PORT", "[IPV6]:PORT"; port 0 takes any that is free. The socket, and in `address` (of at least
- * PML_HTTP_ADDRESS_MAX bytes) where it listens in the same form; negative with a message, PML_HTTP_BAD_ADDRESS when the
- * text is no address. */
+/* Opens a socket at "HOST:PORT" or "[IPV6]:PORT"; port 0 takes any that is free. `address` is where it listens, in the
+ * same form. Returns PML_DONE, or with a message PML_REFUSED when the text is no address and PML_UNAVAILABLE when the
+ * system does not allow it. */
 #define PML_HTTP_ADDRESS_MAX 80u
-#define PML_HTTP_BAD_ADDRESS (-3)
-int pml_http_listen(const char *text, char *address, struct pml_message *message);
+pml_outcome pml_http_listen(const char *text, int *listener, char address[PML_HTTP_ADDRESS_MAX],
+                            struct pml_message *message);
 
-/* How many connections are open at the most. */
+/* How many connections may be open at the same time. */
 unsigned pml_http_descriptors(unsigned connections, unsigned threads);
 
-/* 0, or not with a message. What the options point to must outlive the service. */
-int pml_http_start(struct pml_http **http, const struct pml_http_options *options, struct pml_message *message);
+/* Returns PML_DONE, or another outcome with a message. What the options point to must outlive the service. */
+pml_outcome pml_http_start(struct pml_http **http, const struct pml_http_options *options, struct pml_message *message);
 
 /* Closing time: takes no more connections, closes idle ones, refuses new queries; what runs goes on. */
 void pml_http_drain(struct pml_http *http);

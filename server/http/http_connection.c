@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Open connections and their deadlines. In: what happens on them. Out: those that take too long are closed. */
+ * Open connections and their deadlines: those that take too long are closed. */
 #define _POSIX_C_SOURCE 200809L
 #include "http_connection.h"
 #include "common/clock.h"
@@ -67,13 +67,13 @@ static void *watch(void *context)
     return NULL;
 }
 
-int pml_http_connections_open(struct pml_http_connections *connections, unsigned timeout)
+pml_outcome pml_http_connections_open(struct pml_http_connections *connections, unsigned timeout)
 {
     memset(connections, 0, sizeof *connections);
     connections->timeout = timeout;
     pthread_mutex_init(&connections->lock, NULL);
     pml_clock_condition(&connections->wake);
-    return pthread_create(&connections->watchman, NULL, watch, connections) == 0 ? 0 : -1;
+    return pthread_create(&connections->watchman, NULL, watch, connections) == 0 ? PML_DONE : PML_UNAVAILABLE;
 }
 
 static void tell(struct pml_http_connections *connections, bool *what)

@@ -4,22 +4,10 @@
 #ifndef PML_HTTP_CONNECTION_H
 #define PML_HTTP_CONNECTION_H
 
-#include "server/store/candidate.h"
+#include "http_routes.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-enum pml_http_route {
-    PML_ROUTE_QUERY,
-    PML_ROUTE_PACK,
-    PML_ROUTE_GALLERY,
-    PML_ROUTE_CELL,
-    PML_ROUTE_HEALTH,
-    PML_ROUTE_METRICS,
-    PML_ROUTE_FILES,
-    PML_ROUTE_NONE,
-    PML_HTTP_ROUTES
-};
 
 /* One at a time on a connection. */
 struct pml_http_request {
@@ -59,8 +47,8 @@ struct pml_http_connections {
     bool draining, ended;
 };
 
-/* 0, or −1 when the system gives no thread. */
-int pml_http_connections_open(struct pml_http_connections *connections, unsigned timeout);
+/* Returns PML_UNAVAILABLE when the system gives no thread. */
+pml_outcome pml_http_connections_open(struct pml_http_connections *connections, unsigned timeout);
 void pml_http_connections_close(struct pml_http_connections *connections); /* when all of them are gone */
 
 /* From now on those that wait for a request are closed. */
@@ -69,7 +57,7 @@ void pml_http_connections_drain(struct pml_http_connections *connections);
 /* How many there are, and of these with a request that is not over. */
 size_t pml_http_connections_count(struct pml_http_connections *connections, size_t *running);
 
-/* NULL without memory. */
+/* Returns NULL when out of memory. */
 struct pml_http_connection *pml_http_connection_add(struct pml_http_connections *connections, int socket);
 void pml_http_connection_remove(struct pml_http_connections *connections, struct pml_http_connection *connection);
 

@@ -73,7 +73,7 @@ struct pml_http_reply pml_http_file(int root, const char *path, const char *tag)
         file = -1;
     }
     if (file < 0)
-        return pml_http_reply_error(MHD_HTTP_NOT_FOUND, "not_found", "There is nothing of this name.");
+        return pml_http_not_found();
     snprintf(own_tag, sizeof own_tag, "\"%llx-%llx-%lx\"", (unsigned long long)found.st_size,
              (unsigned long long)found.st_mtim.tv_sec, (unsigned long)found.st_mtim.tv_nsec);
     struct pml_http_reply reply;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: the id of a pack; or a gallery's digest, a slot and a cell. Out: what a front end needs to put together the answer
- * to a response release, in parts that never change.
- * Never knows whose release names a cell. */
+ * What a front end needs to put together the answer to a response release: parts that never change. Whoever asks for a
+ * cell here does not say which release named it. */
 #define _POSIX_C_SOURCE 200809L
 #include "http_fields.h"
-#include "http_routes.h"
+#include "http_state.h"
 #include "http_text.h"
 
 #include <inttypes.h>
@@ -23,24 +22,23 @@ static struct pml_http_reply with_tag(struct pml_http_reply reply, const char *t
 
 /* ---- /v1/pack/ID/gallery ---- */
 
-static int describe(const struct pml_service *service, struct pml_bytes *text)
+static bool describe(const struct pml_service *service, struct pml_bytes *text)
 {
     const pml_pack_info *pack = pml_service_pack(service);
     const struct pml_store_info *store = pml_service_store(service);
     struct pml_part *header;
     char id[2 * PML_ID_SIZE + 1];
-    if (pml_service_header(service, &header) != PML_OK)
-        return -1;
+    if (pml_service_header(service, &header) != PML_DONE)
+        return false;
     pml_http_id_text(pack->id, id);
-    int failed = pml_http_print(text,
-                                "{\"pack\":\"%s\",\"gallery\":\"%016" PRIx64 "\",\"items\":%" PRIu64
-                                ",\"slots\":%" PRIu32 ",\"cells\":%" PRIu32 ",\"header\":\"",
-                                id, store->digest, store->items, (uint32_t)pack->slots,
-                                pml_store_lists(store) == PML_LISTS_NONE ? 0 : (uint32_t)pack->cells);
-    failed = failed || pml_http_base64(text, header->bytes, header->size);
-    failed = failed || pml_http_print(text, "\"}\n");
-    pml_part_release(header);
-    return failed;
+    const bool described = pml_http_print(text,
+                                          "{\"pack\":\"%s\",\"gallery\":\"%016" PRIx64 "\",\"items\":%" PRIu64
+                                          ",\"slots\":%" PRIu32 ",\"cells\":%" PRIu32 ",\"header\":\"",
+                                          id, store->digest, store->items, (uint32_t)pack->slots,
+                                          pml_store_cell_lists(store) == PML_LISTS_NONE ? 0 : (uint32_t)pack->cells) &&
+                           pml_http_base64(text, header->bytes, header->size) && pml_http_print(text, "\"}\n");
+    pml_part_unref(header);
+    return described;
 }
 
 struct pml_http_reply pml_http_gallery(const struct pml_http_pack *pack, const char *tags)
@@ -52,7 +50,7 @@ struct pml_http_reply pml_http_gallery(const struct pml_http_pack *pack, const c
     snprintf(tag, sizeof tag, "\"%016" PRIx64 "\"", pml_service_store(pack->service)->digest);
     if (pml_http_has_tag(tags, tag))
         return with_tag(pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0), tag, control);
-    if (describe(pack->service, &text) != 0) {
+    if (!describe(pack->service, &text)) {
         pml_bytes_free(&text);
         return (struct pml_http_reply){0};
     }
@@ -84,29 +82,29 @@ static const struct pml_service *find_gallery(const struct pml_http *http, const
     return NULL;
 }
 
-static bool read_path(const char *rest, uint32_t *slot, uint32_t *cell)
+static bool read_path(const char *rest, struct pml_cell *cell)
 {
     const char *at = rest + DIGEST_DIGITS;
-    if (*at++ != '/' || !read_number(&at, slot))
+    if (*at++ != '/' || !read_number(&at, &cell->slot))
         return false;
-    return *at++ == '/' && read_number(&at, cell) && *at == 0;
+    return *at++ == '/' && read_number(&at, &cell->cell) && *at == 0;
 }
 
 struct pml_http_reply pml_http_cell(struct pml_http *http, const char *rest, const char *tags)
 {
     static const char control[] = "public, max-age=31536000, immutable";
     const struct pml_service *service = find_gallery(http, rest);
-    uint32_t slot, cell;
+    struct pml_cell cell;
     char tag[64];
-    if (!service || !read_path(rest, &slot, &cell) || !pml_service_has_cell(service, slot, cell))
+    if (!service || !read_path(rest, &cell) || !pml_service_has_cell(service, cell))
         return pml_http_not_found();
-    snprintf(tag, sizeof tag, "\"%.*s.%" PRIu32 ".%" PRIu32 "\"", DIGEST_DIGITS, rest, slot, cell);
+    snprintf(tag, sizeof tag, "\"%.*s.%" PRIu32 ".%" PRIu32 "\"", DIGEST_DIGITS, rest, cell.slot, cell.cell);
     if (pml_http_has_tag(tags, tag))
         return with_tag(pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0), tag, control);
     struct pml_parts parts = {calloc(1, sizeof *parts.parts), 1, 0};
-    if (!parts.parts || pml_service_cell(service, slot, cell, &parts.parts[0]) != PML_OK) {
+    if (!parts.parts || pml_service_cell(service, cell, &parts.parts[0]) != PML_DONE) {
         free(parts.parts);
-        return pml_http_store_failed(http);
+        return pml_http_store_failed(&http->metrics.store_failures);
     }
     parts.size = parts.parts[0]->size;
     return with_tag(pml_http_reply_parts(MHD_HTTP_OK, "application/cbor-seq", &parts), tag, control);

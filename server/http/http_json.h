@@ -5,7 +5,8 @@
 
 #include "server/service/service.h"
 
-/* Like pml_service_answer. */
-int pml_http_answer_json(const struct pml_service *service, const void *release, size_t size, struct pml_bytes *text);
+/* Returns what pml_service_parts returns. `text` must be empty, and is unless PML_DONE is returned. */
+pml_outcome pml_http_answer_json(const struct pml_service *service, const pml_release_view *view,
+                                 struct pml_bytes *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A socket to listen on. In: "HOST:PORT". Out: the socket, and where it really listens. */
+ * Opens a socket to listen on, from "HOST:PORT". */
 #define _POSIX_C_SOURCE 200809L
 #include "common/message.h"
 #include "http.h"
@@ -16,12 +16,12 @@
  * whole of its timeout, and cut those who read slowly but steadily. What is on its way does not count. */
 enum { BACKLOG = 1024, HOST_MAX = 255, PORT_MAX = 5, UNSENT_MAX = 1 << 16 };
 
-/* Parts of "HOST:PORT" or "[HOST]:PORT". −1 when it is neither. */
-static int split(const char *text, char host[HOST_MAX + 1], char port[PORT_MAX + 1])
+/* Parts of "HOST:PORT" or "[HOST]:PORT"; false when it is neither. */
+static bool split(const char *text, char host[HOST_MAX + 1], char port[PORT_MAX + 1])
 {
     const char *colon = strrchr(text, ':');
     if (!colon || colon == text)
-        return -1;
+        return false;
     size_t length = (size_t)(colon - text), digits = strlen(colon + 1);
     bool bracketed = text[0] == '[' && text[length - 1] == ']';
     if (bracketed) {
@@ -30,10 +30,10 @@ static int split(const char *text, char host[HOST_MAX + 1], char port[PORT_MAX +
     }
     if (length == 0 || length > HOST_MAX || (!bracketed && memchr(text, ':', length)) || digits == 0 ||
         digits > PORT_MAX || strspn(colon + 1, "0123456789") != digits)
-        return -1;
+        return false;
     snprintf(host, HOST_MAX + 1, "%.*s", (int)length, text);
     snprintf(port, PORT_MAX + 1, "%s", colon + 1);
-    return 0;
+    return true;
 }
 
 static int open_socket(const struct addrinfo *at)
@@ -51,7 +51,7 @@ static int open_socket(const struct addrinfo *at)
     return -1;
 }
 
-static int tell_address(int listener, char *address)
+static bool tell_address(int listener, char *address)
 {
     struct sockaddr_storage found;
     socklen_t size = sizeof found;
@@ -59,9 +59,9 @@ static int tell_address(int listener, char *address)
     if (getsockname(listener, (struct sockaddr *)&found, &size) != 0 ||
         getnameinfo((struct sockaddr *)&found, size, host, sizeof host, port, sizeof port,
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-        return -1;
+        return false;
     snprintf(address, PML_HTTP_ADDRESS_MAX, found.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
-    return 0;
+    return true;
 }
 
 static const char *advice(int error)
@@ -78,25 +78,27 @@ static const char *advice(int error)
     }
 }
 
-int pml_http_listen(const char *text, char *address, struct pml_message *message)
+pml_outcome pml_http_listen(const char *text, int *listener, char address[PML_HTTP_ADDRESS_MAX],
+                            struct pml_message *message)
 {
     char host[HOST_MAX + 1], port[PORT_MAX + 1];
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
-    if (split(text, host, port) != 0 || getaddrinfo(host, port, &hints, &found) != 0) {
-        pml_say(message, "'%s' is no address to listen on. Give HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080.",
-                text);
-        return PML_HTTP_BAD_ADDRESS;
-    }
-    int listener = -1;
-    for (const struct addrinfo *at = found; at && listener < 0; at = at->ai_next)
-        listener = open_socket(at);
-    int reason = errno;
+    *listener = -1;
+    if (!split(text, host, port) || getaddrinfo(host, port, &hints, &found) != 0)
+        return pml_say(message,
+                       "'%s' is not an address to listen on. Give HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080.",
+                       text);
+    for (const struct addrinfo *at = found; at && *listener < 0; at = at->ai_next)
+        *listener = open_socket(at);
+    const int reason = errno;
     freeaddrinfo(found);
-    if (listener < 0)
-        return pml_say(message, "cannot listen on %s (%s): %s.", text, strerror(reason), advice(reason));
-    if (tell_address(listener, address) != 0) {
-        close(listener);
-        return pml_say(message, "cannot tell the address of %s. Choose another.", text);
+    if (*listener >= 0 && tell_address(*listener, address))
+        return PML_DONE;
+    if (*listener < 0) {
+        pml_say(message, "cannot listen on %s (%s): %s.", text, strerror(reason), advice(reason));
+    } else {
+        close(*listener);
+        pml_say(message, "cannot tell the address of %s. Choose another.", text);
     }
-    return listener;
+    return PML_UNAVAILABLE;
 }

@@ -15,20 +15,17 @@ struct pml_http_metrics {
     atomic_ullong received, sent, store_failures;
 };
 
-/* "/v1/query" and so on; a word for what is no path of ours. */
-const char *pml_http_route_name(enum pml_http_route route);
-
 void pml_http_count(struct pml_http_metrics *metrics, const struct pml_http_request *request, double seconds);
 
-/* What else is told. */
+/* What else is reported. */
 struct pml_http_gauges {
     size_t connections, running, packs;
     uint64_t queries, touched;     /* answered; of these: for which the store was read */
     struct pml_cache_counts cache; /* zero: there is none */
 };
 
-/* Prometheus' text. −1 without memory. */
-int pml_http_metrics_write(struct pml_http_metrics *metrics, const struct pml_http_gauges *gauges,
-                           struct pml_bytes *text);
+/* Writes Prometheus' text. Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_http_metrics_write(struct pml_http_metrics *metrics, const struct pml_http_gauges *gauges,
+                                   struct pml_bytes *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Replies. In: a status and bytes. Out: a response for libmicrohttpd. */
+ * Makes responses of libmicrohttpd from a status and bytes. */
 #include "http_reply.h"
 
 #include "http_text.h"
@@ -110,9 +110,27 @@ struct pml_http_reply pml_http_reply_file(const char *type, int file, uint64_t s
 struct pml_http_reply pml_http_reply_error(unsigned status, const char *name, const char *sentence)
 {
     struct pml_bytes text = {0};
-    if (pml_http_print(&text, "{\"error\":\"%s\",\"message\":\"%s\"}\n", name, sentence) != 0)
+    if (!pml_http_print(&text, "{\"error\":\"%s\",\"message\":\"%s\"}\n", name, sentence))
         return (struct pml_http_reply){0};
     struct pml_http_reply reply = pml_http_reply_bytes(status, "application/json", &text);
     pml_http_reply_field(&reply, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     return reply;
+}
+
+struct pml_http_reply pml_http_not_found(void)
+{
+    return pml_http_reply_error(MHD_HTTP_NOT_FOUND, "not_found", "There is nothing of this name.");
+}
+
+struct pml_http_reply pml_http_come_later(const char *name, const char *sentence)
+{
+    struct pml_http_reply reply = pml_http_reply_error(MHD_HTTP_SERVICE_UNAVAILABLE, name, sentence);
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    return reply;
+}
+
+struct pml_http_reply pml_http_store_failed(atomic_ullong *failures)
+{
+    atomic_fetch_add(failures, 1);
+    return pml_http_come_later("store", "The gallery cannot be read now. Send the same bytes again later.");
 }

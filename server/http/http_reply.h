@@ -7,27 +7,32 @@
 
 #include <microhttpd.h>
 
-/* Without a response: there was no memory, and the connection is closed. */
+/* There is no response when memory ran out; then the connection is closed. */
 struct pml_http_reply {
     unsigned status;
     struct MHD_Response *response;
     uint64_t size; /* of its body */
 };
 
-/* `bytes` are taken over, whatever happens. */
+/* `bytes` are freed when they are sent, also on failure. */
 struct pml_http_reply pml_http_reply_bytes(unsigned status, const char *type, struct pml_bytes *bytes);
 
-/* Parts, which are taken over and sent piece by piece, never as one. */
+/* Parts, which are sent piece by piece, never as one, and then freed. */
 struct pml_http_reply pml_http_reply_parts(unsigned status, const char *type, struct pml_parts *parts);
 
 /* Bytes that outlive the service. */
 struct pml_http_reply pml_http_reply_kept(unsigned status, const char *type, const void *bytes, size_t size);
 
-/* Part of an open file, which is taken over. */
+/* The first `size` bytes of an open file, which is closed when they are sent. */
 struct pml_http_reply pml_http_reply_file(const char *type, int file, uint64_t size);
 
 /* {"error": name, "message": sentence} */
 struct pml_http_reply pml_http_reply_error(unsigned status, const char *name, const char *sentence);
+
+/* Errors that several routes return: 404; 503 and Retry-After; the same when the store fails, which is counted. */
+struct pml_http_reply pml_http_not_found(void);
+struct pml_http_reply pml_http_come_later(const char *name, const char *sentence);
+struct pml_http_reply pml_http_store_failed(atomic_ullong *failures);
 
 /* No-op without a response. */
 void pml_http_reply_field(struct pml_http_reply *reply, const char *name, const char *value);

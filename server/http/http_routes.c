@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Routes. In: a request that has arrived completely. Out: its reply. */
+ * Finds the route of a request and makes its reply. */
 #define _POSIX_C_SOURCE 200809L
 #include "http_routes.h"
 
 #include "http_fields.h"
 #include "http_files.h"
 #include "http_json.h"
+#include "http_state.h"
 #include "http_text.h"
 
 #include <inttypes.h>
@@ -18,6 +19,14 @@ static const char pack_path[] = "/v1/pack/", gallery_path[] = "/v1/gallery/", ga
 static const char *field(struct MHD_Connection *from, const char *name)
 {
     return MHD_lookup_connection_value(from, MHD_HEADER_KIND, name);
+}
+
+const char *pml_http_route_name(enum pml_http_route route)
+{
+    static const char *const names[PML_HTTP_ROUTES] = {
+        "/v1/query", "/v1/pack/ID", "/v1/pack/ID/gallery", "/v1/gallery/D/SLOT/CELL", "/healthz", "/metrics",
+        "files",     "none"};
+    return names[route];
 }
 
 enum pml_http_route pml_http_route(const struct pml_http *http, const char *path)
@@ -36,21 +45,9 @@ enum pml_http_route pml_http_route(const struct pml_http *http, const char *path
     return http->files >= 0 && path[0] == '/' ? PML_ROUTE_FILES : PML_ROUTE_NONE;
 }
 
-struct pml_http_reply pml_http_not_found(void)
-{
-    return pml_http_reply_error(MHD_HTTP_NOT_FOUND, "not_found", "There is nothing of this name.");
-}
-
 static struct pml_http_reply no_store(struct pml_http_reply reply)
 {
     pml_http_reply_field(&reply, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    return reply;
-}
-
-static struct pml_http_reply come_later(const char *name, const char *sentence)
-{
-    struct pml_http_reply reply = pml_http_reply_error(MHD_HTTP_SERVICE_UNAVAILABLE, name, sentence);
-    pml_http_reply_field(&reply, MHD_HTTP_HEADER_RETRY_AFTER, "1");
     return reply;
 }
 
@@ -78,38 +75,44 @@ static const struct pml_service *find_service(const struct pml_http *http, const
 static struct pml_http_reply other_pack(const struct pml_http *http)
 {
     struct pml_bytes text = {0};
-    int failed =
+    bool fine =
         pml_http_print(&text, "{\"error\":\"pack\",\"message\":\"This server does not serve the release's pack. "
                               "Fetch a current one from /v1/pack/ID.\",\"current\":[");
-    for (size_t i = 0; i < http->options.pack_count && !failed; i++) {
+    for (size_t i = 0; i < http->options.pack_count && fine; i++) {
         char id[2 * PML_ID_SIZE + 1];
         pml_http_id_text(pml_service_pack(http->options.packs[i].service)->id, id);
-        failed = pml_http_print(&text, "%s\"%s\"", i > 0 ? "," : "", id);
+        fine = pml_http_print(&text, "%s\"%s\"", i > 0 ? "," : "", id);
     }
-    if (failed || pml_http_print(&text, "]}\n") != 0) {
+    if (!fine || !pml_http_print(&text, "]}\n")) {
         pml_bytes_free(&text);
         return (struct pml_http_reply){0};
     }
     return no_store(pml_http_reply_bytes(MHD_HTTP_CONFLICT, "application/json", &text));
 }
 
-struct pml_http_reply pml_http_store_failed(struct pml_http *http)
+static struct pml_http_reply no_release(void)
 {
-    http->metrics.store_failures++;
-    return come_later("store", "The gallery does not answer. Send the same bytes again later.");
+    return pml_http_reply_error(MHD_HTTP_BAD_REQUEST, "release", "The body is not a release of its pack.");
 }
 
-static struct pml_http_reply query_error(struct pml_http *http, int status)
+static struct pml_http_reply query_failed(struct pml_http *http, pml_outcome outcome)
 {
-    switch (status) {
-    case PML_ERROR_RELEASE:
-        return pml_http_reply_error(MHD_HTTP_BAD_REQUEST, "release", "The body is not a release of its pack.");
-    case PML_ERROR_SECTION:
-        return pml_http_reply_error(MHD_HTTP_BAD_REQUEST, "release",
-                                    "This server does not serve the release's mechanism. Use the other one.");
-    default:
-        return pml_http_store_failed(http);
-    }
+    return outcome == PML_ABSENT
+               ? pml_http_reply_error(MHD_HTTP_BAD_REQUEST, "release",
+                                      "This server does not serve the release's mechanism. Use the other one.")
+               : pml_http_store_failed(&http->metrics.store_failures);
+}
+
+static struct pml_http_reply answer(struct pml_http *http, const struct pml_service *service,
+                                    const pml_release_view *view, bool json)
+{
+    struct pml_parts parts;
+    struct pml_bytes text = {0};
+    pml_outcome outcome = json ? pml_http_answer_json(service, view, &text) : pml_service_parts(service, view, &parts);
+    if (outcome != PML_DONE)
+        return query_failed(http, outcome);
+    return no_store(json ? pml_http_reply_bytes(MHD_HTTP_OK, "application/json", &text)
+                         : pml_http_reply_parts(MHD_HTTP_OK, "application/cbor-seq", &parts));
 }
 
 static struct pml_http_reply query(struct pml_http *http, struct MHD_Connection *from,
@@ -118,31 +121,25 @@ static struct pml_http_reply query(struct pml_http *http, struct MHD_Connection 
     const struct pml_bytes *body = &request->body;
     const char *encoding = field(from, MHD_HTTP_HEADER_CONTENT_ENCODING);
     uint8_t id[PML_ID_SIZE];
+    pml_release_view view;
     if (request->late)
-        return come_later("busy", "This server is closing. Send the same bytes again.");
+        return pml_http_come_later("busy", "This server is closing. Send the same bytes again.");
     if (pml_http_connections_count(&http->connections, NULL) > http->options.connections)
-        return come_later("busy", "This server has too many connections. Send the same bytes again later.");
+        return pml_http_come_later("busy", "This server has too many connections. Send the same bytes again later.");
     if (!pml_http_is_type(field(from, MHD_HTTP_HEADER_CONTENT_TYPE), "application/cbor") ||
         (encoding && strcasecmp(encoding, "identity") != 0))
         return pml_http_reply_error(MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "type",
                                     "The body must be application/cbor, not compressed.");
     if (pml_release_id(body->bytes, body->size, id) != PML_OK)
-        return query_error(http, PML_ERROR_RELEASE);
+        return no_release();
     const struct pml_service *service = find_service(http, id);
     if (!service)
         return other_pack(http);
+    if (pml_service_read(service, body->bytes, body->size, &view) != PML_OK)
+        return no_release();
     struct pml_http_accept accept = {0};
-    struct pml_bytes answer = {0};
     MHD_get_connection_values(from, MHD_HEADER_KIND, take_accept, &accept);
-    if (!pml_http_accept_json(&accept)) {
-        struct pml_parts parts;
-        int failed = pml_service_parts(service, body->bytes, body->size, &parts);
-        return failed ? query_error(http, failed)
-                      : no_store(pml_http_reply_parts(MHD_HTTP_OK, "application/cbor-seq", &parts));
-    }
-    int status = pml_http_answer_json(service, body->bytes, body->size, &answer);
-    return status != PML_OK ? query_error(http, status)
-                            : no_store(pml_http_reply_bytes(MHD_HTTP_OK, "application/json", &answer));
+    return answer(http, service, &view, pml_http_accept_json(&accept));
 }
 
 /* ---- /v1/pack/ID ---- */
@@ -153,20 +150,20 @@ static struct pml_http_reply part_of_pack(const struct pml_http_pack *pack, stru
     static const char type[] = "application/octet-stream";
     const char *range = field(from, MHD_HTTP_HEADER_RANGE), *only = field(from, MHD_HTTP_HEADER_IF_RANGE);
     uint64_t first = 0, last = 0;
-    char place[80];
+    char found[80];
     switch (only && strcmp(only, tag) != 0 ? PML_HTTP_WHOLE : pml_http_range(range, pack->size, &first, &last)) {
     case PML_HTTP_PART: {
         struct pml_http_reply reply =
             pml_http_reply_kept(MHD_HTTP_PARTIAL_CONTENT, type, pack->bytes + first, (size_t)(last - first + 1));
-        snprintf(place, sizeof place, "bytes %" PRIu64 "-%" PRIu64 "/%zu", first, last, pack->size);
-        pml_http_reply_field(&reply, MHD_HTTP_HEADER_CONTENT_RANGE, place);
+        snprintf(found, sizeof found, "bytes %" PRIu64 "-%" PRIu64 "/%zu", first, last, pack->size);
+        pml_http_reply_field(&reply, MHD_HTTP_HEADER_CONTENT_RANGE, found);
         return reply;
     }
     case PML_HTTP_BEYOND: {
         struct pml_http_reply reply =
             pml_http_reply_error(MHD_HTTP_RANGE_NOT_SATISFIABLE, "range", "The pack is not as long as that.");
-        snprintf(place, sizeof place, "bytes */%zu", pack->size);
-        pml_http_reply_field(&reply, MHD_HTTP_HEADER_CONTENT_RANGE, place);
+        snprintf(found, sizeof found, "bytes */%zu", pack->size);
+        pml_http_reply_field(&reply, MHD_HTTP_HEADER_CONTENT_RANGE, found);
         return reply;
     }
     default:
@@ -220,7 +217,7 @@ static struct pml_http_reply health(const struct pml_http *http)
     if (atomic_load(&http->draining))
         return pml_http_reply_kept(MHD_HTTP_SERVICE_UNAVAILABLE, type, stopping, sizeof stopping - 1);
     for (size_t i = 0; i < http->options.pack_count; i++) {
-        if (pml_service_ping(http->options.packs[i].service) != 0)
+        if (pml_service_ping(http->options.packs[i].service) != PML_DONE)
             return pml_http_reply_kept(MHD_HTTP_SERVICE_UNAVAILABLE, type, store, sizeof store - 1);
     }
     return pml_http_reply_kept(MHD_HTTP_OK, type, fine, sizeof fine - 1);
@@ -238,7 +235,7 @@ static struct pml_http_reply metrics(struct pml_http *http)
         gauges.queries += counts.queries;
         gauges.touched += counts.touched;
     }
-    if (pml_http_metrics_write(&http->metrics, &gauges, &text) != 0) {
+    if (pml_http_metrics_write(&http->metrics, &gauges, &text) != PML_DONE) {
         pml_bytes_free(&text);
         return (struct pml_http_reply){0};
     }

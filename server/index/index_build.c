@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: features, slots, payloads. Out: items of a store, in the order of the rows.
- * Never lets an item depend on its batch: a store that was resumed is the same as one that was not. */
+ * Makes the items of a store, in the order of the rows. An item does not depend on its batch, so a store that was resumed
+ * is the same as one that was not. */
 #include "index_build.h"
-#include "common/message.h"
+#include "common/npy.h"
+#include "common/rows/nearest.h"
+#include "index_cells.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +15,9 @@ struct batch {
     const struct pml_store_info *info;
     const pml_pack *pack;
     pml_pack_info shape;
-    uint32_t *inverse;     /* of all prototypes */
-    uint32_t *cell_of;     /* of all prototypes */
-    struct pml_rows rows;  /* of the batch */
-    const uint32_t *slots; /* likewise */
+    struct pml_slot_cells *slot_cells; /* of every slot, where items are listed in their own cells */
+    struct pml_rows rows;              /* of the batch */
+    const uint32_t *slots;             /* likewise */
     uint32_t *cells;
     int8_t *sketches;
     float *places;
@@ -41,49 +42,48 @@ struct pml_store_info pml_index_describe(const pml_pack_info *pack, uint64_t ite
 /* ---- one item ---- */
 
 /* The cell of the first-ranked prototype of the item's slot (SPEC 5.3), and that of the first-ranked one in another cell
- * when there are two cells an item. */
-static void rank_cells(const struct batch *batch, size_t index)
+ * when there are two cells per item. */
+static void rank_cells(const struct batch *batch, size_t index, int64_t *scores, uint32_t *prototypes)
 {
-    const uint32_t count = batch->info->cells_per_item, slot = batch->slots[index];
-    const int8_t *row = batch->rows.values + index * batch->rows.columns;
-    int64_t best[2] = {INT64_MIN, INT64_MIN};
-    uint32_t cells[2] = {0, 0};
-    const uint32_t *cell_of = batch->cell_of + (size_t)slot * batch->shape.prototypes;
-    for (uint32_t j = 0; j < batch->shape.prototypes; j++) {
-        const int8_t *prototype = pml_pack_prototype(batch->pack, slot, j);
-        const int64_t inverse = batch->inverse[(size_t)slot * batch->shape.prototypes + j];
-        const int64_t score = pml_dot(row, prototype, batch->rows.columns) * inverse;
-        if (score > best[0]) {
-            if (cell_of[j] != cells[0])
-                best[1] = best[0], cells[1] = cells[0];
-            best[0] = score, cells[0] = cell_of[j];
-        } else if (score > best[1] && cell_of[j] != cells[0]) {
-            best[1] = score, cells[1] = cell_of[j];
-        }
-    }
-    if (best[1] == INT64_MIN) /* all prototypes are in one cell: any other will do */
-        cells[1] = cells[0] == 0;
+    const uint32_t count = batch->info->cells_per_item;
+    const struct pml_slot_cells *slot = &batch->slot_cells[batch->slots[index]];
+    int64_t best[2];
+    uint32_t first[2], cells[2];
+    const struct pml_nearest nearest = {best, first, 2};
+    pml_slot_cells_rank(slot, batch->rows.values + index * batch->rows.columns, 1, scores, prototypes);
+    pml_nearest_clear(&nearest);
+    for (uint32_t cell = 0; cell < slot->cell_count; cell++)
+        pml_nearest_offer(&nearest, scores[cell], prototypes[cell]);
+    cells[0] = slot->cells[first[0]];
+    /* when all prototypes are in one cell, any other cell will do */
+    cells[1] = first[1] == UINT32_MAX ? cells[0] == 0 : slot->cells[first[1]];
     memcpy(batch->cells + index * count, cells, count * sizeof *cells);
 }
 
-static int describe_piece(void *context, size_t piece)
+static pml_outcome describe_piece(void *context, size_t piece)
 {
     const struct batch *batch = context;
     const size_t first = piece * PIECE, end = first + PIECE < batch->rows.count ? first + PIECE : batch->rows.count;
-    for (size_t i = first; i < end; i++) {
+    int64_t *scores = malloc((batch->shape.cells + 1) * sizeof *scores);
+    uint32_t *prototypes = malloc((batch->shape.cells + 1) * sizeof *prototypes);
+    pml_outcome outcome = scores && prototypes ? PML_DONE : PML_NO_MEMORY;
+    for (size_t i = first; i < end && outcome == PML_DONE; i++) {
         if (batch->info->cells_per_item > 0)
-            rank_cells(batch, i);
+            rank_cells(batch, i, scores, prototypes);
         if (pml_sketch(batch->pack, pml_rows_kernels(), batch->rows.values + i * batch->rows.columns,
                        batch->sketches + i * batch->info->sketch) != PML_OK)
-            return -1;
+            outcome = PML_REFUSED;
     }
-    return 0;
+    free(scores);
+    free(prototypes);
+    return outcome;
 }
 
 /* ---- one batch ---- */
 
-static int describe(struct batch *batch, const struct pml_gallery *gallery, const struct pml_embedding *frames,
-                    size_t first, unsigned threads, struct pml_message *message)
+static pml_outcome describe(struct batch *batch, const struct pml_gallery *gallery,
+                            const struct pml_embedding *embedding, size_t first, unsigned threads,
+                            struct pml_message *message)
 {
     const struct pml_features *features = gallery->features;
     size_t bad;
@@ -91,13 +91,15 @@ static int describe(struct batch *batch, const struct pml_gallery *gallery, cons
     if (pml_rows_quantise(&batch->rows, features->values + first * features->columns, threads, NULL, &bad) != 0)
         return pml_say_memory(message);
     if (bad < batch->rows.count)
-        return pml_say(message, "row %zu is not finite or all zero: make the features anew.", first + bad);
+        return pml_say(message, "row %zu is not finite or all zero: make the features again.", first + bad);
     const size_t pieces = (batch->rows.count + PIECE - 1) / PIECE;
+    if (batch->shape.sketch == 0)
+        return pml_say(message, "the pack has no sketches: build it again with privatemail pack.");
     if (pml_parallel(threads, pieces, describe_piece, batch, NULL) != 0)
-        return pml_say(message, "the pack has no sketches: build it anew with privatemail pack.");
-    if (frames && pml_embedding_items(frames, &batch->rows, batch->slots, threads, batch->places) != 0)
         return pml_say_memory(message);
-    return 0;
+    if (embedding && pml_embedding_items(embedding, &batch->rows, batch->slots, threads, batch->places) != 0)
+        return pml_say_memory(message);
+    return PML_DONE;
 }
 
 /* Which cells list a row. */
@@ -107,18 +109,18 @@ static void take_cells(const struct batch *batch, const struct pml_gallery *gall
     const struct pml_cell_lists *lists = gallery->lists;
     item->cell_count = batch->info->cells_per_item;
     item->cells = batch->cells + index * item->cell_count;
-    if (pml_store_lists(batch->info) == PML_LISTS_SHARE) {
+    if (pml_store_cell_lists(batch->info) == PML_LISTS_SHARE) {
         item->cells = lists->cells + lists->starts[first + index];
         item->cell_count = (uint32_t)(lists->starts[first + index + 1] - lists->starts[first + index]);
     }
 }
 
-static int add(struct pml_store_writer *writer, const struct batch *batch, const struct pml_gallery *gallery,
-               size_t first, struct pml_message *message)
+static pml_outcome add(struct pml_store_writer *writer, const struct batch *batch, const struct pml_gallery *gallery,
+                       size_t first, struct pml_message *message)
 {
     const struct pml_store_info *info = batch->info;
-    int status = 0;
-    for (size_t i = 0; i < batch->rows.count && status == 0; i++) {
+    pml_outcome outcome = PML_DONE;
+    for (size_t i = 0; i < batch->rows.count && outcome == PML_DONE; i++) {
         struct pml_store_item item = {
             .slot = batch->slots[i],
             .place = info->dimensions > 0 ? batch->places + i * info->dimensions : NULL,
@@ -129,57 +131,60 @@ static int add(struct pml_store_writer *writer, const struct batch *batch, const
         };
         take_cells(batch, gallery, first, i, &item);
         if (gallery->payload)
-            status = gallery->payload(gallery->payload_context, first + i, &item.candidate.payload,
-                                      &item.candidate.payload_size, message);
-        if (status == 0)
-            status = pml_store_add(writer, &item, message);
+            outcome = gallery->payload(gallery->payload_context, first + i, &item.candidate.payload,
+                                       &item.candidate.payload_size, message);
+        if (outcome == PML_DONE)
+            outcome = pml_store_add(writer, &item, message);
     }
-    return status == 0 ? pml_store_checkpoint(writer, message) : status;
+    return outcome == PML_DONE ? pml_store_checkpoint(writer, message) : outcome;
 }
 
 /* ---- all of them ---- */
 
-static int allocate(struct batch *batch)
+static pml_outcome allocate(struct batch *batch)
 {
-    const struct pml_store_info *info = batch->info;
-    const size_t prototypes = (size_t)batch->shape.slots * batch->shape.prototypes;
-    batch->inverse = malloc((prototypes > 0 ? prototypes : 1) * sizeof *batch->inverse);
-    batch->cell_of = malloc((prototypes > 0 ? prototypes : 1) * sizeof *batch->cell_of);
+    const uint32_t slots = batch->info->cells_per_item > 0 ? batch->shape.slots : 0;
+    batch->slot_cells = calloc((size_t)slots + 1, sizeof *batch->slot_cells);
     batch->cells = malloc(PML_INDEX_BATCH * 2 * sizeof *batch->cells);
     batch->sketches = malloc(PML_INDEX_BATCH * PML_SKETCH_MAX);
     batch->places = malloc(PML_INDEX_BATCH * PML_DIMENSIONS_MAX * sizeof *batch->places);
-    if (pml_rows_allocate(&batch->rows, PML_INDEX_BATCH, batch->shape.features) != 0 || !batch->inverse ||
-        !batch->cell_of || !batch->cells || !batch->sketches || !batch->places)
-        return -1;
-    for (size_t i = 0; i < prototypes && info->cells_per_item > 0; i++) {
-        const size_t slot = i / batch->shape.prototypes, index = i % batch->shape.prototypes;
-        batch->inverse[i] = pml_inverse_norm(pml_pack_prototype(batch->pack, slot, index), batch->shape.features);
-        if (pml_pack_prototype_cell(batch->pack, slot, index, &batch->cell_of[i]) != PML_OK)
-            return -1;
-    }
-    return 0;
+    if (pml_rows_allocate(&batch->rows, PML_INDEX_BATCH, batch->shape.features) != 0 || !batch->slot_cells ||
+        !batch->cells || !batch->sketches || !batch->places)
+        return PML_NO_MEMORY;
+    pml_outcome outcome = PML_DONE;
+    for (uint32_t i = 0; i < slots && outcome == PML_DONE; i++)
+        outcome = pml_slot_cells_read(&batch->slot_cells[i], batch->pack, i);
+    return outcome;
 }
 
-int pml_index_fill(struct pml_store_writer *writer, const struct pml_store_info *info, const pml_pack *pack,
-                   const struct pml_embedding *frames, const struct pml_gallery *gallery, uint64_t done,
-                   unsigned threads, const struct pml_progress *progress, struct pml_message *message)
+static void free_batch(struct batch *batch)
+{
+    for (uint32_t i = 0; batch->slot_cells && batch->info->cells_per_item > 0 && i < batch->shape.slots; i++)
+        pml_slot_cells_free(&batch->slot_cells[i]);
+    pml_rows_free(&batch->rows);
+    free(batch->slot_cells);
+    free(batch->cells);
+    free(batch->sketches);
+    free(batch->places);
+}
+
+pml_outcome pml_index_fill(struct pml_store_writer *writer, const struct pml_store_info *info, const pml_pack *pack,
+                           const struct pml_embedding *embedding, const struct pml_gallery *gallery, uint64_t done,
+                           unsigned threads, const struct pml_progress *progress, struct pml_message *message)
 {
     struct batch batch = {.info = info, .pack = pack};
     const size_t count = gallery->features->rows;
     threads = pml_parallel_threads(threads);
-    int status = pml_pack_describe(pack, &batch.shape) == PML_OK && allocate(&batch) == 0 ? 0 : pml_say_memory(message);
-    for (size_t first = (size_t)done; first < count && status == 0; first += PML_INDEX_BATCH) {
+    pml_outcome outcome = pml_pack_describe(pack, &batch.shape) == PML_OK && allocate(&batch) == PML_DONE
+                              ? PML_DONE
+                              : pml_say_memory(message);
+    for (size_t first = (size_t)done; first < count && outcome == PML_DONE; first += PML_INDEX_BATCH) {
         batch.rows.count = count - first < PML_INDEX_BATCH ? count - first : PML_INDEX_BATCH;
-        status = describe(&batch, gallery, frames, first, threads, message);
-        if (status == 0)
-            status = add(writer, &batch, gallery, first, message);
+        outcome = describe(&batch, gallery, embedding, first, threads, message);
+        if (outcome == PML_DONE)
+            outcome = add(writer, &batch, gallery, first, message);
         pml_progress_tell(progress, (double)(first + batch.rows.count) / (double)count);
     }
-    pml_rows_free(&batch.rows);
-    free(batch.inverse);
-    free(batch.cell_of);
-    free(batch.cells);
-    free(batch.sketches);
-    free(batch.places);
-    return status;
+    free_batch(&batch);
+    return outcome;
 }

@@ -13,8 +13,9 @@ struct pml_gallery {
     const uint64_t *items;               /* number of each row */
     const int32_t *labels;               /* class of each row; NULL: all 0 */
     const uint32_t *slots;               /* slot of each row, of the pack */
-    /* The payload of a row, which is looked at before the next call. 0, or not with a message. NULL: all are empty. */
-    int (*payload)(void *context, size_t row, const uint8_t **bytes, size_t *size, struct pml_message *message);
+    /* The payload of a row, valid until the next call. Returns PML_DONE, or another outcome with a message. NULL: all
+     * are empty. */
+    pml_outcome (*payload)(void *context, size_t row, const uint8_t **bytes, size_t *size, struct pml_message *message);
     void *payload_context;
     const struct pml_cell_lists *lists; /* PML_LISTS_SHARE: the cells of each row; else NULL */
 };
@@ -31,11 +32,11 @@ struct pml_index_choice {
 struct pml_store_info pml_index_describe(const pml_pack_info *pack, uint64_t items,
                                          const struct pml_index_choice *choice);
 
-/* Adds all items from number `done` on, with a checkpoint every PML_INDEX_BATCH items. `frames`: NULL when the store has
- * no places. 0, or not with a message. */
+/* Adds all items from number `done` on, with a checkpoint every PML_INDEX_BATCH items. `embedding`: NULL when the store has
+ * no places. Returns PML_DONE, or another outcome with a message. */
 #define PML_INDEX_BATCH 4096u
-int pml_index_fill(struct pml_store_writer *writer, const struct pml_store_info *info, const pml_pack *pack,
-                   const struct pml_embedding *frames, const struct pml_gallery *gallery, uint64_t done,
-                   unsigned threads, const struct pml_progress *progress, struct pml_message *message);
+pml_outcome pml_index_fill(struct pml_store_writer *writer, const struct pml_store_info *info, const pml_pack *pack,
+                           const struct pml_embedding *embedding, const struct pml_gallery *gallery, uint64_t done,
+                           unsigned threads, const struct pml_progress *progress, struct pml_message *message);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: a gallery and the cells of a pack. Out: which cells list which item.
- * Never asks what a query is: the gallery's own items stand for queries, and vote. */
+ * Which cells of a pack list which items of a gallery. There is no log of queries, so the gallery's own items stand for
+ * queries, and vote. */
 #include "index_lists.h"
 #include "index_lists_parts.h"
 #include "server/store/store.h"
@@ -55,13 +55,13 @@ static void vote(const struct pml_lists_voters *voters, size_t cell, uint64_t *v
 static size_t prototypes_of(const struct pml_lists_voters *voters, size_t cell, uint32_t *own)
 {
     size_t count = 0;
-    for (uint32_t p = 0; p < voters->prototypes; p++)
-        if (voters->cell_of[p] == cell)
+    for (uint32_t p = 0; p < voters->cells.prototypes; p++)
+        if (voters->cells.cells[p] == cell)
             own[count++] = p;
     return count;
 }
 
-/* Items with votes; when they are too few, all. Answers how many. `own`: the prototypes of the cell. */
+/* Items with votes; when they are too few, all. Returns how many. `own`: the prototypes of the cell. */
 static size_t nominate(const struct listing *listing, const uint32_t *own, size_t own_count, const uint64_t *votes,
                        struct nominee *nominees)
 {
@@ -73,8 +73,9 @@ static size_t nominate(const struct listing *listing, const uint32_t *own, size_
         if (votes[i] == 0 && voted >= listing->wanted)
             continue;
         struct nominee nominee = {votes[i], INT64_MIN, (uint32_t)i};
+        const int8_t *row = listing->voters.slot->rows.values + i * listing->voters.slot->rows.columns;
         for (size_t p = 0; p < own_count; p++) {
-            const int64_t score = pml_lists_score(&listing->voters, i, own[p]);
+            const int64_t score = pml_slot_cells_score(&listing->voters.cells, row, own[p]);
             nominee.score = score > nominee.score ? score : nominee.score;
         }
         nominees[nominated++] = nominee;
@@ -82,15 +83,15 @@ static size_t nominate(const struct listing *listing, const uint32_t *own, size_
     return nominated;
 }
 
-static int list_cell(void *context, size_t cell)
+static pml_outcome list_cell(void *context, size_t cell)
 {
     const struct listing *listing = context;
     const size_t count = listing->voters.slot->rows.count;
     uint64_t *votes = calloc(count, sizeof *votes);
-    uint32_t *own = malloc(listing->voters.prototypes * sizeof *own);
+    uint32_t *own = malloc(listing->voters.cells.prototypes * sizeof *own);
     struct nominee *nominees = malloc(count * sizeof *nominees);
-    int status = votes && own && nominees ? 0 : -1;
-    if (status == 0) {
+    pml_outcome outcome = votes && own && nominees ? PML_DONE : PML_NO_MEMORY;
+    if (outcome == PML_DONE) {
         vote(&listing->voters, cell, votes);
         const size_t own_count = prototypes_of(&listing->voters, cell, own);
         qsort(nominees, nominate(listing, own, own_count, votes, nominees), sizeof *nominees, by_rank);
@@ -100,20 +101,20 @@ static int list_cell(void *context, size_t cell)
     free(votes);
     free(own);
     free(nominees);
-    return status;
+    return outcome;
 }
 
 /* ---- all of them ---- */
 
-static int list_slot(const struct pml_lists_gallery *gallery, const pml_pack *pack, uint32_t number, unsigned threads,
-                     const struct pml_progress *progress, struct listing *listing)
+static pml_outcome list_slot(const struct pml_lists_gallery *gallery, const pml_pack *pack, uint32_t number,
+                             unsigned threads, const struct pml_progress *progress, struct listing *listing)
 {
     const struct pml_lists_slot *slot = &gallery->slots[number];
-    int status = pml_lists_voters_make(&listing->voters, slot, pack, number, threads);
-    if (status == 0)
-        status = pml_parallel(threads, listing->voters.cell_count, list_cell, listing, progress);
+    pml_outcome outcome = pml_lists_voters_make(&listing->voters, slot, pack, number, threads);
+    if (outcome == PML_DONE)
+        outcome = pml_parallel(threads, listing->voters.cells.cell_count, list_cell, listing, progress);
     pml_lists_voters_free(&listing->voters);
-    return status;
+    return outcome;
 }
 
 /* From the items of each cell to the cells of each row. `members`: slot by slot, cell by cell. */
@@ -141,34 +142,34 @@ static void turn(struct pml_cell_lists *lists, const struct pml_lists_gallery *g
     lists->starts[0] = 0;
 }
 
-int pml_lists_make(struct pml_cell_lists *lists, const struct pml_lists_gallery *gallery, const pml_pack *pack,
-                   uint32_t share, unsigned threads, const struct pml_progress *progress)
+pml_outcome pml_lists_make(struct pml_cell_lists *lists, const struct pml_lists_gallery *gallery, const pml_pack *pack,
+                           uint32_t share, unsigned threads, const struct pml_progress *progress)
 {
     pml_pack_info info;
     size_t total = 0;
     *lists = (struct pml_cell_lists){0};
     if (pml_pack_describe(pack, &info) != PML_OK)
-        return -1;
+        return PML_NO_MEMORY;
     for (size_t s = 0; s < gallery->slot_count; s++)
         total += info.cells * pml_lists_wanted(gallery->slots[s].rows.count, share);
     uint32_t *members = malloc(total * sizeof *members);
     lists->starts = calloc(gallery->rows.count + 1, sizeof *lists->starts);
     lists->cells = malloc(total * sizeof *lists->cells);
-    int status = members && lists->starts && lists->cells ? 0 : -1;
+    pml_outcome outcome = members && lists->starts && lists->cells ? PML_DONE : PML_NO_MEMORY;
     struct listing listing = {.lists = members};
-    for (uint32_t s = 0; s < gallery->slot_count && status == 0; s++) {
+    for (uint32_t s = 0; s < gallery->slot_count && outcome == PML_DONE; s++) {
         listing.wanted = pml_lists_wanted(gallery->slots[s].rows.count, share);
         if (listing.wanted > 0)
-            status = list_slot(gallery, pack, s, threads, gallery->slot_count == 1 ? progress : NULL, &listing);
+            outcome = list_slot(gallery, pack, s, threads, gallery->slot_count == 1 ? progress : NULL, &listing);
         listing.lists += info.cells * listing.wanted;
         pml_progress_tell(progress, (double)(s + 1) / (double)gallery->slot_count);
     }
-    if (status == 0)
+    if (outcome == PML_DONE)
         turn(lists, gallery, info.cells, share, members);
     else
         pml_lists_free(lists);
     free(members);
-    return status;
+    return outcome;
 }
 
 void pml_lists_free(struct pml_cell_lists *lists)
@@ -180,12 +181,12 @@ void pml_lists_free(struct pml_cell_lists *lists)
 
 /* ---- without cells ---- */
 
-int pml_lists_popular(const struct pml_lists_gallery *gallery, uint32_t *order)
+pml_outcome pml_lists_popular(const struct pml_lists_gallery *gallery, uint32_t *order)
 {
     const size_t rows = gallery->rows.count;
     struct nominee *nominees = malloc(rows * sizeof *nominees), *of_slot = nominees;
     if (!nominees)
-        return -1;
+        return PML_NO_MEMORY;
     for (size_t i = 0; i < rows; i++)
         nominees[i] = (struct nominee){pml_lists_vote(0), 0, (uint32_t)i};
     for (size_t s = 0; s < gallery->slot_count; of_slot += gallery->slots[s++].rows.count) {
@@ -197,5 +198,5 @@ int pml_lists_popular(const struct pml_lists_gallery *gallery, uint32_t *order)
     for (size_t i = 0; i < rows; i++)
         order[i] = gallery->origins[nominees[i].item];
     free(nominees);
-    return 0;
+    return PML_DONE;
 }

@@ -4,6 +4,7 @@
 #ifndef PML_INDEX_LISTS_H
 #define PML_INDEX_LISTS_H
 
+#include "common/message.h"
 #include "common/rows/rows.h"
 
 #include <privatemail_public.h>
@@ -27,13 +28,14 @@ struct pml_lists_source {
     const struct pml_progress *progress; /* may be NULL */
 };
 
-/* 0; −1 without memory; 1: the row *bad is not finite or all zero. */
-int pml_lists_gallery_make(struct pml_lists_gallery **gallery, const struct pml_lists_source *source, size_t *bad);
+/* Returns PML_DONE, PML_NO_MEMORY, or PML_REFUSED when the row *bad is not finite or all zero. */
+pml_outcome pml_lists_gallery_make(struct pml_lists_gallery **gallery, const struct pml_lists_source *source,
+                                   size_t *bad);
 void pml_lists_gallery_free(struct pml_lists_gallery *gallery);
 
 /* The rows of the source, those first that most items have among their nearest: what a fixed download would hold.
- * −1 without memory. */
-int pml_lists_popular(const struct pml_lists_gallery *gallery, uint32_t *order);
+ * Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_lists_popular(const struct pml_lists_gallery *gallery, uint32_t *order);
 
 /* Row i is in the lists of the cells cells[starts[i]] … cells[starts[i+1] − 1] of its slot, ascending. */
 struct pml_cell_lists {
@@ -41,9 +43,10 @@ struct pml_cell_lists {
     uint32_t *cells;
 };
 
-/* `share` is in millionths (store.h); the pack has the gallery's slots and columns, and cells. −1 without memory. */
-int pml_lists_make(struct pml_cell_lists *lists, const struct pml_lists_gallery *gallery, const pml_pack *pack,
-                   uint32_t share, unsigned threads, const struct pml_progress *progress);
+/* `share` is in millionths (store.h); the pack has the gallery's slots and columns, and cells. Returns PML_DONE or
+ * PML_NO_MEMORY. */
+pml_outcome pml_lists_make(struct pml_cell_lists *lists, const struct pml_lists_gallery *gallery, const pml_pack *pack,
+                           uint32_t share, unsigned threads, const struct pml_progress *progress);
 void pml_lists_free(struct pml_cell_lists *lists);
 
 /* Items that a cell of a slot with `items` items lists: round(F·items), at least 1; none of none. */

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: the rows of a gallery. Out: the same by slot and item number, with their neighbours.
- * Never depends on the order of the rows, nor on a pack. */
+ * Orders the rows of a gallery by slot and item number, and finds their neighbours. The result does not depend on the
+ * order of the rows, nor on a pack. */
 #include "common/rows/knn.h"
 #include "index_lists_parts.h"
 
 #include <stdlib.h>
 
-struct place {
+struct origin {
     uint32_t slot, row;
     uint64_t item;
 };
 
 static int by_slot_and_item(const void *left, const void *right)
 {
-    const struct place *a = left, *b = right;
+    const struct origin *a = left, *b = right;
     if (a->slot != b->slot)
         return a->slot < b->slot ? -1 : 1;
     return a->item < b->item ? -1 : a->item > b->item;
 }
 
 /* Fills origins in the order of slots and items, and the number of rows of every slot. */
-static int order(struct pml_lists_gallery *gallery, const struct pml_lists_source *source)
+static pml_outcome order(struct pml_lists_gallery *gallery, const struct pml_lists_source *source)
 {
-    struct place *places = malloc(source->rows * sizeof *places);
-    if (!places)
-        return -1;
+    struct origin *origins = malloc(source->rows * sizeof *origins);
+    if (!origins)
+        return PML_NO_MEMORY;
     for (size_t i = 0; i < source->rows; i++) {
-        places[i] = (struct place){source->slots[i], (uint32_t)i, source->items[i]};
+        origins[i] = (struct origin){source->slots[i], (uint32_t)i, source->items[i]};
         gallery->slots[source->slots[i]].rows.count++;
     }
-    qsort(places, source->rows, sizeof *places, by_slot_and_item);
+    qsort(origins, source->rows, sizeof *origins, by_slot_and_item);
     for (size_t i = 0; i < source->rows; i++)
-        gallery->origins[i] = places[i].row;
-    free(places);
-    return 0;
+        gallery->origins[i] = origins[i].row;
+    free(origins);
+    return PML_DONE;
 }
 
 struct gathering {
@@ -42,7 +42,7 @@ struct gathering {
     size_t *bad; /* first bad row of each piece, or the number of rows */
 };
 
-static int gather_piece(void *context, size_t piece)
+static pml_outcome gather_piece(void *context, size_t piece)
 {
     const struct gathering *job = context;
     struct pml_rows *rows = &job->gallery->rows;
@@ -57,32 +57,32 @@ static int gather_piece(void *context, size_t piece)
         else if (origin < job->bad[piece])
             job->bad[piece] = origin;
     }
-    return 0;
+    return PML_DONE;
 }
 
-static int gather(struct pml_lists_gallery *gallery, const struct pml_lists_source *source, size_t *bad)
+static pml_outcome gather(struct pml_lists_gallery *gallery, const struct pml_lists_source *source, size_t *bad)
 {
     const size_t pieces = (source->rows + PML_LISTS_PIECE - 1) / PML_LISTS_PIECE;
     struct gathering job = {gallery, source, malloc((pieces > 0 ? pieces : 1) * sizeof *job.bad)};
     if (!job.bad)
-        return -1;
-    int status = pml_parallel(source->threads, pieces, gather_piece, &job, NULL);
+        return PML_NO_MEMORY;
+    pml_outcome outcome = pml_parallel(source->threads, pieces, gather_piece, &job, NULL);
     *bad = source->rows;
-    for (size_t i = 0; status == 0 && i < pieces; i++)
+    for (size_t i = 0; outcome == PML_DONE && i < pieces; i++)
         *bad = job.bad[i] < *bad ? job.bad[i] : *bad;
     free(job.bad);
-    return status != 0 ? -1 : *bad < source->rows;
+    return outcome != PML_DONE ? PML_NO_MEMORY : *bad < source->rows ? PML_REFUSED : PML_DONE;
 }
 
 /* Exactly, in the slots that are not too large for it. */
-static int find_neighbours(struct pml_lists_gallery *gallery, const struct pml_lists_source *source)
+static pml_outcome find_neighbours(struct pml_lists_gallery *gallery, const struct pml_lists_source *source)
 {
     const size_t exact = source->exact > 0 ? source->exact : PML_LISTS_EXACT,
                  looked_at = source->looked_at > 0 ? source->looked_at : PML_LISTS_LOOKED_AT;
     uint32_t *at = gallery->neighbours;
     size_t first = 0;
-    int status = 0;
-    for (size_t s = 0; s < gallery->slot_count && status == 0; s++) {
+    pml_outcome outcome = PML_DONE;
+    for (size_t s = 0; s < gallery->slot_count && outcome == PML_DONE; s++) {
         struct pml_lists_slot *slot = &gallery->slots[s];
         const size_t count = slot->rows.count;
         const struct pml_progress *progress = gallery->slot_count == 1 ? source->progress : NULL;
@@ -90,40 +90,41 @@ static int find_neighbours(struct pml_lists_gallery *gallery, const struct pml_l
         slot->reach = count > PML_LISTS_NEIGHBOURS ? PML_LISTS_NEIGHBOURS : count > 0 ? (unsigned)count - 1 : 0;
         slot->neighbours = at;
         if (slot->reach > 0)
-            status = count <= exact
-                         ? pml_knn(&slot->rows, slot->reach, source->threads, progress, at)
-                         : pml_lists_near(&slot->rows, slot->reach, looked_at, source->threads, progress, at);
+            outcome = count <= exact
+                          ? pml_knn(&slot->rows, slot->reach, source->threads, progress, at)
+                          : pml_lists_near(&slot->rows, slot->reach, looked_at, source->threads, progress, at);
         at += count * slot->reach;
         first += count;
         pml_progress_tell(source->progress, (double)first / (double)source->rows);
     }
-    return status;
+    return outcome;
 }
 
-int pml_lists_gallery_make(struct pml_lists_gallery **gallery, const struct pml_lists_source *source, size_t *bad)
+pml_outcome pml_lists_gallery_make(struct pml_lists_gallery **gallery, const struct pml_lists_source *source,
+                                   size_t *bad)
 {
     struct pml_lists_gallery *made = calloc(1, sizeof *made);
     *gallery = NULL;
     if (!made)
-        return -1;
+        return PML_NO_MEMORY;
     made->slot_count = source->slot_count;
     made->slots = calloc(source->slot_count, sizeof *made->slots);
     made->origins = malloc(source->rows * sizeof *made->origins);
     made->neighbours = malloc(source->rows * PML_LISTS_NEIGHBOURS * sizeof *made->neighbours);
-    int status = made->slots && made->origins && made->neighbours ? 0 : -1;
-    if (status == 0)
-        status = pml_rows_allocate(&made->rows, source->rows, source->columns);
-    if (status == 0)
-        status = order(made, source);
-    if (status == 0)
-        status = gather(made, source, bad);
-    if (status == 0)
-        status = find_neighbours(made, source);
-    if (status == 0)
+    pml_outcome outcome = made->slots && made->origins && made->neighbours ? PML_DONE : PML_NO_MEMORY;
+    if (outcome == PML_DONE)
+        outcome = pml_rows_allocate(&made->rows, source->rows, source->columns);
+    if (outcome == PML_DONE)
+        outcome = order(made, source);
+    if (outcome == PML_DONE)
+        outcome = gather(made, source, bad);
+    if (outcome == PML_DONE)
+        outcome = find_neighbours(made, source);
+    if (outcome == PML_DONE)
         *gallery = made;
     else
         pml_lists_gallery_free(made);
-    return status;
+    return outcome;
 }
 
 void pml_lists_gallery_free(struct pml_lists_gallery *gallery)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: the items of a large slot. Out: their neighbours, as far as these are in clusters near their own.
- * Never compares all with all: of a million items each is compared with thousands, and few neighbours are missed. */
+ * The neighbours of the items of a large slot, as far as these are in clusters near their own. All are not compared with
+ * all: of a million items each is compared with thousands, and few neighbours are missed. */
 #include "common/rows/kmeans.h"
 #include "common/rows/knn.h"
 #include "common/rows/nearest.h"
@@ -26,7 +26,7 @@ struct near {
 /* ---- clusters ---- */
 
 /* Centres from a sample: k-means of all rows would cost more than the search it is for. */
-static int find_centres(struct near *near, unsigned threads)
+static pml_outcome find_centres(struct near *near, unsigned threads)
 {
     const struct pml_rows *rows = near->rows;
     const size_t size = near->looked_at / CLUSTERS_LOOKED_AT > 0 ? near->looked_at / CLUSTERS_LOOKED_AT : 1,
@@ -34,24 +34,24 @@ static int find_centres(struct near *near, unsigned threads)
     uint32_t *indices = malloc(rows->count * sizeof *indices);
     struct pml_rows sample = {0};
     struct pml_kmeans result = {.clusters = near->clusters};
-    int status = indices ? pml_rows_allocate(&near->centres, wanted, rows->columns) : -1;
-    if (status == 0)
-        status = pml_rows_gather(rows, indices, pml_rows_sample(rows->count, most, 0, indices), &sample);
-    if (status == 0) {
+    pml_outcome outcome = indices ? pml_rows_allocate(&near->centres, wanted, rows->columns) : PML_NO_MEMORY;
+    if (outcome == PML_DONE)
+        outcome = pml_rows_gather(rows, indices, pml_rows_sample(rows->count, most, 0, indices), &sample);
+    if (outcome == PML_DONE) {
         result.centres = near->centres.values;
-        status = pml_kmeans(&sample, wanted, 0, threads, NULL, &result);
+        outcome = pml_kmeans(&sample, wanted, 0, threads, NULL, &result);
     }
-    if (status == 0) {
+    if (outcome == PML_DONE) {
         near->centres.count = result.distinct;
         for (size_t i = 0; i < result.distinct; i++)
             pml_rows_measure(&near->centres, i);
     }
     pml_rows_free(&sample);
     free(indices);
-    return status;
+    return outcome;
 }
 
-static int group(struct near *near)
+static pml_outcome group(struct near *near)
 {
     const size_t clusters = near->centres.count;
     for (size_t i = 0; i < near->rows->count; i++)
@@ -127,7 +127,7 @@ static void search_tile(struct tile *tile, uint32_t cluster)
     }
 }
 
-static int search_cluster(void *context, size_t cluster)
+static pml_outcome search_cluster(void *context, size_t cluster)
 {
     const struct near *near = context;
     struct tile tile = {.near = near};
@@ -136,10 +136,10 @@ static int search_cluster(void *context, size_t cluster)
         tile.count = end - tile.first < PML_TILE ? end - tile.first : PML_TILE;
         search_tile(&tile, (uint32_t)cluster);
     }
-    return 0;
+    return PML_DONE;
 }
 
-static int search(struct near *near, unsigned threads, const struct pml_progress *progress)
+static pml_outcome search(struct near *near, unsigned threads, const struct pml_progress *progress)
 {
     const size_t clusters = near->centres.count;
     near->near_count = clusters > CLUSTERS_NEAR_MAX ? CLUSTERS_NEAR_MAX : (unsigned)clusters - 1;
@@ -147,26 +147,26 @@ static int search(struct near *near, unsigned threads, const struct pml_progress
     near->starts = calloc(clusters + 1, sizeof *near->starts);
     if (!near->near || !near->starts || group(near) != 0 ||
         (near->near_count > 0 && pml_knn(&near->centres, near->near_count, threads, NULL, near->near) != 0))
-        return -1;
+        return PML_NO_MEMORY;
     return pml_parallel(threads, clusters, search_cluster, near, progress);
 }
 
-int pml_lists_near(const struct pml_rows *rows, unsigned reach, size_t looked_at, unsigned threads,
-                   const struct pml_progress *progress, uint32_t *neighbours)
+pml_outcome pml_lists_near(const struct pml_rows *rows, unsigned reach, size_t looked_at, unsigned threads,
+                           const struct pml_progress *progress, uint32_t *neighbours)
 {
     struct near near = {.rows = rows, .reach = reach, .looked_at = looked_at, .neighbours = neighbours};
     near.clusters = malloc(rows->count * sizeof *near.clusters);
     near.members = malloc(rows->count * sizeof *near.members);
-    int status = near.clusters && near.members ? find_centres(&near, threads) : -1;
-    if (status == 0)
-        status = pml_kmeans_assign(rows, &near.centres, threads, near.clusters);
-    if (status == 0)
-        status = search(&near, threads, progress);
+    pml_outcome outcome = near.clusters && near.members ? find_centres(&near, threads) : PML_NO_MEMORY;
+    if (outcome == PML_DONE)
+        outcome = pml_kmeans_assign(rows, &near.centres, threads, near.clusters);
+    if (outcome == PML_DONE)
+        outcome = search(&near, threads, progress);
     pml_rows_free(&near.centres);
     pml_rows_free(&near.grouped);
     free(near.near);
     free(near.clusters);
     free(near.starts);
     free(near.members);
-    return status;
+    return outcome;
 }

@@ -3,6 +3,7 @@
 #ifndef PML_INDEX_LISTS_PARTS_H
 #define PML_INDEX_LISTS_PARTS_H
 
+#include "index_cells.h"
 #include "index_lists.h"
 
 #define PML_LISTS_NEIGHBOURS 16u /* that an item votes for, beside itself */
@@ -23,9 +24,10 @@ struct pml_lists_gallery {
     size_t slot_count;
 };
 
-/* Neighbours among the items of the nearest clusters, until `looked_at` were looked at. −1 without memory. */
-int pml_lists_near(const struct pml_rows *rows, unsigned reach, size_t looked_at, unsigned threads,
-                   const struct pml_progress *progress, uint32_t *neighbours);
+/* Neighbours among the items of the nearest clusters, until `looked_at` were looked at. Returns PML_DONE or
+ * PML_NO_MEMORY. */
+pml_outcome pml_lists_near(const struct pml_rows *rows, unsigned reach, size_t looked_at, unsigned threads,
+                           const struct pml_progress *progress, uint32_t *neighbours);
 
 /* What an item's vote for itself (r = 0) and for its r-th neighbour weighs, 1/(r + 4): a multiple of 4 … 20 makes these
  * whole, and sums exact. */
@@ -42,23 +44,15 @@ struct pml_lists_voter {
 /* The items of one slot by the cells that they vote in. */
 struct pml_lists_voters {
     const struct pml_lists_slot *slot;
-    const pml_pack *pack;
-    uint32_t number;               /* of the slot */
-    uint32_t cell_count;           /* m */
-    uint32_t prototypes;           /* M */
-    uint32_t *inverse;             /* of the slot's prototypes … */
-    uint32_t *cell_of;             /* … and their cells */
+    struct pml_slot_cells cells;
     struct pml_lists_voter *votes; /* PML_LISTS_CELLS of each item: `item` is the cell here; part 0: none */
     size_t *starts;                /* voters of cell j: voters[starts[j]] … voters[starts[j+1] − 1], ascending */
     struct pml_lists_voter *voters;
 };
 
-/* Fills all of it. −1 without memory. Free in any case. */
-int pml_lists_voters_make(struct pml_lists_voters *voters, const struct pml_lists_slot *slot, const pml_pack *pack,
-                          uint32_t number, unsigned threads);
+/* Fills all of it. Returns PML_DONE or PML_NO_MEMORY. Free it in any case. */
+pml_outcome pml_lists_voters_make(struct pml_lists_voters *voters, const struct pml_lists_slot *slot,
+                                  const pml_pack *pack, uint32_t number, unsigned threads);
 void pml_lists_voters_free(struct pml_lists_voters *voters);
-
-/* The score (SPEC 5.3) of an item with a prototype. */
-int64_t pml_lists_score(const struct pml_lists_voters *voters, size_t item, uint32_t prototype);
 
 #endif

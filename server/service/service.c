@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From release to answer. In: a release's bytes, from anybody. Out: a whole answer, or an error and nothing. */
+ * From release to answer. In: a release from anybody, read once. Out: a whole answer, or an outcome and nothing. */
 #include "service.h"
 
 #include "common/message.h"
@@ -11,8 +11,8 @@ struct pml_service {
     const pml_pack *pack;
     pml_pack_info info;
     struct pml_store *store;
-    struct pml_embedding *frames; /* NULL: the store has no places */
-    struct pml_cache *cache;      /* or NULL */
+    struct pml_embedding *embedding; /* NULL: the store has no places */
+    struct pml_cache *cache;         /* or NULL */
     uint32_t nearest;
     atomic_ullong *counts; /* QUERIES and TOUCHED */
 };
@@ -21,7 +21,7 @@ enum { QUERIES, TOUCHED, COUNTS };
 
 /* ---- opening ---- */
 
-static int check_fit(const pml_pack_info *info, const struct pml_store_info *store, struct pml_message *message)
+static pml_outcome check_fit(const pml_pack_info *info, const struct pml_store_info *store, struct pml_message *message)
 {
     if (memcmp(info->id, store->pack, PML_ID_SIZE) != 0)
         return pml_say(message,
@@ -36,11 +36,11 @@ static int check_fit(const pml_pack_info *info, const struct pml_store_info *sto
                        "the store's places have %u coordinates, which do not fit the pack's anchors. Index the gallery "
                        "again (privatemail index).",
                        (unsigned)store->dimensions);
-    return 0;
+    return PML_DONE;
 }
 
-int pml_service_open(struct pml_service **service, const pml_pack *pack, struct pml_store *store,
-                     const struct pml_service_options *options, struct pml_message *message)
+pml_outcome pml_service_open(struct pml_service **service, const pml_pack *pack, struct pml_store *store,
+                             const struct pml_service_options *options, struct pml_message *message)
 {
     const struct pml_store_info *stored = pml_store_describe(store);
     struct pml_service *made = calloc(1, sizeof *made);
@@ -52,27 +52,26 @@ int pml_service_open(struct pml_service **service, const pml_pack *pack, struct 
     made->cache = options->cache;
     made->counts = calloc(COUNTS, sizeof *made->counts);
     made->nearest = options->nearest > 0 ? options->nearest : PML_NEAREST_DEFAULT;
-    int failed = made->counts ? 0 : pml_say_memory(message);
-    if (!failed && pml_pack_describe(pack, &made->info) != PML_OK)
-        failed = pml_say(message, "the pack is not open. Open it first.");
-    if (!failed)
-        failed = check_fit(&made->info, stored, message);
-    if (!failed && stored->dimensions > 0)
-        failed =
-            pml_embedding_make(&made->frames, pack, stored->iterations, options->threads, options->progress, message);
-    if (failed) {
+    pml_outcome outcome = made->counts ? PML_DONE : pml_say_memory(message);
+    if (outcome == PML_DONE && pml_pack_describe(pack, &made->info) != PML_OK)
+        outcome = pml_say(message, "the pack is not open. Open it first.");
+    if (outcome == PML_DONE)
+        outcome = check_fit(&made->info, stored, message);
+    if (outcome == PML_DONE && stored->dimensions > 0)
+        outcome = pml_embedding_make(&made->embedding, pack, stored->iterations, options->threads, options->progress,
+                                     message);
+    if (outcome == PML_DONE)
+        *service = made;
+    else
         pml_service_close(made);
-        return failed;
-    }
-    *service = made;
-    return 0;
+    return outcome;
 }
 
 void pml_service_close(struct pml_service *service)
 {
     if (!service)
         return;
-    pml_embedding_free(service->frames);
+    pml_embedding_free(service->embedding);
     free(service->counts);
     free(service);
 }
@@ -87,7 +86,7 @@ const struct pml_store_info *pml_service_store(const struct pml_service *service
     return pml_store_describe(service->store);
 }
 
-int pml_service_ping(const struct pml_service *service)
+pml_outcome pml_service_ping(const struct pml_service *service)
 {
     return pml_store_ping(service->store);
 }
@@ -97,174 +96,188 @@ struct pml_service_counts pml_service_count(const struct pml_service *service)
     return (struct pml_service_counts){service->counts[QUERIES], service->counts[TOUCHED]};
 }
 
-/* ---- answering ---- */
+/* ---- reading a release ---- */
 
-/* Every byte of the release is validated here, and that this store can serve its mechanism. */
-static int parse(const struct pml_service *service, const void *release, size_t size, pml_release_view *view)
+pml_status pml_service_read(const struct pml_service *service, const void *release, size_t size, pml_release_view *view)
 {
-    int status = pml_release_parse(service->pack, release, size, view);
-    if (status != PML_OK)
-        return status;
-    bool served = view->mechanism == PML_GAUSSIAN
-                      ? service->frames != NULL
-                      : pml_store_lists(pml_store_describe(service->store)) != PML_LISTS_NONE;
-    return served && service->info.sketch > 0 ? PML_OK : PML_ERROR_SECTION;
+    return pml_release_parse(service->pack, release, size, view);
 }
 
-static int place_rows(const struct pml_service *service, const void *release, size_t size, double *places)
+static bool serves_cells(const struct pml_service *service)
 {
-    size_t count = (size_t)service->info.slots * service->info.dimensions;
+    return service->info.sketch > 0 && pml_store_cell_lists(pml_store_describe(service->store)) != PML_LISTS_NONE;
+}
+
+static bool serves_places(const struct pml_service *service)
+{
+    return service->info.sketch > 0 && service->embedding;
+}
+
+pml_outcome pml_service_place(const struct pml_service *service, const pml_release_view *view, double *places)
+{
+    const size_t count = (size_t)service->info.slots * service->info.dimensions;
+    if (view->mechanism != PML_GAUSSIAN || !serves_places(service))
+        return PML_ABSENT;
     float *rows = malloc(count * sizeof *rows);
     if (!rows)
-        return PML_STORE_NO_MEMORY;
-    int status = pml_release_rows(service->pack, release, size, rows, count);
-    if (status == PML_OK && pml_embedding_place(service->frames, rows, places) != 0)
-        status = PML_STORE_NO_MEMORY;
+        return PML_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        rows[i] = (float)((double)pml_release_value(view, i) * view->step);
+    pml_embedding_place(service->embedding, rows, places);
     free(rows);
-    return status;
+    return PML_DONE;
 }
 
-int pml_service_place(const struct pml_service *service, const void *release, size_t size, double *places)
+/* ---- parts ---- */
+
+/* The cells whose parts are read from the store: which they are, and where their parts go. */
+struct missing {
+    const struct pml_service *service;
+    struct pml_cell *cells;
+    struct pml_part ***targets;
+    size_t count;
+};
+
+/* A pml_take_fn. */
+static pml_outcome take_cell(void *context, size_t index, const struct pml_fragment *candidates)
 {
-    pml_release_view view;
-    int status = parse(service, release, size, &view);
-    if (status == PML_OK && view.mechanism != PML_GAUSSIAN)
-        status = PML_ERROR_SECTION;
-    return status == PML_OK ? place_rows(service, release, size, places) : status;
+    const struct missing *missing = context;
+    const struct pml_service *service = missing->service;
+    struct pml_part *part = pml_part_make(missing->cells[index].slot, candidates);
+    *missing->targets[index] = part;
+    if (part && service->cache)
+        pml_cache_keep(service->cache, service->store, missing->cells[index], part);
+    return part ? PML_DONE : PML_NO_MEMORY;
 }
 
-/* What a slot gets for a cell: the part that is kept, or a new one. */
-static int cell_part(const struct pml_service *service, uint32_t slot, uint32_t cell, struct pml_part **part,
-                     bool *touched)
+/* What the slots get for these cells: the parts that are kept, and all the others in one reading of the store. `parts`
+ * are NULL at first; on failure some may be there. */
+static pml_outcome cell_parts(const struct pml_service *service, const struct pml_cell *cells, size_t count,
+                              struct pml_part **parts, bool *touched)
 {
-    const struct pml_cache_key key = {service->store, slot, cell};
-    struct pml_fragment candidates = {0};
-    *part = service->cache ? pml_cache_find(service->cache, &key) : NULL;
-    if (*part)
-        return PML_OK;
-    *touched = true;
-    int status = pml_store_cell(service->store, slot, cell, &candidates);
-    if (status == PML_STORE_OK && !(*part = pml_part_make(slot, &candidates)))
-        status = PML_STORE_NO_MEMORY;
-    if (status == PML_STORE_OK && service->cache)
-        pml_cache_keep(service->cache, &key, *part);
-    pml_bytes_free(&candidates.bytes);
-    return status;
-}
-
-static int nearest_part(const struct pml_service *service, uint32_t slot, const double *place, struct pml_part **part)
-{
-    struct pml_fragment candidates = {0};
-    int status = pml_store_nearest(service->store, slot, place, service->nearest, &candidates);
-    if (status == PML_STORE_OK && !(*part = pml_part_make(slot, &candidates)))
-        status = PML_STORE_NO_MEMORY;
-    pml_bytes_free(&candidates.bytes);
-    return status;
-}
-
-static int slot_parts(const struct pml_service *service, const pml_release_view *view, const double *places,
-                      struct pml_parts *parts)
-{
-    bool touched = places != NULL;
-    int status = PML_OK;
-    for (uint32_t c = 0; c < service->info.slots && status == PML_OK; c++) {
-        struct pml_part **part = &parts->parts[parts->count];
-        status = places ? nearest_part(service, c, places + (size_t)c * service->info.dimensions, part)
-                        : cell_part(service, c, pml_release_symbol(view, c), part, &touched);
-        parts->count += status == PML_OK;
-        parts->size += status == PML_OK ? (*part)->size : 0;
+    struct missing missing = {service, malloc(count * sizeof *missing.cells), malloc(count * sizeof *missing.targets),
+                              0};
+    pml_outcome outcome = missing.cells && missing.targets ? PML_DONE : PML_NO_MEMORY;
+    if (outcome == PML_DONE && service->cache)
+        pml_cache_find(service->cache, service->store, cells, count, parts);
+    for (size_t i = 0; i < count && outcome == PML_DONE; i++) {
+        if (parts[i])
+            continue;
+        missing.cells[missing.count] = cells[i];
+        missing.targets[missing.count++] = &parts[i];
     }
-    if (status == PML_OK) {
-        service->counts[QUERIES]++;
-        service->counts[TOUCHED] += touched;
-    }
-    return status;
+    *touched = missing.count > 0;
+    if (outcome == PML_DONE)
+        outcome = pml_store_cells(service->store, missing.cells, missing.count, take_cell, &missing);
+    free(missing.cells);
+    free(missing.targets);
+    return outcome;
 }
 
-int pml_service_header(const struct pml_service *service, struct pml_part **header)
+static pml_outcome response_parts(const struct pml_service *service, const pml_release_view *view,
+                                  struct pml_part **parts, bool *touched)
+{
+    struct pml_cell *cells = malloc(service->info.slots * sizeof *cells);
+    if (!cells)
+        return PML_NO_MEMORY;
+    for (uint32_t slot = 0; slot < service->info.slots; slot++)
+        cells[slot] = (struct pml_cell){slot, pml_release_symbol(view, slot)};
+    pml_outcome outcome = cell_parts(service, cells, service->info.slots, parts, touched);
+    free(cells);
+    return outcome;
+}
+
+/* A pml_take_fn. */
+static pml_outcome take_nearest(void *context, size_t index, const struct pml_fragment *candidates)
+{
+    struct pml_part **parts = context;
+    parts[index] = pml_part_make((uint32_t)index, candidates);
+    return parts[index] ? PML_DONE : PML_NO_MEMORY;
+}
+
+static pml_outcome gaussian_parts(const struct pml_service *service, const pml_release_view *view,
+                                  struct pml_part **parts)
+{
+    const size_t slots = service->info.slots, dimensions = service->info.dimensions;
+    double *places = malloc(slots * dimensions * sizeof *places);
+    struct pml_point *points = malloc(slots * sizeof *points);
+    pml_outcome outcome = places && points ? pml_service_place(service, view, places) : PML_NO_MEMORY;
+    for (size_t slot = 0; slot < slots && outcome == PML_DONE; slot++)
+        points[slot] = (struct pml_point){(uint32_t)slot, places + slot * dimensions};
+    if (outcome == PML_DONE)
+        outcome = pml_store_nearest(service->store, points, slots, service->nearest, take_nearest, parts);
+    free(places);
+    free(points);
+    return outcome;
+}
+
+pml_outcome pml_service_header(const struct pml_service *service, struct pml_part **header)
 {
     const pml_pack_info *info = &service->info;
     struct pml_bytes bytes = {0};
     *header = pml_answer_write_header(&bytes, info->id, info->slots, info->sketch,
-                                      pml_store_describe(service->store)->items) == 0
+                                      pml_store_describe(service->store)->items) == PML_DONE
                   ? pml_part_copy(&bytes)
                   : NULL;
     pml_bytes_free(&bytes);
-    return *header ? PML_OK : PML_STORE_NO_MEMORY;
+    return *header ? PML_DONE : PML_NO_MEMORY;
 }
 
-bool pml_service_has_cell(const struct pml_service *service, uint32_t slot, uint32_t cell)
+pml_outcome pml_service_parts(const struct pml_service *service, const pml_release_view *view, struct pml_parts *parts)
 {
-    return slot < service->info.slots && cell < service->info.cells && service->info.sketch > 0 &&
-           pml_store_lists(pml_store_describe(service->store)) != PML_LISTS_NONE;
-}
-
-int pml_service_cell(const struct pml_service *service, uint32_t slot, uint32_t cell, struct pml_part **part)
-{
-    bool touched = false;
-    *part = NULL;
-    if (!pml_service_has_cell(service, slot, cell))
-        return PML_ERROR_SECTION;
-    return cell_part(service, slot, cell, part, &touched);
-}
-
-void pml_parts_free(struct pml_parts *parts)
-{
-    for (size_t i = 0; i < parts->count; i++)
-        pml_part_release(parts->parts[i]);
-    free(parts->parts);
+    const bool gaussian = view->mechanism == PML_GAUSSIAN;
+    bool touched = true;
     *parts = (struct pml_parts){0};
-}
-
-int pml_service_parts(const struct pml_service *service, const void *release, size_t size, struct pml_parts *parts)
-{
-    pml_release_view view;
-    double *places = NULL;
-    *parts = (struct pml_parts){0};
-    int status = parse(service, release, size, &view);
-    if (status != PML_OK)
-        return status;
+    if (!(gaussian ? serves_places(service) : serves_cells(service)))
+        return PML_ABSENT;
     parts->parts = calloc((size_t)service->info.slots + 1, sizeof *parts->parts);
-    status = parts->parts ? pml_service_header(service, &parts->parts[0]) : PML_STORE_NO_MEMORY;
-    if (status == PML_OK) {
-        parts->count = 1;
-        parts->size = parts->parts[0]->size;
-    }
-    if (status == PML_OK && view.mechanism == PML_GAUSSIAN) {
-        places = malloc((size_t)service->info.slots * service->info.dimensions * sizeof *places);
-        status = places ? place_rows(service, release, size, places) : PML_STORE_NO_MEMORY;
-    }
-    if (status == PML_OK)
-        status = slot_parts(service, &view, places, parts);
-    free(places);
-    if (status != PML_OK)
+    if (!parts->parts)
+        return PML_NO_MEMORY;
+    parts->count = (size_t)service->info.slots + 1;
+    pml_outcome outcome = pml_service_header(service, &parts->parts[0]);
+    if (outcome == PML_DONE)
+        outcome = gaussian ? gaussian_parts(service, view, parts->parts + 1)
+                           : response_parts(service, view, parts->parts + 1, &touched);
+    if (outcome != PML_DONE) {
         pml_parts_free(parts);
-    return status;
+        return outcome;
+    }
+    for (size_t i = 0; i < parts->count; i++)
+        parts->size += parts->parts[i]->size;
+    service->counts[QUERIES]++;
+    service->counts[TOUCHED] += touched;
+    return PML_DONE;
 }
 
-int pml_service_visit(const struct pml_service *service, const void *release, size_t size, pml_slot_fn slot,
-                      void *context)
+pml_outcome pml_service_visit(const struct pml_service *service, const pml_release_view *view, pml_slot_fn slot,
+                              void *context)
 {
     struct pml_parts parts;
-    int status = pml_service_parts(service, release, size, &parts);
-    for (size_t i = 1; i < parts.count && status == PML_OK; i++) {
+    pml_outcome outcome = pml_service_parts(service, view, &parts);
+    for (size_t i = 1; i < parts.count && outcome == PML_DONE; i++) {
         const struct pml_fragment candidates = pml_part_candidates(parts.parts[i]);
-        status = slot(context, (uint32_t)(i - 1), &candidates);
+        outcome = slot(context, (uint32_t)(i - 1), &candidates);
     }
     pml_parts_free(&parts);
-    return status;
+    return outcome;
 }
 
-int pml_service_answer(const struct pml_service *service, const void *release, size_t size, struct pml_bytes *answer)
+/* ---- one cell ---- */
+
+bool pml_service_has_cell(const struct pml_service *service, struct pml_cell cell)
 {
-    struct pml_parts parts;
-    int status = pml_service_parts(service, release, size, &parts);
-    for (size_t i = 0; i < parts.count && status == PML_OK; i++) {
-        if (pml_bytes_append(answer, parts.parts[i]->bytes, parts.parts[i]->size) != 0)
-            status = PML_STORE_NO_MEMORY;
+    return cell.slot < service->info.slots && cell.cell < service->info.cells && serves_cells(service);
+}
+
+pml_outcome pml_service_cell(const struct pml_service *service, struct pml_cell cell, struct pml_part **part)
+{
+    bool touched;
+    *part = NULL;
+    pml_outcome outcome =
+        pml_service_has_cell(service, cell) ? cell_parts(service, &cell, 1, part, &touched) : PML_ABSENT;
+    if (outcome != PML_DONE) {
+        pml_part_unref(*part);
+        *part = NULL;
     }
-    pml_parts_free(&parts);
-    if (status != PML_OK)
-        pml_bytes_free(answer);
-    return status;
+    return outcome;
 }

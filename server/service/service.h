@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Algorithm 1 of the paper on the server's side, as one function: a release goes in, an answer comes out. Knows no
- * network. Stateless: any thread, any number of processes, the same answer to the same bytes. */
+ * The server's side of a query, without a network: a release goes in, an answer comes out. It keeps no state: any thread
+ * of any number of processes gives the same answer to the same bytes. */
 #ifndef PML_SERVICE_H
 #define PML_SERVICE_H
 
@@ -10,64 +10,58 @@
 #define PML_NEAREST_DEFAULT 32u
 
 struct pml_service_options {
-    uint32_t nearest; /* M of SPEC 6.5; 0: PML_NEAREST_DEFAULT */
-    unsigned threads; /* for making the frames; 0: as many as the host has */
+    uint32_t nearest; /* R of SPEC 6.5; 0: PML_NEAREST_DEFAULT */
+    unsigned threads; /* for making the embedding; 0: as many as the host has */
     const struct pml_progress *progress;
-    struct pml_cache *cache; /* outlives the service; NULL: every part is made anew */
+    struct pml_cache *cache; /* outlives the service; NULL: every part is read from the store */
 };
 
 struct pml_service;
 
-/* One pack and the store that was indexed with it; both must outlive the service. 0, or not with a message (the store
- * is of another pack, for example). */
-int pml_service_open(struct pml_service **service, const pml_pack *pack, struct pml_store *store,
-                     const struct pml_service_options *options, struct pml_message *message);
+/* One pack and the store that was indexed with it; both must outlive the service. Returns PML_DONE, or another outcome
+ * with a message (the store is of another pack, for example). */
+pml_outcome pml_service_open(struct pml_service **service, const pml_pack *pack, struct pml_store *store,
+                             const struct pml_service_options *options, struct pml_message *message);
 void pml_service_close(struct pml_service *service);
 
 const pml_pack_info *pml_service_pack(const struct pml_service *service);
 const struct pml_store_info *pml_service_store(const struct pml_service *service);
 
-/* 0 when the store answers. */
-int pml_service_ping(const struct pml_service *service);
+/* Whether the store can be read now. */
+pml_outcome pml_service_ping(const struct pml_service *service);
 
-/* What was asked for since it was opened. */
+/* What was asked for since the service was opened. */
 struct pml_service_counts {
     uint64_t queries; /* that got an answer */
     uint64_t touched; /* of these: for which the store was read */
 };
 struct pml_service_counts pml_service_count(const struct pml_service *service);
 
-/* An answer in parts: its header, then one for each slot. */
-struct pml_parts {
-    struct pml_part **parts;
-    size_t count;
-    uint64_t size; /* of all */
-};
-void pml_parts_free(struct pml_parts *parts); /* gives them back */
+/* Reads a release, once: checks every byte of it. The view points into the release. Returns what pml_release_parse
+ * returns. */
+pml_status pml_service_read(const struct pml_service *service, const void *release, size_t size,
+                            pml_release_view *view);
 
-/* PML_OK; PML_ERROR_RELEASE, PML_ERROR_PACK_ID, PML_ERROR_SECTION (the store has no cells or no places, or the pack no
- * sketches) for the release's fault; PML_STORE_NO_MEMORY or PML_STORE_FAILED for ours. On error there
- * are no parts. */
-int pml_service_parts(const struct pml_service *service, const void *release, size_t size, struct pml_parts *parts);
+/* The functions below return PML_DONE; PML_ABSENT when the store has nothing for the release's mechanism or there is no
+ * such cell; PML_NO_MEMORY, PML_UNAVAILABLE or PML_DAMAGED for a fault of the server. */
 
-/* Whether response releases can name this cell of this slot here. */
-bool pml_service_has_cell(const struct pml_service *service, uint32_t slot, uint32_t cell);
+/* The answer to a release, in parts; without parts unless PML_DONE is returned. */
+pml_outcome pml_service_parts(const struct pml_service *service, const pml_release_view *view, struct pml_parts *parts);
 
-/* The header of every answer, and what a slot gets for a cell of a response release; together they are the answer.
- * PML_ERROR_SECTION when there is no such slot or cell. */
-int pml_service_header(const struct pml_service *service, struct pml_part **header);
-int pml_service_cell(const struct pml_service *service, uint32_t slot, uint32_t cell, struct pml_part **part);
+/* The same slot by slot, for other forms of an answer. `slot` is called for 0 … G−1 in order; an outcome other than
+ * PML_DONE ends the visit and is its result. */
+typedef pml_outcome (*pml_slot_fn)(void *context, uint32_t slot, const struct pml_fragment *candidates);
+pml_outcome pml_service_visit(const struct pml_service *service, const pml_release_view *view, pml_slot_fn slot,
+                              void *context);
 
-/* The parts as one. `answer` must be empty, and is on error. */
-int pml_service_answer(const struct pml_service *service, const void *release, size_t size, struct pml_bytes *answer);
+/* SPEC 6.4: where the G rows of a Gaussian release are among the gallery; k numbers each. */
+pml_outcome pml_service_place(const struct pml_service *service, const pml_release_view *view, double *places);
 
-/* The same slot by slot, for other forms of an answer. `slot` is called for 0 … G−1 in order; what it answers other than
- * 0 ends the visit and is its result. */
-typedef int (*pml_slot_fn)(void *context, uint32_t slot, const struct pml_fragment *candidates);
-int pml_service_visit(const struct pml_service *service, const void *release, size_t size, pml_slot_fn slot,
-                      void *context);
+/* Whether response releases can name this cell of this slot. */
+bool pml_service_has_cell(const struct pml_service *service, struct pml_cell cell);
 
-/* SPEC 6.4: where the G rows of a Gaussian release stand among the gallery; k numbers each. Results as above. */
-int pml_service_place(const struct pml_service *service, const void *release, size_t size, double *places);
+/* The header of every answer, and what a slot gets for a cell of a response release; together they are the answer. */
+pml_outcome pml_service_header(const struct pml_service *service, struct pml_part **header);
+pml_outcome pml_service_cell(const struct pml_service *service, struct pml_cell cell, struct pml_part **part);
 
 #endif

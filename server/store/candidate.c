@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: candidates, heads of answers; or bytes of a candidate. Out: their only encoding (SPEC 3); or the candidate.
- * Never reads beyond the bytes, and takes no encoding that it would not write. */
+ * In: candidates and heads of answers; or bytes that claim to be a candidate, from anybody. Out: their only encoding
+ * (SPEC 3); or the candidate. Never reads beyond the bytes, and accepts no encoding that it would not write. */
 #include "candidate.h"
 
 #include <cbor.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define HEAD_MAX 9u /* bytes of the longest head */
@@ -39,40 +38,41 @@ static void put_string(struct pml_bytes *bytes, const void *string, size_t size)
     bytes->size += size;
 }
 
-int pml_candidate_write(struct pml_bytes *bytes, const struct pml_candidate *candidate)
+pml_outcome pml_candidate_write(struct pml_bytes *bytes, const struct pml_candidate *candidate)
 {
-    if (pml_bytes_reserve(bytes, (FIELDS + 1) * HEAD_MAX + candidate->sketch_size + candidate->payload_size) != 0)
-        return -1;
+    if (pml_bytes_reserve(bytes, (FIELDS + 1) * HEAD_MAX + candidate->sketch_size + candidate->payload_size) !=
+        PML_DONE)
+        return PML_NO_MEMORY;
     put_array(bytes, FIELDS);
     put_uint(bytes, candidate->item);
     put_label(bytes, candidate->label);
     put_string(bytes, candidate->sketch, candidate->sketch_size);
     put_string(bytes, candidate->payload, candidate->payload_size);
-    return 0;
+    return PML_DONE;
 }
 
-int pml_answer_write_header(struct pml_bytes *bytes, const uint8_t id[PML_ID_SIZE], uint32_t slots, uint32_t sketch,
-                            uint64_t gallery)
+pml_outcome pml_answer_write_header(struct pml_bytes *bytes, const uint8_t id[PML_ID_SIZE], uint32_t slots,
+                                    uint32_t sketch, uint64_t gallery)
 {
-    if (pml_bytes_reserve(bytes, 6 * HEAD_MAX + PML_ID_SIZE) != 0)
-        return -1;
+    if (pml_bytes_reserve(bytes, 6 * HEAD_MAX + PML_ID_SIZE) != PML_DONE)
+        return PML_NO_MEMORY;
     put_array(bytes, 5);
     put_uint(bytes, 1);
     put_string(bytes, id, PML_ID_SIZE);
     put_uint(bytes, slots);
     put_uint(bytes, sketch);
     put_uint(bytes, gallery);
-    return 0;
+    return PML_DONE;
 }
 
-int pml_answer_write_slot(struct pml_bytes *bytes, uint32_t slot, uint32_t count)
+pml_outcome pml_answer_write_slot(struct pml_bytes *bytes, uint32_t slot, uint32_t count)
 {
-    if (pml_bytes_reserve(bytes, 3 * HEAD_MAX) != 0)
-        return -1;
+    if (pml_bytes_reserve(bytes, 3 * HEAD_MAX) != PML_DONE)
+        return PML_NO_MEMORY;
     put_array(bytes, 2);
     put_uint(bytes, slot);
     put_uint(bytes, count);
-    return 0;
+    return PML_DONE;
 }
 
 /* ---- reading ---- */
@@ -131,8 +131,8 @@ static void take_array(void *item, size_t fields)
     *(struct item *)item = (struct item){ARRAY, fields, NULL};
 }
 
-/* Reads the item at *offset and moves it behind. −1 when there is none, or its head is not the shortest. */
-static int next(const uint8_t *bytes, size_t size, size_t *offset, struct item *item)
+/* Reads the item at *offset and moves *offset behind it. False when there is none, or its head is not the shortest. */
+static bool next(const uint8_t *bytes, size_t size, size_t *offset, struct item *item)
 {
     struct cbor_callbacks callbacks = cbor_empty_callbacks; /* what is not named below stays OTHER */
     callbacks.uint8 = take_uint8;
@@ -147,25 +147,25 @@ static int next(const uint8_t *bytes, size_t size, size_t *offset, struct item *
     *item = (struct item){OTHER, 0, NULL};
     struct cbor_decoder_result result = cbor_stream_decode(bytes + *offset, size - *offset, &callbacks, item);
     if (result.status != CBOR_DECODER_FINISHED || item->kind == OTHER)
-        return -1;
+        return false;
     uint8_t shortest[HEAD_MAX];
     size_t head = result.read - (item->kind == BYTES ? (size_t)item->value : 0);
     if (head != cbor_encode_uint(item->value, shortest, sizeof shortest))
-        return -1;
+        return false;
     *offset += result.read;
-    return 0;
+    return true;
 }
 
-int pml_candidate_read(const uint8_t *bytes, size_t size, size_t *offset, struct pml_candidate *candidate)
+bool pml_candidate_read(const uint8_t *bytes, size_t size, size_t *offset, struct pml_candidate *candidate)
 {
     struct item array, item, label, sketch, payload;
     size_t at = *offset;
-    if (at > size || next(bytes, size, &at, &array) != 0 || array.kind != ARRAY || array.value != FIELDS ||
-        next(bytes, size, &at, &item) != 0 || item.kind != UINT || next(bytes, size, &at, &label) != 0 ||
-        (label.kind != UINT && label.kind != NEGATIVE) || label.value > INT32_MAX ||
-        next(bytes, size, &at, &sketch) != 0 || sketch.kind != BYTES || sketch.value > PML_SKETCH_MAX ||
-        next(bytes, size, &at, &payload) != 0 || payload.kind != BYTES || payload.value > PML_PAYLOAD_MAX)
-        return -1;
+    if (at > size || !next(bytes, size, &at, &array) || array.kind != ARRAY || array.value != FIELDS ||
+        !next(bytes, size, &at, &item) || item.kind != UINT || !next(bytes, size, &at, &label) ||
+        (label.kind != UINT && label.kind != NEGATIVE) || label.value > INT32_MAX || !next(bytes, size, &at, &sketch) ||
+        sketch.kind != BYTES || sketch.value > PML_SKETCH_MAX || !next(bytes, size, &at, &payload) ||
+        payload.kind != BYTES || payload.value > PML_PAYLOAD_MAX)
+        return false;
     *candidate = (struct pml_candidate){
         .item = item.value,
         .label = label.kind == NEGATIVE ? -1 - (int32_t)label.value : (int32_t)label.value,
@@ -175,5 +175,5 @@ int pml_candidate_read(const uint8_t *bytes, size_t size, size_t *offset, struct
         .payload_size = (size_t)payload.value,
     };
     *offset = at;
-    return 0;
+    return true;
 }

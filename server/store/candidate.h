@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Candidates and answers as bytes (SPEC 3), by libcbor. */
+ * Candidates and answers as bytes (SPEC 3). */
 #ifndef PML_CANDIDATE_H
 #define PML_CANDIDATE_H
 
@@ -17,15 +17,16 @@ struct pml_candidate {
     size_t payload_size;
 };
 
-/* −1 without memory. */
-int pml_candidate_write(struct pml_bytes *bytes, const struct pml_candidate *candidate);
+/* Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_candidate_write(struct pml_bytes *bytes, const struct pml_candidate *candidate);
 
-/* Reads the candidate at *offset and moves it behind. −1 when there is none. */
-int pml_candidate_read(const uint8_t *bytes, size_t size, size_t *offset, struct pml_candidate *candidate);
+/* Reads the candidate at *offset and moves *offset behind it. Returns false, with *offset unchanged, when there is none,
+ * or when it is encoded otherwise than pml_candidate_write would. */
+bool pml_candidate_read(const uint8_t *bytes, size_t size, size_t *offset, struct pml_candidate *candidate);
 
-/* The header of an answer, and of a slot with this many candidates. −1 without memory. */
-int pml_answer_write_header(struct pml_bytes *bytes, const uint8_t id[PML_ID_SIZE], uint32_t slots, uint32_t sketch,
-                            uint64_t gallery);
-int pml_answer_write_slot(struct pml_bytes *bytes, uint32_t slot, uint32_t count);
+/* The header of an answer, and of a slot with this many candidates. Both return PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_answer_write_header(struct pml_bytes *bytes, const uint8_t id[PML_ID_SIZE], uint32_t slots,
+                                    uint32_t sketch, uint64_t gallery);
+pml_outcome pml_answer_write_slot(struct pml_bytes *bytes, uint32_t slot, uint32_t count);
 
 #endif

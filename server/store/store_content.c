@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: items on their way into a store, or rows on their way out. Out: whether they are sound, and their digest.
- * Never knows which kind of store they belong to. */
+ * What every kind of store checks: items on their way in, rows on their way out, and the digest of all. */
 #include "store_content.h"
 #include "common/digest.h"
 #include "common/message.h"
@@ -12,7 +11,7 @@ const char *pml_store_lists_name(const struct pml_store_info *info)
 {
     static const char *const names[] = {
         [PML_LISTS_NONE] = "none", [PML_LISTS_OWN] = "own", [PML_LISTS_SHARE] = "share"};
-    return names[pml_store_lists(info)];
+    return names[pml_store_cell_lists(info)];
 }
 
 bool pml_store_same_info(const struct pml_store_info *left, const struct pml_store_info *right)
@@ -23,8 +22,8 @@ bool pml_store_same_info(const struct pml_store_info *left, const struct pml_sto
            left->iterations == right->iterations;
 }
 
-int pml_store_check_item(const struct pml_store_info *info, const struct pml_store_item *item,
-                         struct pml_message *message)
+pml_outcome pml_store_check_item(const struct pml_store_info *info, const struct pml_store_item *item,
+                                 struct pml_message *message)
 {
     const struct pml_candidate *candidate = &item->candidate;
     bool sound = candidate->item <= INT64_MAX && item->slot < PML_SLOTS_MAX && candidate->sketch_size == info->sketch &&
@@ -34,7 +33,7 @@ int pml_store_check_item(const struct pml_store_info *info, const struct pml_sto
     for (uint32_t i = 0; sound && i < info->dimensions; i++)
         sound = isfinite(item->place[i]);
     if (sound)
-        return 0;
+        return PML_DONE;
     return pml_say(message, "item %llu does not fit the store: check its number, sketch, place and payload.",
                    (unsigned long long)candidate->item);
 }
@@ -50,32 +49,20 @@ size_t pml_store_place_bytes(const float *place, uint32_t dimensions, uint8_t *b
     return 4 * (size_t)dimensions;
 }
 
+pml_outcome pml_store_take_candidate(uint64_t digest, const uint8_t *bytes, size_t size, struct pml_fragment *fragment)
+{
+    if (!bytes || pml_digest_string(0, bytes, size) != digest || fragment->count == PML_CANDIDATES_MAX)
+        return PML_DAMAGED;
+    fragment->count++;
+    return pml_bytes_append(&fragment->bytes, bytes, size);
+}
+
 bool pml_store_is_candidate(const struct pml_store_info *info, uint64_t item, const uint8_t *bytes, size_t size,
                             size_t *offset)
 {
     struct pml_candidate candidate;
-    return pml_candidate_read(bytes, size, offset, &candidate) == 0 && candidate.item == item &&
+    return pml_candidate_read(bytes, size, offset, &candidate) && candidate.item == item &&
            candidate.sketch_size == info->sketch;
-}
-
-int pml_store_take_candidate(const struct pml_store_info *info, uint64_t item, uint64_t digest, const uint8_t *bytes,
-                             size_t size, struct pml_fragment *fragment)
-{
-    size_t end = 0;
-    if (!bytes || pml_digest_string(0, bytes, size) != digest ||
-        !pml_store_is_candidate(info, item, bytes, size, &end) || end != size || fragment->count == PML_CANDIDATES_MAX)
-        return PML_STORE_FAILED;
-    fragment->count++;
-    return pml_bytes_append(&fragment->bytes, bytes, size) == 0 ? PML_STORE_OK : PML_STORE_NO_MEMORY;
-}
-
-int pml_store_settle(struct pml_fragment *fragment, const struct pml_fragment *before, int status)
-{
-    if (status != PML_STORE_OK) {
-        fragment->count = before->count;
-        fragment->bytes.size = before->bytes.size;
-    }
-    return status;
 }
 
 /* ---- digest ---- */
@@ -130,14 +117,14 @@ bool pml_store_digest_complete(const struct pml_store_digest *digest)
 
 /* ---- messages ---- */
 
-int pml_store_say_full(const char *name, struct pml_message *message)
+pml_outcome pml_store_say_full(const char *name, struct pml_message *message)
 {
     return pml_say(message,
                    "%.200s: a cell has more than the %u items that an answer can carry: use a pack with more cells.",
                    name, PML_CANDIDATES_MAX);
 }
 
-int pml_store_say_twice(uint64_t item, struct pml_message *message)
+pml_outcome pml_store_say_twice(uint64_t item, struct pml_message *message)
 {
-    return pml_say(message, "item %llu is there twice: use every number once.", (unsigned long long)item);
+    return pml_say(message, "item %llu appears twice: use every number once.", (unsigned long long)item);
 }

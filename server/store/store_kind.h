@@ -16,29 +16,35 @@ struct pml_store_writer {
     struct pml_store_info info;
 };
 
-/* The functions are those of store.h; `place` is what follows the scheme and its colon. finish and abandon free the
+/* What pml_store_cells (cells) or pml_store_nearest (points, how many items nearest to each) asks for. */
+struct pml_wanted {
+    const struct pml_cell *cells;
+    const struct pml_point *points;
+    uint32_t nearest;
+    size_t count; /* at least 1 */
+};
+
+/* The functions are those of store.h; `target` is what follows the scheme and its colon. finish and abandon free the
  * writer. */
 struct pml_store_kind {
     const char *scheme;
     const char *form; /* of a URI, for messages */
-    bool shared;      /* one place holds the stores of several packs */
+    bool shared;      /* one target holds the stores of several packs */
 
-    /* NULL: a place has nothing to hide. */
-    void (*show)(const char *place, char shown[PML_STORE_SHOWN_MAX]);
+    /* NULL: a target has nothing to hide. */
+    void (*show)(const char *target, char shown[PML_STORE_SHOWN_MAX]);
 
-    int (*open)(struct pml_store **store, const char *place, const uint8_t *pack, struct pml_message *message);
+    pml_outcome (*open)(struct pml_store **store, const char *target, const uint8_t *pack, struct pml_message *message);
     void (*close)(struct pml_store *store);
-    int (*cell)(struct pml_store *store, uint32_t slot, uint32_t cell, struct pml_fragment *fragment);
-    int (*cell_size)(struct pml_store *store, uint32_t slot, uint32_t cell, uint64_t *size);
-    int (*nearest)(struct pml_store *store, uint32_t slot, const double *place, uint32_t count,
-                   struct pml_fragment *fragment);
-    int (*ping)(struct pml_store *store);
+    pml_outcome (*read)(struct pml_store *store, const struct pml_wanted *wanted, pml_take_fn take, void *context);
+    pml_outcome (*cell_size)(struct pml_store *store, struct pml_cell cell, uint64_t *size);
+    pml_outcome (*ping)(struct pml_store *store);
 
-    int (*begin)(struct pml_store_writer **writer, const char *place, const struct pml_store_info *info,
-                 const uint8_t source[32], bool force, uint64_t *done, struct pml_message *message);
-    int (*add)(struct pml_store_writer *writer, const struct pml_store_item *item, struct pml_message *message);
-    int (*checkpoint)(struct pml_store_writer *writer, struct pml_message *message);
-    int (*finish)(struct pml_store_writer *writer, struct pml_message *message);
+    pml_outcome (*begin)(struct pml_store_writer **writer, const char *target, const struct pml_store_info *info,
+                         const uint8_t source[32], bool force, uint64_t *done, struct pml_message *message);
+    pml_outcome (*add)(struct pml_store_writer *writer, const struct pml_store_item *item, struct pml_message *message);
+    pml_outcome (*checkpoint)(struct pml_store_writer *writer, struct pml_message *message);
+    pml_outcome (*finish)(struct pml_store_writer *writer, struct pml_message *message);
     void (*abandon)(struct pml_store_writer *writer);
 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: items, in any order. Out: fragments of answers, as every other store gives them.
- * Never checks what it was told: who writes it reads it. */
+ * A store in memory. It checks nothing that it is given, because whoever writes it also reads it. */
 #include "store_memory.h"
 #include "common/message.h"
 #include "places.h"
@@ -39,41 +38,41 @@ static struct memory_store *of_writer(struct pml_store_writer *writer)
 
 /* ---- writing ---- */
 
-static int list_item(struct memory_store *memory, const struct pml_store_item *item)
+static pml_outcome list_item(struct memory_store *memory, const struct pml_store_item *item)
 {
     if (memory->listed_count + item->cell_count > memory->listed_room) {
         const size_t room = 2 * memory->listed_room + item->cell_count;
         struct listed *more = realloc(memory->listed, room * sizeof *more);
         if (!more)
-            return -1;
+            return PML_NO_MEMORY;
         memory->listed = more;
         memory->listed_room = room;
     }
     for (uint32_t i = 0; i < item->cell_count; i++)
         memory->listed[memory->listed_count++] = (struct listed){item->slot, item->cells[i], item->candidate.item};
-    return 0;
+    return PML_DONE;
 }
 
-static int add(struct pml_store_writer *writer, const struct pml_store_item *item, struct pml_message *message)
+static pml_outcome add(struct pml_store_writer *writer, const struct pml_store_item *item, struct pml_message *message)
 {
     struct memory_store *memory = of_writer(writer);
     const size_t start = memory->candidates.size, number = memory->entry_count, width = writer->info.dimensions;
     if (number == writer->info.items)
         return pml_say(message, "there are more than %llu items: make a larger store.",
                        (unsigned long long)writer->info.items);
-    if (pml_candidate_write(&memory->candidates, &item->candidate) != 0 || list_item(memory, item) != 0)
+    if (pml_candidate_write(&memory->candidates, &item->candidate) != PML_DONE || list_item(memory, item) != PML_DONE)
         return pml_say_memory(message);
     for (size_t i = 0; i < width; i++)
         memory->values[number * width + i] = item->place[i];
     memory->entries[memory->entry_count++] =
         (struct entry){item->candidate.item, item->slot, start, memory->candidates.size - start, number * width};
-    return 0;
+    return PML_DONE;
 }
 
-static int checkpoint(struct pml_store_writer *writer, struct pml_message *message)
+static pml_outcome checkpoint(struct pml_store_writer *writer, struct pml_message *message)
 {
     (void)writer, (void)message;
-    return 0;
+    return PML_DONE;
 }
 
 static int by_item(const void *left, const void *right)
@@ -92,7 +91,7 @@ static int by_cell(const void *left, const void *right)
     return a->item < b->item ? -1 : a->item > b->item;
 }
 
-static int finish(struct pml_store_writer *writer, struct pml_message *message)
+static pml_outcome finish(struct pml_store_writer *writer, struct pml_message *message)
 {
     struct memory_store *memory = of_writer(writer);
     const unsigned dimensions = writer->info.dimensions;
@@ -100,14 +99,14 @@ static int finish(struct pml_store_writer *writer, struct pml_message *message)
     if (memory->listed_count > 0)
         qsort(memory->listed, memory->listed_count, sizeof *memory->listed, by_cell);
     if (dimensions == 0)
-        return 0;
+        return PML_DONE;
     if (pml_places_allocate(&memory->places, memory->entry_count, dimensions) != 0)
         return pml_say_memory(message);
     for (size_t i = 0; i < memory->entry_count; i++) {
         const struct entry *entry = &memory->entries[i];
         pml_places_put(&memory->places, entry->item, entry->slot, memory->values + entry->place);
     }
-    return pml_places_group(&memory->places) == 0 ? 0 : pml_say_memory(message);
+    return pml_places_group(&memory->places) == PML_DONE ? PML_DONE : pml_say_memory(message);
 }
 
 static void abandon(struct pml_store_writer *writer)
@@ -117,16 +116,14 @@ static void abandon(struct pml_store_writer *writer)
 
 /* ---- reading ---- */
 
-static int append(const struct memory_store *memory, uint64_t item, struct pml_fragment *fragment)
+static pml_outcome append(const struct memory_store *memory, uint64_t item, struct pml_fragment *fragment)
 {
     const struct entry key = {.item = item};
     const struct entry *entry = bsearch(&key, memory->entries, memory->entry_count, sizeof key, by_item);
     if (!entry)
-        return PML_STORE_FAILED;
+        return PML_DAMAGED;
     fragment->count++;
-    return pml_bytes_append(&fragment->bytes, memory->candidates.bytes + entry->start, entry->size) == 0
-               ? PML_STORE_OK
-               : PML_STORE_NO_MEMORY;
+    return pml_bytes_append(&fragment->bytes, memory->candidates.bytes + entry->start, entry->size);
 }
 
 /* The first listed item that is not before (slot, cell). */
@@ -144,44 +141,55 @@ static size_t find_cell(const struct memory_store *memory, uint32_t slot, uint32
     return low;
 }
 
-static int read_cell_size(struct pml_store *store, uint32_t slot, uint32_t cell, uint64_t *size)
+static pml_outcome read_cell_size(struct pml_store *store, struct pml_cell cell, uint64_t *size)
 {
     const struct memory_store *memory = (struct memory_store *)store;
-    *size = find_cell(memory, slot, cell + 1) - find_cell(memory, slot, cell);
-    return PML_STORE_OK;
+    *size = find_cell(memory, cell.slot, cell.cell + 1) - find_cell(memory, cell.slot, cell.cell);
+    return PML_DONE;
 }
 
-static int read_cell(struct pml_store *store, uint32_t slot, uint32_t cell, struct pml_fragment *fragment)
+static pml_outcome append_cell(const struct memory_store *memory, struct pml_cell cell, struct pml_fragment *fragment)
 {
-    const struct memory_store *memory = (struct memory_store *)store;
-    const size_t end = find_cell(memory, slot, cell + 1);
-    int status = PML_STORE_OK;
-    for (size_t i = find_cell(memory, slot, cell); i < end && status == PML_STORE_OK; i++)
-        status = append(memory, memory->listed[i].item, fragment);
-    return status;
+    const size_t end = find_cell(memory, cell.slot, cell.cell + 1);
+    pml_outcome outcome = PML_DONE;
+    for (size_t i = find_cell(memory, cell.slot, cell.cell); i < end && outcome == PML_DONE; i++)
+        outcome = append(memory, memory->listed[i].item, fragment);
+    return outcome;
 }
 
-static int read_nearest(struct pml_store *store, uint32_t slot, const double *place, uint32_t count,
-                        struct pml_fragment *fragment)
+static pml_outcome append_nearest(const struct memory_store *memory, const struct pml_point *point, uint32_t nearest,
+                                  struct pml_fragment *fragment)
 {
-    const struct memory_store *memory = (struct memory_store *)store;
     struct pml_near *near;
     size_t found;
-    if (store->info.dimensions == 0)
-        return PML_STORE_FAILED;
-    if (pml_places_nearest(&memory->places, slot, place, count, &near, &found) != 0)
-        return PML_STORE_NO_MEMORY;
-    int status = PML_STORE_OK;
-    for (size_t i = 0; i < found && status == PML_STORE_OK; i++)
-        status = append(memory, near[i].item, fragment);
+    pml_outcome outcome = pml_places_nearest(&memory->places, point->slot, point->place, nearest, &near, &found);
+    for (size_t i = 0; i < found && outcome == PML_DONE; i++)
+        outcome = append(memory, near[i].item, fragment);
     free(near);
-    return status;
+    return outcome;
 }
 
-static int ping(struct pml_store *store)
+static pml_outcome read_wanted(struct pml_store *store, const struct pml_wanted *wanted, pml_take_fn take,
+                               void *context)
+{
+    const struct memory_store *memory = (struct memory_store *)store;
+    struct pml_fragment fragment = {0};
+    pml_outcome outcome = PML_DONE;
+    for (size_t i = 0; i < wanted->count && outcome == PML_DONE; i++) {
+        fragment.count = 0, fragment.bytes.size = 0;
+        outcome = wanted->cells ? append_cell(memory, wanted->cells[i], &fragment)
+                                : append_nearest(memory, &wanted->points[i], wanted->nearest, &fragment);
+        if (outcome == PML_DONE)
+            outcome = take(context, i, &fragment);
+    }
+    pml_bytes_free(&fragment.bytes);
+    return outcome;
+}
+
+static pml_outcome ping(struct pml_store *store)
 {
     (void)store;
-    return PML_STORE_OK;
+    return PML_DONE;
 }
 
 /* ---- both ---- */
@@ -197,12 +205,11 @@ static void close_store(struct pml_store *store)
     free(memory);
 }
 
-/* Without open and begin: no URI leads here. */
+/* There is no open and no begin, because no URI leads here. */
 static const struct pml_store_kind memory_kind = {
     .close = close_store,
-    .cell = read_cell,
+    .read = read_wanted,
     .cell_size = read_cell_size,
-    .nearest = read_nearest,
     .ping = ping,
     .add = add,
     .checkpoint = checkpoint,
@@ -210,8 +217,8 @@ static const struct pml_store_kind memory_kind = {
     .abandon = abandon,
 };
 
-int pml_store_memory_make(struct pml_store **store, struct pml_store_writer **writer, const struct pml_store_info *info,
-                          struct pml_message *message)
+pml_outcome pml_store_memory_make(struct pml_store **store, struct pml_store_writer **writer,
+                                  const struct pml_store_info *info, struct pml_message *message)
 {
     struct memory_store *made = calloc(1, sizeof *made);
     *store = NULL;
@@ -229,5 +236,5 @@ int pml_store_memory_make(struct pml_store **store, struct pml_store_writer **wr
     }
     *store = &made->store;
     *writer = &made->writer;
-    return 0;
+    return PML_DONE;
 }

@@ -36,7 +36,10 @@ int bench_note(enum call which, const unsigned char *here, int status)
 bool bench_open(unsigned pack, int mechanism, double epsilon, double delta)
 {
     const struct golden_pack *golden = golden_packs + pack;
-    static const pml_budget_caps caps = {1000.0, PML_WITH_GAUSSIAN ? 100.0 : 0.0, PML_WITH_GAUSSIAN ? 1e-5 : 0.0};
+    static const pml_budget_caps caps = {.epsilon_response = 1000.0,
+                                         .epsilon_gaussian = PML_WITH_GAUSSIAN ? 100.0 : 0.0,
+                                         .delta = PML_WITH_GAUSSIAN ? 1e-5 : 0.0,
+                                         .epsilon_floor = 1000.0};
     bench.config = (pml_config){.mechanism = (pml_mechanism)mechanism,
                                 .kernels = pml_platform_kernels(),
                                 .epsilon = epsilon,
@@ -92,6 +95,38 @@ bool release_is_golden(const struct golden_release *golden, uint8_t flip)
            (golden->row_count == 0 || rows_are_golden(golden));
 }
 
+#if PML_WITH_CROWD
+bool bundle_is_golden(const struct golden_bundle *golden)
+{
+    static uint8_t message[MESSAGE_MAX];
+    static pml_crowd policy;
+    const pml_query query = {bench.features, golden->d, golden->label};
+    const pml_crowd_content content = {golden->bits ? &query : NULL, golden->kept, golden->kept_size};
+    unsigned own;
+    policy = (pml_crowd){.clients = 1000,
+                         .clusters = golden->clusters,
+                         .copies = golden->copies,
+                         .own = golden->own_messages,
+                         .cover = golden->cover != 0};
+    bench.config.crowd = &policy;
+    bench.seed = golden->seed;
+    if (golden->d > CASE_FEATURES || !bench_init())
+        return false;
+    if (golden->bits)
+        bench_features(golden->bits, golden->d);
+    const size_t length = pml_client_release_size(bench.client);
+    if (MEASURED(CALL_ARM, pml_crowd_arm(bench.client, &bench.budget, (pml_bundle)golden->kind)) != PML_OK ||
+        MEASURED(CALL_RELEASE, pml_crowd_begin(bench.client, &content)) != PML_OK ||
+        pml_crowd_left(bench.client) != golden->count || golden->size != golden->count * length)
+        return false;
+    for (size_t i = 0; i < golden->count; i++)
+        if (MEASURED(CALL_RELEASE, pml_crowd_next(bench.client, message, sizeof message, &own)) != PML_OK ||
+            own != golden->own[i] || memcmp(message, golden->bytes + i * length, length) != 0)
+            return false;
+    return pml_crowd_left(bench.client) == 0;
+}
+#endif
+
 static bool is_match(const struct golden_match *golden, const pml_match *match)
 {
     return golden->item == match->item && golden->label == match->label && golden->slot == match->slot &&
@@ -137,10 +172,13 @@ bool budget_is_golden(const struct golden_budget *golden)
 {
     pml_budget budget;
     pml_budget_left left;
-    return pml_budget_restore(&budget, golden->owner, golden->bytes, PML_BUDGET_SIZE) == PML_OK &&
-           memcmp(budget.bytes, golden->bytes, sizeof budget.bytes) == 0 &&
+    return pml_budget_restore(&budget, golden->owner, golden->bytes, golden->size) == PML_OK &&
+           memcmp(budget.bytes, golden->current, sizeof budget.bytes) == 0 &&
            pml_budget_remaining(&budget, &left) == PML_OK && left.epsilon_cap == golden->response_cap * 0x1p-20 &&
            left.epsilon_spent == golden->response_spent * 0x1p-20 &&
            left.mu2_cap == (double)golden->gaussian_cap * 0x1p-40 &&
-           left.mu2_spent == (double)golden->gaussian_spent * 0x1p-40 && left.delta == (double)golden->delta * 0x1p-64;
+           left.mu2_spent == (double)golden->gaussian_spent * 0x1p-40 &&
+           left.delta == (double)golden->delta * 0x1p-64 && left.floor_spent == golden->floor_spent * 0x1p-20 &&
+           left.crowd_mu2_spent == (double)golden->crowd_spent * 0x1p-40 &&
+           left.crowd_delta0_spent == (double)golden->delta0_spent * 0x1p-64;
 }

@@ -11,10 +11,13 @@
 
 enum call { CALL_OPEN, CALL_INIT, CALL_ARM, CALL_RELEASE, CALL_ROWS, CALL_ANSWER, CALL_COUNT };
 
-/* The largest of the golden packs; exactly pack k where there is only response, as on a chip with 16 KiB of RAM. */
+/* The largest of the golden packs; exactly pack k where there is only response, as on a chip with 16 KiB of RAM. A crowd
+ * needs more than response, and less than the Gaussian. */
 #define CASE_FEATURES 64
 #if PML_WITH_GAUSSIAN
 #define CASE_MEMORY PML_GAUSSIAN_MEMORY(CASE_FEATURES, 10, 12, 2)
+#elif PML_WITH_CROWD
+#define CASE_MEMORY PML_CROWD_MEMORY(CASE_FEATURES)
 #else
 #define CASE_MEMORY PML_RESPONSE_MEMORY(CASE_FEATURES, 10)
 #endif
@@ -50,6 +53,9 @@ void bench_features(const uint32_t *bits, size_t count);
 
 /* Whether all came out as in the vectors. `flip` is put over the last byte of the release. */
 bool release_is_golden(const struct golden_release *golden, uint8_t flip);
+#if PML_WITH_CROWD
+bool bundle_is_golden(const struct golden_bundle *golden);
+#endif
 bool answer_is_golden(const struct golden_answer *golden, size_t piece);
 bool budget_is_golden(const struct golden_budget *golden);
 

@@ -55,6 +55,21 @@ static void check_releases(void)
     report_check(bench.entropy_calls == all && bench.persist_calls == all, "one entropy call and one storing an arm");
 }
 
+#if PML_WITH_CROWD
+static void check_bundles(void)
+{
+    size_t good = 0;
+    for (size_t i = 0; i < GOLDEN_BUNDLE_COUNT; i++) {
+        const struct golden_bundle *golden = golden_bundles + i;
+        bool same = bench_open(golden->pack, PML_RESPONSE, golden->epsilon, 0.0) && bundle_is_golden(golden);
+        good += same;
+        if (!same)
+            report_case(golden->name);
+    }
+    report_share(good, GOLDEN_BUNDLE_COUNT, "bundles");
+}
+#endif
+
 static void check_answers(void)
 {
     static const size_t pieces[] = {1, 7, 1000};
@@ -135,6 +150,9 @@ int main(void)
     check_memory_functions();
     check_packs();
     check_releases();
+#if PML_WITH_CROWD
+    check_bundles();
+#endif
     check_answers();
     check_budgets();
     check_refusals(last);

@@ -99,7 +99,7 @@ def run_full_disk(tester, releases, disk, large):
                 done = large.run(*LARGE, "--store", database.uri())
                 full = time.time()
                 time.sleep(0.5)
-            tester.check(done.returncode == OUTPUT and b"disk is full" in done.stderr and b"goes on" in done.stderr,
+            tester.check(done.returncode == OUTPUT and b"disk is full" in done.stderr and b"work continues" in done.stderr,
                          "full disk: exit code %d, %r" % (done.returncode, done.stderr))
             check_crowd(tester, crowd, "full disk")
             tester.check(set(crowd.statuses(full)) == {200}, "served while it is full: %s" % crowd.statuses(full))

@@ -26,7 +26,7 @@ USAGE, INPUT, OUTPUT, BUDGET, PRIVACY, FAULT = 2, 3, 4, 5, 6, 7
 WHOLE = ["--slots", "class", "--cells", "8", "--gaussian", "--rows-are-public"]
 OWN = ["--cells-per-item", "1"]
 # A message that helps holds one of these.
-REMEDY = re.compile(r"\b(add|check|choose|close|compare|convert|fetch|free|give|leave|lists all|make|must|name|needs|"
+REMEDY = re.compile(r"\b(add|check|choose|close|compare|convert|explains|fetch|free|give|leave|lists all|make|must|name|needs|"
                     r"put|reduce|remove|renumber|reshape|save|send|shows|start|tells|use|want|wants)\b", re.I)
 
 
@@ -112,9 +112,15 @@ class Tester:
 def read_budget(data):
     """(response spent, response cap, Gaussian spent, Gaussian cap) in SPEC 4's units; None when it is not sound."""
     import hashlib
-    if len(data) != 64 or data[:4] != b"PMLB" or hashlib.sha256(data[:56]).digest()[:8] != data[56:]:
+    if data[:4] != b"PMLB" or hashlib.sha256(data[:-8]).digest()[:8] != data[-8:]:
         return None
-    gaussian_cap, _, cap, spent, gaussian_spent = struct.unpack_from("<QQIIQ", data, 24)
+    if len(data) == 64:                                       # version 1
+        gaussian_cap, _, cap, spent, gaussian_spent = struct.unpack_from("<QQIIQ", data, 24)
+        return spent, cap, gaussian_spent, gaussian_cap
+    if len(data) != 112:
+        return None
+    gaussian_cap, _, cap = struct.unpack_from("<QQI", data, 24)
+    gaussian_spent, spent = struct.unpack_from("<Q", data, 72)[0], struct.unpack_from("<I", data, 96)[0]
     return spent, cap, gaussian_spent, gaussian_cap
 
 

@@ -285,7 +285,7 @@ def test_bad_input(tester):
         options = [word for name, value in base.items() for word in ("--" + name, value)]
         done = tester.succeeds("payloads by a link", "index", *options[:-1], "sqlite:by_link", "--payloads",
                                os.path.join(strange, "way"))
-        tester.check(b"1 files of" in done.stderr and b"payloads: 1 items have one, 5 bytes" in done.stdout,
+        tester.check(b"1 files in" in done.stderr and b"payloads: 1 items have one, 5 bytes" in done.stdout,
                      "a link that belongs to no item is counted: %r" % done.stderr)
     fails("no payloads", INPUT, ["absent", "folder"], payloads="absent")
     fails("payloads: a file", INPUT, ["ids.txt", "folder"], payloads="ids.txt")

@@ -104,7 +104,7 @@ def test_killed_after_checkpoints(tester):
     wait_until(lambda: size_of(tester, "often.building") > 0.5 * whole, process)
     kill(process)
     done = tester.run(*INDEX, "--store", "sqlite:often")
-    tester.check(done.returncode == 0 and b"items are there from before" in done.stderr, "it says so: %r" % done.stderr)
+    tester.check(done.returncode == 0 and b"items are there from an earlier run" in done.stderr, "it says so: %r" % done.stderr)
     os.remove(tester.path("often"))
 
 
@@ -124,7 +124,7 @@ def test_other_inputs_start_anew(tester):
     wait_until(lambda: size_of(tester, "other.building") > 500000, process)
     kill(process)
     done = tester.run(*INDEX[:-1], "1", "--store", "sqlite:other")
-    tester.check(done.returncode == 0 and b"starting anew" in done.stderr, "other options: %r" % done.stderr)
+    tester.check(done.returncode == 0 and b"starting again" in done.stderr, "other options: %r" % done.stderr)
     os.remove(tester.path("other"))
 
 
@@ -144,7 +144,7 @@ def test_lists_of_a_share_go_on(tester):
     wait_until(lambda: size_of(tester, "anew.building") > 500000, process)
     kill(process)
     done = tester.run(*INDEX[:-2], "--share", "0.03", "--store", "sqlite:anew")
-    tester.check(done.returncode == 0 and b"starting anew" in done.stderr, "another share: %r" % done.stderr)
+    tester.check(done.returncode == 0 and b"starting again" in done.stderr, "another share: %r" % done.stderr)
     for name in ("share", "share.whole", "anew"):
         os.remove(tester.path(name))
 
@@ -163,8 +163,8 @@ def test_two_at_once(tester):
 
 def test_only_stores_are_replaced(tester):
     for name in ("gallery.npy", "p.pmpk"):
-        tester.fails("over an input", OUTPUT, [name, "no store"], *INDEX, "--store", "sqlite:" + name, "--force")
-    tester.fails("over a folder", OUTPUT, ["no plain file"], *INDEX, "--store", "sqlite:" + tester.folder, "--force")
+        tester.fails("over an input", OUTPUT, [name, "not a store"], *INDEX, "--store", "sqlite:" + name, "--force")
+    tester.fails("over a folder", OUTPUT, ["not a plain file"], *INDEX, "--store", "sqlite:" + tester.folder, "--force")
     tester.fails("in no folder", OUTPUT, ["absent/s", "make it first"], *INDEX, "--store", "sqlite:absent/s")
 
 
@@ -191,7 +191,7 @@ def test_full_disk(tester):
         for size in (whole // 2, whole * 3 // 2):
             subprocess.run(["mount", "-o", "remount,size=%d" % size, disk], check=True)
             done = tester.run(*INDEX, "--store", "sqlite:disk/s")
-            tester.check(done.returncode == OUTPUT and b"free some room" in done.stderr and
+            tester.check(done.returncode == OUTPUT and b"free some space" in done.stderr and
                          os.listdir(disk) in (["s.building"], ["s.building", "s.building-journal"]),
                          "full disk: %d, %r, %s" % (done.returncode, done.stderr, os.listdir(disk)))
         subprocess.run(["mount", "-o", "remount,size=%d" % (whole * 4), disk], check=True)
@@ -226,7 +226,7 @@ def test_damaged(tester):
     tester.write("damaged", bytes(whole))
     tester.write("cut", tester.read("whole")[:-8192])
     tester.write("text", b"no store\n")
-    for name, needle in (("damaged", "is damaged"), ("cut", "is damaged"), ("text", "is no store"), ("no", "cannot be")):
+    for name, needle in (("damaged", "is damaged"), ("cut", "is damaged"), ("text", "is not a store"), ("no", "cannot be")):
         tester.fails(name, INPUT, [name, needle], *find, "sqlite:" + name)
     tester.write("text.building", b"somebody's notes\n" * 20)
     before = tester.read("text.building")

@@ -53,7 +53,7 @@ def test_plain_files_only(tester):
         for force in ([], ["--force"]):
             for arguments in (changed(PACK, out=name), changed(PRIVATIZE, budget="me.budget", out=name)):
                 done = tester.run(*arguments, *force)
-                tester.check(done.returncode == OUTPUT and b"no plain file" in done.stderr and
+                tester.check(done.returncode == OUTPUT and b"not a plain file" in done.stderr and
                              os.lstat(tester.path(name)).st_mode == kind, "%s stays: %r" % (name, done.stderr))
     tester.check(tester.read("kept.cbor") == before, "what a link leads to stays")
     tester.check(read_budget(tester.read("me.budget")) == spent, "an output that is refused costs nothing")
@@ -95,7 +95,7 @@ def test_failure_among_many(tester):
     os.rename(tester.path("purse"), tester.path("lost"))
     text = process.communicate(timeout=60)[1].decode()
     written = len([name for name in os.listdir(tester.folder) if name.startswith("many.")])
-    tester.check(process.returncode == OUTPUT and "%d of 10000 were written" % written in text and
+    tester.check(process.returncode == OUTPUT and "%d of 10000 releases were written" % written in text and
                  "nothing was released" not in text, "failure among many: %d written, %r" % (written, text))
 
 

@@ -240,7 +240,7 @@ def test_text(tester):
     tester.check(lines[2].split()[0] == "epsilon" and lines[3].split()[:2] == ["4", "0.1"], "table: %s" % lines)
     for sketch in (8, 160):
         done = tester.succeeds("hint", "evaluate", *FILES, "--epsilon", "8", "--share", "0.1", "--sketch", sketch)
-        tester.check((b"sketches of 8 bytes cannot rank" in done.stderr) == (sketch == 8) and
+        tester.check((b"sketches of 8 bytes are too coarse" in done.stderr) == (sketch == 8) and
                      (sketch == 8 or not done.stderr), "sketches of %d bytes: %r" % (sketch, done.stderr))
 
 

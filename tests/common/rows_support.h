@@ -10,8 +10,8 @@ static inline struct pml_rows quantised(const float *values, size_t count, size_
 {
     struct pml_rows rows;
     size_t bad;
-    TEST_ASSERT_EQUAL(0, pml_rows_allocate(&rows, count, columns));
-    TEST_ASSERT_EQUAL(0, pml_rows_quantise(&rows, values, 2, NULL, &bad));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_rows_allocate(&rows, count, columns));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_rows_quantise(&rows, values, 2, NULL, &bad));
     TEST_ASSERT_EQUAL_UINT64(count, bad);
     return rows;
 }

@@ -35,18 +35,18 @@ static void assert_content(const char *name, const char *text)
 
 static void test_a_file_is_written_replaced_and_read(void)
 {
-    TEST_ASSERT_EQUAL(0, pml_file_write(in_folder("a"), "first", 5, 0, &said));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_file_write(in_folder("a"), "first", 5, 0, &said));
     assert_content("a", "first");
-    TEST_ASSERT_EQUAL(0, pml_file_write(in_folder("a"), "second", 6, 0, &said));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_file_write(in_folder("a"), "second", 6, 0, &said));
     assert_content("a", "second");
     TEST_ASSERT_EQUAL_UINT64(1, empty_folder());
 }
 
 static void test_an_exclusive_write_keeps_what_is_there(void)
 {
-    TEST_ASSERT_EQUAL(0, pml_file_write(in_folder("a"), "first", 5, 1, &said));
-    TEST_ASSERT_EQUAL(-1, pml_file_write(in_folder("a"), "second", 6, 1, &said));
-    assert_said("is there already");
+    TEST_ASSERT_EQUAL(PML_DONE, pml_file_write(in_folder("a"), "first", 5, 1, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_file_write(in_folder("a"), "second", 6, 1, &said));
+    assert_said("exists already");
     assert_content("a", "first");
     TEST_ASSERT_EQUAL_UINT64(1, empty_folder());
 }
@@ -77,14 +77,14 @@ static unsigned permissions(const char *name)
 static void test_permissions_do_not_widen(void)
 {
     mode_t mask = umask(022);
-    TEST_ASSERT_EQUAL(0, pml_file_write(in_folder("a"), "x", 1, 0, &said));
-    TEST_ASSERT_EQUAL(0, pml_file_write(in_folder("b"), "x", 1, PML_FILE_PRIVATE, &said));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_file_write(in_folder("a"), "x", 1, 0, &said));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_file_write(in_folder("b"), "x", 1, PML_FILE_PRIVATE, &said));
     TEST_ASSERT_EQUAL_HEX(0644, permissions("a"));
     TEST_ASSERT_EQUAL_HEX(0600, permissions("b"));
     static const mode_t modes[] = {0600, 0640, 0664, 0400, 0};
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         TEST_ASSERT_EQUAL(0, chmod(in_folder("a"), modes[i]));
-        TEST_ASSERT_EQUAL(0, pml_file_write(in_folder("a"), "y", 1, i % 2 ? PML_FILE_PRIVATE : 0, &said));
+        TEST_ASSERT_EQUAL(PML_DONE, pml_file_write(in_folder("a"), "y", 1, i % 2 ? PML_FILE_PRIVATE : 0, &said));
         TEST_ASSERT_EQUAL_HEX(modes[i], permissions("a"));
     }
     umask(mask);
@@ -99,7 +99,8 @@ static void test_leftovers_go_when_asked(void)
     pml_leftover_set(PML_LEFTOVER_LOCK, in_folder("b"));
     pml_leftover_set(PML_LEFTOVER_LOCK, NULL);
     pml_leftovers_remove();
-    TEST_ASSERT_EQUAL(0, pml_file_write(in_folder("a"), "whole", 5, 0, &said)); /* forgets its own when it is done */
+    TEST_ASSERT_EQUAL(PML_DONE,
+                      pml_file_write(in_folder("a"), "whole", 5, 0, &said)); /* forgets its own when it is done */
     pml_leftovers_remove();
     assert_content("a", "whole");
     TEST_ASSERT_EQUAL_UINT64(3, empty_folder());
@@ -110,16 +111,16 @@ static void test_a_long_name_is_said(void)
     char name[251]; /* the name beside it is longer */
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = 0;
-    TEST_ASSERT_EQUAL(-1, pml_file_write(in_folder(name), "x", 1, 0, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_file_write(in_folder(name), "x", 1, 0, &said));
     assert_said("shorter name");
 }
 
 static void test_a_missing_or_closed_folder_is_said(void)
 {
-    TEST_ASSERT_EQUAL(-1, pml_file_write(in_folder("no/such"), "x", 1, 0, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_file_write(in_folder("no/such"), "x", 1, 0, &said));
     assert_said("make it first");
     TEST_ASSERT_EQUAL(0, mkdir(in_folder("sub"), 0700));
-    TEST_ASSERT_EQUAL(-1, pml_file_write(in_folder("sub"), "x", 1, 0, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_file_write(in_folder("sub"), "x", 1, 0, &said));
     assert_said("cannot be written");
     TEST_ASSERT_EQUAL(0, rmdir(in_folder("sub")));
     TEST_ASSERT_EQUAL_UINT64(0, empty_folder());
@@ -127,10 +128,10 @@ static void test_a_missing_or_closed_folder_is_said(void)
     const bool root = geteuid() == 0;
     TEST_ASSERT_EQUAL(0, chmod(test_folder, 0500));
     TEST_ASSERT_TRUE(!root || seteuid(65534) == 0);
-    int status = pml_file_write(in_folder("a"), "x", 1, 0, &said);
+    pml_outcome outcome = pml_file_write(in_folder("a"), "x", 1, 0, &said);
     TEST_ASSERT_TRUE(!root || seteuid(0) == 0);
     TEST_ASSERT_EQUAL(0, chmod(test_folder, 0700));
-    TEST_ASSERT_EQUAL(-1, status);
+    TEST_ASSERT_EQUAL(PML_REFUSED, outcome);
     assert_said("you may not write there");
 }
 
@@ -145,10 +146,10 @@ static void test_a_write_that_fails_halfway_leaves_the_old_file(void)
     small.rlim_cur = 10000;
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     TEST_ASSERT_EQUAL(0, setrlimit(RLIMIT_FSIZE, &small));
-    int status = pml_file_write(in_folder("a"), large, sizeof large, 0, &said);
+    pml_outcome outcome = pml_file_write(in_folder("a"), large, sizeof large, 0, &said);
     TEST_ASSERT_EQUAL(0, setrlimit(RLIMIT_FSIZE, &before));
     signal(SIGXFSZ, handler);
-    TEST_ASSERT_EQUAL(-1, status);
+    TEST_ASSERT_EQUAL(PML_REFUSED, outcome);
     assert_said("too large");
     assert_content("a", "old");
     TEST_ASSERT_EQUAL_UINT64(1, empty_folder());
@@ -161,7 +162,7 @@ static void test_a_full_disk_leaves_the_old_file(void)
     if (mount("tmpfs", test_folder, "tmpfs", 0, "size=16k") != 0)
         TEST_IGNORE_MESSAGE("no right to mount a small disk");
     put_file("a", "old", 3);
-    int status = pml_file_write(in_folder("a"), large, sizeof large, 0, &said);
+    pml_outcome outcome = pml_file_write(in_folder("a"), large, sizeof large, 0, &said);
     int second = pml_file_write(in_folder("b"), large, sizeof large, 1, &said);
     uint8_t *bytes = NULL;
     size_t size;
@@ -170,9 +171,9 @@ static void test_a_full_disk_leaves_the_old_file(void)
     free(bytes);
     size_t files = empty_folder();
     TEST_ASSERT_EQUAL(0, umount(test_folder));
-    TEST_ASSERT_EQUAL(-1, status);
-    TEST_ASSERT_EQUAL(-1, second);
-    assert_said("free some room");
+    TEST_ASSERT_EQUAL(PML_REFUSED, outcome);
+    TEST_ASSERT_EQUAL(PML_REFUSED, second);
+    assert_said("free some space");
     TEST_ASSERT_TRUE(kept);
     TEST_ASSERT_EQUAL_UINT64(1, files);
 #else
@@ -184,16 +185,16 @@ static void test_what_cannot_be_read_is_said(void)
 {
     uint8_t *bytes;
     size_t size;
-    TEST_ASSERT_EQUAL(-1, pml_file_read(in_folder("a"), 10, &bytes, &size, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_file_read(in_folder("a"), 10, &bytes, &size, &said));
     assert_said("cannot be opened");
     put_file("a", "12345678901", 11);
-    TEST_ASSERT_EQUAL(-1, pml_file_read(in_folder("a"), 10, &bytes, &size, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_file_read(in_folder("a"), 10, &bytes, &size, &said));
     assert_said("has 11 bytes, more than the 10");
-    TEST_ASSERT_EQUAL(-1, pml_file_read(test_folder, 10, &bytes, &size, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_file_read(test_folder, 10, &bytes, &size, &said));
     assert_said("is not a file");
     TEST_ASSERT_NULL(bytes);
     put_file("a", "", 0);
-    TEST_ASSERT_EQUAL(0, pml_file_read(in_folder("a"), 10, &bytes, &size, &said));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_file_read(in_folder("a"), 10, &bytes, &size, &said));
     TEST_ASSERT_EQUAL_UINT64(0, size);
     free(bytes);
 }
@@ -205,17 +206,17 @@ static void test_files_of_a_folder_are_no_links(void)
     size_t size;
     int folder = open(test_folder, O_RDONLY | O_DIRECTORY);
     put_file("a", "12345", 5);
-    TEST_ASSERT_EQUAL(0, pml_file_read_in(folder, "a", "shown", 10, &bytes, &size, &said));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_file_read_in(folder, "a", "shown", 10, &bytes, &size, &said));
     TEST_ASSERT_EQUAL_UINT64(5, size);
     free(bytes);
-    TEST_ASSERT_EQUAL(-1, pml_file_read_in(folder, "a", "shown", 4, &bytes, &size, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_file_read_in(folder, "a", "shown", 4, &bytes, &size, &said));
     assert_said("shown: has 5 bytes");
     TEST_ASSERT_EQUAL(0, symlinkat("a", folder, "link"));
-    TEST_ASSERT_EQUAL(-1, pml_file_read_in(folder, "link", "shown", 10, &bytes, &size, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_file_read_in(folder, "link", "shown", 10, &bytes, &size, &said));
     assert_said("shown: cannot be opened");
     TEST_ASSERT_NULL(bytes);
     TEST_ASSERT_EQUAL(0, mkfifoat(folder, "pipe", 0600));
-    TEST_ASSERT_EQUAL(-1, pml_file_read_in(folder, "pipe", "shown", 10, &bytes, &size, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_file_read_in(folder, "pipe", "shown", 10, &bytes, &size, &said));
     assert_said("shown: is not a file");
     close(folder);
 }

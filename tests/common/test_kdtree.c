@@ -58,7 +58,7 @@ static void check_points(size_t count, unsigned k, int64_t spread)
     TEST_ASSERT_NOT_NULL(points);
     for (size_t i = 0; i < count * k; i++)
         points[i] = (double)draw_between(&state, -spread, spread) / 3.0;
-    TEST_ASSERT_EQUAL(0, pml_kdtree_build(&tree, points, count, k));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_kdtree_build(&tree, points, count, k));
     for (size_t i = 0; i < rounds(30); i++) {
         uint32_t own = (uint32_t)draw_below(&state, count);
         for (unsigned c = 0; c < k; c++)
@@ -87,7 +87,7 @@ static void test_none_is_wanted(void)
 {
     const double point[2] = {1, 2};
     struct pml_kdtree *tree;
-    TEST_ASSERT_EQUAL(0, pml_kdtree_build(&tree, point, 1, 2));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_kdtree_build(&tree, point, 1, 2));
     pml_kdtree_nearest(tree, point, 0, 0, NULL, NULL);
     pml_kdtree_free(tree);
     pml_kdtree_free(NULL);

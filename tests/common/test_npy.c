@@ -56,7 +56,7 @@ static void test_features_of_all_versions_are_read(void)
 static void refuse_features(const char *part)
 {
     struct pml_features features = {(float *)1, 1, 1};
-    TEST_ASSERT_EQUAL(-1, pml_features_read(in_folder("a.npy"), &features, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_features_read(in_folder("a.npy"), &features, &said));
     TEST_ASSERT_NULL(features.values);
     assert_said(part);
     assert_said("a.npy: ");
@@ -141,7 +141,7 @@ static void test_what_is_no_array_is_refused(void)
 
 static void test_every_truncation_is_refused(void)
 {
-    TEST_ASSERT_EQUAL(0, pml_features_write(in_folder("whole.npy"), six, 2, 3, &said));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_features_write(in_folder("whole.npy"), six, 2, 3, &said));
     uint8_t bytes[256];
     FILE *file = fopen(in_folder("whole.npy"), "rb");
     TEST_ASSERT_NOT_NULL(file);
@@ -233,7 +233,7 @@ static void test_other_labels_are_refused(void)
         snprintf(dictionary, sizeof dictionary, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", cases[i].type,
                  cases[i].shape);
         put_array(1, dictionary, 118, cases[i].bytes, cases[i].size);
-        TEST_ASSERT_EQUAL(-1, pml_labels_read(in_folder("a.npy"), &labels, &said));
+        TEST_ASSERT_EQUAL(PML_REFUSED, pml_labels_read(in_folder("a.npy"), &labels, &said));
         TEST_ASSERT_NULL(labels.values);
         assert_said(cases[i].part);
     }
@@ -244,12 +244,12 @@ static void test_what_is_written_is_read(void)
     static const int32_t numbers[3] = {-5, 0, INT32_MAX};
     struct pml_features features;
     struct pml_labels labels;
-    TEST_ASSERT_EQUAL(0, pml_features_write(in_folder("f.npy"), six, 3, 2, &said));
-    TEST_ASSERT_EQUAL(0, pml_features_read(in_folder("f.npy"), &features, &said));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_features_write(in_folder("f.npy"), six, 3, 2, &said));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_features_read(in_folder("f.npy"), &features, &said));
     TEST_ASSERT_EQUAL_UINT64(3, features.rows);
     TEST_ASSERT_EQUAL_MEMORY(six, features.values, sizeof six);
-    TEST_ASSERT_EQUAL(0, pml_labels_write(in_folder("l.npy"), numbers, 3, &said));
-    TEST_ASSERT_EQUAL(0, pml_labels_read(in_folder("l.npy"), &labels, &said));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_labels_write(in_folder("l.npy"), numbers, 3, &said));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_labels_read(in_folder("l.npy"), &labels, &said));
     TEST_ASSERT_EQUAL_INT32_ARRAY(numbers, labels.values, 3);
     pml_features_free(&features);
     pml_labels_free(&labels);

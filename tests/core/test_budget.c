@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The budget: 64 bytes that nothing damages unnoticed, caps that nothing exceeds, prices never too low. */
+ * The budget: bytes that nothing damages unnoticed, caps that nothing exceeds, prices never too low. */
 #include "base/sha256.h"
 #include "privacy/budget.h"
 #include "support/support.h"
@@ -73,16 +73,22 @@ static void test_caps_out_of_range(void)
     TEST_ASSERT_TRUE(is_zero(&budget, sizeof budget));
 }
 
+static struct pml_price response_price(double epsilon)
+{
+    return pml_budget_price(PML_RESPONSE, epsilon, 0);
+}
+
 /* Prices never below the real cost; a price at the cap fits exactly once. */
 static void test_prices_round_up(void)
 {
     for (int i = 1; i < 2000; i++) {
         double epsilon = i * 0.00773;
-        TEST_ASSERT_TRUE((double)pml_budget_price(PML_RESPONSE, epsilon, 0) >= epsilon * 0x1p20);
-        TEST_ASSERT_TRUE((double)pml_budget_price(PML_GAUSSIAN, 0, epsilon) >= epsilon * epsilon * 0x1p40);
+        TEST_ASSERT_TRUE((double)response_price(epsilon).of[PML_LEDGER_RESPONSE] >= epsilon * 0x1p20);
+        TEST_ASSERT_TRUE((double)pml_budget_price(PML_GAUSSIAN, 0, epsilon).of[PML_LEDGER_GAUSSIAN] >=
+                         epsilon * epsilon * 0x1p40);
     }
-    TEST_ASSERT_EQUAL_UINT64(1, pml_budget_price(PML_RESPONSE, PML_EPSILON_MIN, 0));
-    TEST_ASSERT_EQUAL_UINT64(1 << 20, pml_budget_price(PML_RESPONSE, 1.0, 0));
+    TEST_ASSERT_EQUAL_UINT64(1, response_price(PML_EPSILON_MIN).of[PML_LEDGER_RESPONSE]);
+    TEST_ASSERT_EQUAL_UINT64(1 << 20, response_price(1.0).of[PML_LEDGER_RESPONSE]);
 }
 
 static void test_caps_round_down(void)
@@ -111,17 +117,24 @@ static void test_no_cap_reaches_two_to_the_ten(void)
 }
 #endif
 
+static void seal_budget(uint8_t *bytes, size_t size)
+{
+    uint8_t digest[32];
+    pml_sha256(bytes, size - 8, digest);
+    memcpy(bytes + size - 8, digest, 8);
+}
+
 /* With the right checksum too: what is left would be a number below zero, which is none. */
 static void test_more_spent_than_the_cap_is_refused(void)
 {
-    for (size_t at = 44; at <= 48; at += 4) { /* ε spent, Σμ² spent */
+    static const size_t spent[] = {72, 80, 88, 96, 100}; /* SPEC 4: the five sums */
+    const struct pml_price nothing = {{0}, false};
+    for (size_t i = 0; i < sizeof spent / sizeof *spent; i++) {
         pml_budget budget = budget_of(1.0, 0, 0), next;
-        uint8_t digest[32];
-        store_le32(budget.bytes + at, (1 << 20) + 1);
-        pml_sha256(budget.bytes, 56, digest);
-        memcpy(budget.bytes + 56, digest, 8);
+        store_le32(budget.bytes + spent[i], (1 << 20) + 1);
+        seal_budget(budget.bytes, PML_BUDGET_SIZE);
         TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_check(&budget));
-        TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_charge(&budget, PML_RESPONSE, 1, &next));
+        TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_charge(&budget, &nothing, &next));
         TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_restore(&next, test_owner, budget.bytes, PML_BUDGET_SIZE));
     }
 }
@@ -129,16 +142,24 @@ static void test_more_spent_than_the_cap_is_refused(void)
 static void test_the_cap_is_never_exceeded(void)
 {
     pml_budget budget = budget_of(1.0, 0, 0), next;
-    uint64_t price = pml_budget_price(PML_RESPONSE, 0.3, 0);
+    struct pml_price price = response_price(0.3);
     for (int i = 0; i < 3; i++) {
-        TEST_ASSERT_EQUAL(PML_OK, pml_budget_charge(&budget, PML_RESPONSE, price, &next));
+        TEST_ASSERT_EQUAL(PML_OK, pml_budget_charge(&budget, &price, &next));
         budget = next;
     }
-    TEST_ASSERT_EQUAL(PML_ERROR_SPENT, pml_budget_charge(&budget, PML_RESPONSE, price, &next));
-    TEST_ASSERT_EQUAL(PML_ERROR_SPENT, pml_budget_charge(&budget, PML_RESPONSE, UINT64_MAX, &next));
-    TEST_ASSERT_EQUAL(PML_ERROR_SPENT, pml_budget_charge(&budget, PML_GAUSSIAN, 1, &next));
-    TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_refund(&budget, PML_RESPONSE, 4 * price, &next));
-    TEST_ASSERT_EQUAL(PML_OK, pml_budget_refund(&budget, PML_RESPONSE, 3 * price, &next));
+    const uint64_t once = price.of[PML_LEDGER_RESPONSE];
+    TEST_ASSERT_EQUAL(PML_ERROR_SPENT, pml_budget_charge(&budget, &price, &next));
+    price.of[PML_LEDGER_RESPONSE] = UINT64_MAX;
+    TEST_ASSERT_EQUAL(PML_ERROR_SPENT, pml_budget_charge(&budget, &price, &next));
+    for (unsigned i = PML_LEDGER_GAUSSIAN; i < PML_LEDGER_COUNT; i++) { /* caps of 0 */
+        struct pml_price other = {{0}, false};
+        other.of[i] = 1;
+        TEST_ASSERT_EQUAL(PML_ERROR_SPENT, pml_budget_charge(&budget, &other, &next));
+    }
+    price.of[PML_LEDGER_RESPONSE] = 4 * once;
+    TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_refund(&budget, &price, &next));
+    price.of[PML_LEDGER_RESPONSE] = 3 * once;
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_refund(&budget, &price, &next));
     pml_budget_left left;
     TEST_ASSERT_EQUAL(PML_OK, pml_budget_remaining(&next, &left));
     TEST_ASSERT_EQUAL_DOUBLE(0.0, left.epsilon_spent);
@@ -160,6 +181,177 @@ static void test_the_gaussian_cap_allows_no_more_than_its_epsilon(void)
 }
 #endif
 
+/* ---- version 1 ---- */
+
+/* A budget as version 1 wrote it (SPEC 4). */
+static void write_old(uint8_t bytes[64], uint32_t cap, uint32_t spent, uint64_t mu2_cap, uint64_t mu2_spent)
+{
+    memset(bytes, 0, 64);
+    memcpy(bytes, "PMLB\1\0\0\0", 8);
+    memcpy(bytes + 8, test_owner, 16);
+    store_le64(bytes + 24, mu2_cap);
+    store_le64(bytes + 32, mu2_cap > 0 ? 12345 : 0);
+    store_le32(bytes + 40, cap);
+    store_le32(bytes + 44, spent);
+    store_le64(bytes + 48, mu2_spent);
+    seal_budget(bytes, 64);
+}
+
+static void test_version_1_is_read_with_what_it_had_and_nothing_more(void)
+{
+    uint8_t old[64];
+    pml_budget budget;
+    pml_budget_left left;
+    write_old(old, 5 << 20, 2 << 20, (uint64_t)7 << 40, (uint64_t)3 << 40);
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_restore(&budget, test_owner, old, sizeof old));
+    TEST_ASSERT_EQUAL_MEMORY("PMLB\2\0\0\0", budget.bytes, 8);
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_remaining(&budget, &left));
+    const pml_budget_left expected = {
+        .epsilon_cap = 5, .epsilon_spent = 2, .mu2_cap = 7, .mu2_spent = 3, .delta = 12345 * 0x1p-64};
+    TEST_ASSERT_EQUAL_MEMORY(&expected, &left, sizeof left);
+    const struct pml_price most = response_price(3), more = response_price(3 + 0x1p-20);
+    pml_budget next;
+    TEST_ASSERT_EQUAL(PML_ERROR_SPENT, pml_budget_charge(&budget, &more, &next));
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_charge(&budget, &most, &next));
+}
+
+static void test_version_1_that_is_full_or_damaged(void)
+{
+    uint8_t old[64];
+    pml_budget budget, next;
+    const struct pml_price price = response_price(PML_EPSILON_MIN);
+    write_old(old, 5 << 20, 5 << 20, 0, 0);
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_restore(&budget, test_owner, old, sizeof old));
+    TEST_ASSERT_EQUAL(PML_ERROR_SPENT, pml_budget_charge(&budget, &price, &next));
+    for (size_t i = 0; i < sizeof old; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            old[i] ^= (uint8_t)(1 << bit);
+            TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_restore(&budget, test_owner, old, sizeof old));
+            TEST_ASSERT_TRUE(is_zero(&budget, sizeof budget));
+            old[i] ^= (uint8_t)(1 << bit);
+        }
+    write_old(old, 5 << 20, (5 << 20) + 1, 0, 0); /* more spent than allowed, and sealed */
+    TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_restore(&budget, test_owner, old, sizeof old));
+    write_old(old, 0, 0, 9, 10);
+    TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_restore(&budget, test_owner, old, sizeof old));
+    write_old(old, 1, 0, 0, 0);
+    old[4] = 2; /* neither form */
+    seal_budget(old, sizeof old);
+    TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_restore(&budget, test_owner, old, sizeof old));
+}
+
+/* ---- crowd ---- */
+
+#if PML_WITH_CROWD
+static pml_budget crowd_budget(double floor, double epsilon, double delta)
+{
+    pml_budget budget;
+    const pml_budget_caps caps = {.epsilon_floor = floor, .epsilon_crowd = epsilon, .delta_crowd = delta};
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_create(&budget, test_owner, &caps));
+    return budget;
+}
+
+/* SPEC 4, crowd cap: half of δ is for Σδ₀, and Σμ² is what a Gaussian budget has for the other half. */
+static void test_the_crowd_cap_splits_its_delta(void)
+{
+    pml_budget_left left;
+    pml_budget budget = crowd_budget(8.5, 0.5, 1e-6);
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_remaining(&budget, &left));
+    TEST_ASSERT_EQUAL_DOUBLE(8.5, left.floor_cap);
+    TEST_ASSERT_TRUE(left.crowd_delta >= 1e-6 && left.crowd_delta < 1e-6 + 0x1p-60);
+    TEST_ASSERT_TRUE(left.crowd_delta0_cap <= 0.5e-6 && left.crowd_delta0_cap > 0.5e-6 - 0x1p-60);
+    const double mu = pml_gaussian_mu(0.5, 0.5e-6);
+    TEST_ASSERT_TRUE(left.crowd_mu2_cap <= mu * mu);
+    TEST_ASSERT_DOUBLE_WITHIN(0x1p-39, mu * mu, left.crowd_mu2_cap);
+    TEST_ASSERT_EQUAL_DOUBLE(0, left.epsilon_cap + left.mu2_cap + left.delta + left.floor_spent + left.crowd_mu2_spent +
+                                    left.crowd_delta0_spent);
+}
+
+static void test_crowd_caps_out_of_range(void)
+{
+    const double nan = 0.0 / (test_owner[15] * 0.0);
+    const struct {
+        double floor, epsilon, delta;
+        int status;
+    } table[] = {
+        {-1, 0, 0, PML_ERROR_EPSILON},
+        {4096, 0, 0, PML_ERROR_EPSILON},
+        {nan, 0, 0, PML_ERROR_EPSILON},
+        {1, 17, 1e-6, PML_ERROR_EPSILON},
+        {1, -1, 1e-6, PML_ERROR_EPSILON},
+        {1, nan, 1e-6, PML_ERROR_EPSILON},
+        {1, 0x1p-21, 1e-6, PML_ERROR_EPSILON},
+        {1, 0, 1e-6, PML_ERROR_DELTA},
+        {1, 1, 0, PML_ERROR_DELTA},
+        {1, 1, 2, PML_ERROR_DELTA},
+        {1, 1, 0x1p-50, PML_ERROR_DELTA},
+        {1, 1, nan, PML_ERROR_DELTA},
+        {1, 1, 1, PML_ERROR_DELTA},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        pml_budget budget;
+        const pml_budget_caps caps = {
+            .epsilon_floor = table[i].floor, .epsilon_crowd = table[i].epsilon, .delta_crowd = table[i].delta};
+        TEST_ASSERT_EQUAL(table[i].status, pml_budget_create(&budget, test_owner, &caps));
+        TEST_ASSERT_TRUE(is_zero(&budget, sizeof budget));
+    }
+}
+
+static const pml_crowd promising = {.clients = 1000, .clusters = 1, .copies = 8, .own = 3, .mu = 0.03, .delta0 = 1e-12};
+
+/* SPEC 4's table of prices. */
+static void test_prices_of_bundles(void)
+{
+    const struct pml_price query = pml_crowd_price(&promising, 8.0000001, PML_BUNDLE_QUERY),
+                           kept = pml_crowd_price(&promising, 8.0000001, PML_BUNDLE_KEPT),
+                           idle = pml_crowd_price(&promising, 8.0000001, PML_BUNDLE_IDLE);
+    TEST_ASSERT_EQUAL_UINT64((8 << 20) + 1, query.of[PML_LEDGER_FLOOR]);
+    TEST_ASSERT_EQUAL_UINT64(0, query.of[PML_LEDGER_RESPONSE] + query.of[PML_LEDGER_GAUSSIAN]);
+    TEST_ASSERT_TRUE((double)query.of[PML_LEDGER_CROWD] >= 3 * 0.03 * 0.03 * 0x1p40);
+    TEST_ASSERT_TRUE((double)query.of[PML_LEDGER_CROWD] < 3 * 0.03 * 0.03 * 0x1p40 + 4);
+    TEST_ASSERT_TRUE((double)query.of[PML_LEDGER_DELTA0] >= 3e-12 * 0x1p64);
+    TEST_ASSERT_TRUE((double)query.of[PML_LEDGER_DELTA0] < 3e-12 * 0x1p64 + 4);
+    TEST_ASSERT_EQUAL_UINT64(0, kept.of[PML_LEDGER_FLOOR]);
+    TEST_ASSERT_EQUAL_UINT64(query.of[PML_LEDGER_CROWD], kept.of[PML_LEDGER_CROWD]);
+    TEST_ASSERT_EQUAL_UINT64(query.of[PML_LEDGER_DELTA0], kept.of[PML_LEDGER_DELTA0]);
+    TEST_ASSERT_TRUE(is_zero(idle.of, sizeof idle.of) && !idle.unpromised);
+}
+
+/* All ledgers or none: what the floor could pay stays when the crowd cannot. */
+static void test_one_full_ledger_stops_all(void)
+{
+    const struct pml_price price = pml_crowd_price(&promising, 8, PML_BUNDLE_QUERY);
+    pml_budget rich = crowd_budget(4095, 16, 0.5), next, poor;
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_charge(&rich, &price, &next));
+    const pml_budget poors[] = {crowd_budget(7.9, 16, 0.5), crowd_budget(4095, 0.001, 1e-6),
+                                crowd_budget(4095, 16, 1e-12)};
+    for (size_t i = 0; i < 3; i++) {
+        poor = poors[i];
+        TEST_ASSERT_EQUAL(PML_ERROR_SPENT, pml_budget_charge(&poor, &price, &poor));
+        TEST_ASSERT_EQUAL_MEMORY(&poors[i], &poor, sizeof poor);
+    }
+    TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_refund(&rich, &price, &rich));
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_refund(&next, &price, &next));
+    TEST_ASSERT_EQUAL_MEMORY(&rich, &next, sizeof next);
+}
+
+/* SPEC 4, only the floor: a policy without a promise breaks the promise of a budget that has one. */
+static void test_a_kept_promise_refuses_what_promises_nothing(void)
+{
+    pml_crowd policy = promising;
+    policy.mu = policy.delta0 = 0;
+    pml_budget promise = crowd_budget(100, 1, 1e-6), floor = crowd_budget(100, 0, 0), next;
+    const struct pml_price query = pml_crowd_price(&policy, 8, PML_BUNDLE_QUERY),
+                           kept = pml_crowd_price(&policy, 8, PML_BUNDLE_KEPT),
+                           idle = pml_crowd_price(&policy, 8, PML_BUNDLE_IDLE);
+    TEST_ASSERT_EQUAL(PML_ERROR_SPENT, pml_budget_charge(&promise, &query, &next));
+    TEST_ASSERT_EQUAL(PML_ERROR_SPENT, pml_budget_charge(&promise, &kept, &next));
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_charge(&promise, &idle, &next));
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_charge(&floor, &query, &next));
+    TEST_ASSERT_EQUAL_UINT32(8 << 20, load_le32(next.bytes + 100));
+}
+#endif
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -170,6 +362,15 @@ int main(void)
     RUN_TEST(test_caps_round_down);
     RUN_TEST(test_more_spent_than_the_cap_is_refused);
     RUN_TEST(test_the_cap_is_never_exceeded);
+    RUN_TEST(test_version_1_is_read_with_what_it_had_and_nothing_more);
+    RUN_TEST(test_version_1_that_is_full_or_damaged);
+#if PML_WITH_CROWD
+    RUN_TEST(test_the_crowd_cap_splits_its_delta);
+    RUN_TEST(test_crowd_caps_out_of_range);
+    RUN_TEST(test_prices_of_bundles);
+    RUN_TEST(test_one_full_ledger_stops_all);
+    RUN_TEST(test_a_kept_promise_refuses_what_promises_nothing);
+#endif
 #if PML_WITH_GAUSSIAN
     RUN_TEST(test_no_cap_reaches_two_to_the_ten);
     RUN_TEST(test_the_gaussian_cap_allows_no_more_than_its_epsilon);

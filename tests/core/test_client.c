@@ -265,7 +265,8 @@ static void test_only_the_budget_that_paid_is_refunded(void)
     TEST_ASSERT_EQUAL(
         PML_OK, make_budget(&richer, test_owner, 2000, PML_WITH_GAUSSIAN ? 100 : 0, PML_WITH_GAUSSIAN ? 1e-5 : 0));
     TEST_ASSERT_EQUAL(PML_OK, arm());
-    TEST_ASSERT_EQUAL(PML_OK, pml_budget_charge(&richer, f.config.mechanism, f.client->price, &richer));
+    const struct pml_price price = pml_client_price(f.client);
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_charge(&richer, &price, &richer));
     TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_client_disarm(f.client, &richer));
     TEST_ASSERT_EQUAL(PML_OK, disarm());
 }

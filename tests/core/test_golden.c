@@ -87,13 +87,21 @@ static void test_budgets_are_the_bytes_of_the_spec(void)
         const struct golden_budget *g = golden_budgets + i;
         pml_budget budget;
         pml_budget_left left;
-        TEST_ASSERT_EQUAL(PML_OK, pml_budget_restore(&budget, g->owner, g->bytes, PML_BUDGET_SIZE));
+        TEST_ASSERT_EQUAL(PML_OK, pml_budget_restore(&budget, g->owner, g->bytes, g->size));
+        TEST_ASSERT_EQUAL_HEX8_ARRAY(g->current, budget.bytes, PML_BUDGET_SIZE);
         TEST_ASSERT_EQUAL(PML_OK, pml_budget_remaining(&budget, &left));
         TEST_ASSERT_EQUAL_DOUBLE(g->response_cap / 1048576.0, left.epsilon_cap);
         TEST_ASSERT_EQUAL_DOUBLE(g->response_spent / 1048576.0, left.epsilon_spent);
         TEST_ASSERT_EQUAL_DOUBLE((double)g->gaussian_cap / 1099511627776.0, left.mu2_cap);
         TEST_ASSERT_EQUAL_DOUBLE((double)g->gaussian_spent / 1099511627776.0, left.mu2_spent);
         TEST_ASSERT_EQUAL_DOUBLE((double)g->delta * 0x1p-64, left.delta);
+        TEST_ASSERT_EQUAL_DOUBLE(g->floor_cap * 0x1p-20, left.floor_cap);
+        TEST_ASSERT_EQUAL_DOUBLE(g->floor_spent * 0x1p-20, left.floor_spent);
+        TEST_ASSERT_EQUAL_DOUBLE((double)g->crowd_cap * 0x1p-40, left.crowd_mu2_cap);
+        TEST_ASSERT_EQUAL_DOUBLE((double)g->crowd_spent * 0x1p-40, left.crowd_mu2_spent);
+        TEST_ASSERT_EQUAL_DOUBLE((double)g->crowd_delta * 0x1p-64, left.crowd_delta);
+        TEST_ASSERT_EQUAL_DOUBLE((double)g->delta0_cap * 0x1p-64, left.crowd_delta0_cap);
+        TEST_ASSERT_EQUAL_DOUBLE((double)g->delta0_spent * 0x1p-64, left.crowd_delta0_spent);
     }
 }
 
@@ -254,6 +262,41 @@ static void test_releases_and_their_rows(void)
     TEST_ASSERT_TRUE(done > 10);
 }
 
+#if PML_WITH_CROWD
+static void test_bundles(void)
+{
+    uint64_t state = 2;
+    for (size_t i = 0; i < GOLDEN_BUNDLE_COUNT; i++) {
+        const struct golden_bundle *g = golden_bundles + i;
+        const pml_crowd policy = golden_policy(g);
+        struct fixture f;
+        setup_fixture(&f, g->pack, PML_RESPONSE, g->epsilon);
+        f.config.kernels = pml_kernels_among(1 + draw_size(&state, PML_KERNEL_COUNT));
+        f.config.crowd = &policy;
+        f.script.seed = g->seed;
+        setup_client(&f);
+        float *x = floats_of(g->bits, g->bits ? g->d : 0);
+        const pml_query query = {x, g->d, g->label};
+        const pml_crowd_content content = {g->bits ? &query : NULL, g->kept, g->kept_size};
+        const size_t length = pml_client_release_size(f.client);
+        TEST_ASSERT_EQUAL_MESSAGE(PML_OK, pml_crowd_arm(f.client, &f.budget, (pml_bundle)g->kind), g->name);
+        TEST_ASSERT_EQUAL_MESSAGE(PML_OK, pml_crowd_begin(f.client, &content), g->name);
+        TEST_ASSERT_EQUAL_MESSAGE(g->size, g->count * length, g->name);
+        for (size_t j = 0; j < g->count; j++) {
+            uint8_t out[64];
+            unsigned own;
+            TEST_ASSERT_EQUAL_MESSAGE(g->count - j, pml_crowd_left(f.client), g->name);
+            TEST_ASSERT_EQUAL_MESSAGE(PML_OK, pml_crowd_next(f.client, out, sizeof out, &own), g->name);
+            TEST_ASSERT_EQUAL_HEX8_ARRAY_MESSAGE(g->bytes + j * length, out, length, g->name);
+            TEST_ASSERT_EQUAL_MESSAGE(g->own[j], own, g->name);
+        }
+        TEST_ASSERT_EQUAL_MESSAGE(0, pml_crowd_left(f.client), g->name);
+        free(x);
+        teardown_fixture(&f);
+    }
+}
+#endif
+
 static void compare_matches(const struct golden_answer *g, const pml_match *matches)
 {
     for (size_t j = 0; j < g->match_count; j++) {
@@ -318,6 +361,9 @@ int main(void)
     RUN_TEST(test_neighbours_weights_update);
 #endif
     RUN_TEST(test_releases_and_their_rows);
+#if PML_WITH_CROWD
+    RUN_TEST(test_bundles);
+#endif
     RUN_TEST(test_answers_in_pieces_of_every_length);
     return UNITY_END();
 }

@@ -43,7 +43,7 @@ static int64_t score_of(const int8_t *query, const int8_t *row, size_t d)
 static uint32_t best_cell(const pml_pack *pack, const int8_t *query, uint32_t slot, unsigned *ties)
 {
     const pml_pack *v = pack;
-    uint32_t best = 0, cell;
+    uint32_t best = 0;
     int64_t best_score = score_of(query, pml_pack_prototype(pack, slot, 0), v->features);
     for (uint32_t j = 1; j < v->prototypes; j++) {
         int64_t score = score_of(query, pml_pack_prototype(pack, slot, j), v->features);
@@ -53,8 +53,7 @@ static uint32_t best_cell(const pml_pack *pack, const int8_t *query, uint32_t sl
             best_score = score;
         }
     }
-    TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_cell(pack, slot, best, &cell));
-    return cell;
+    return load_le16(pack->section[PML_SECTION_PROTOTYPE_CELLS] + 2 * ((size_t)slot * v->prototypes + best));
 }
 
 static void test_nearest_cell_is_that_of_the_first_of_the_best(void)

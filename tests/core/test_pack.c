@@ -212,23 +212,29 @@ static void compare_anchors(const pml_pack *pack, const uint8_t *bytes, const st
 static void compare_slots(const pml_pack *pack, const uint8_t *bytes, const struct pack_fields *f)
 {
     int16_t code[PML_DIMENSIONS_MAX];
-    uint32_t cell_of_none;
+    const int8_t *rows;
+    uint32_t *norms = malloc((f->M + 1) * sizeof *norms), *cells = malloc((f->M + 1) * sizeof *cells);
+    TEST_ASSERT_TRUE(norms && cells);
     const int missing = f->sections >> 7 & 1 ? PML_ERROR_ARGUMENT : PML_ERROR_SECTION;
     for (size_t s = 0; s < f->G; s++) {
         TEST_ASSERT_EQUAL(f->sections >> 7 & 1 ? PML_OK : PML_ERROR_SECTION, pml_pack_slot_code(pack, s, code));
         if (f->sections >> 7 & 1)
             compare_code(bytes, section_offset(f, 7), f->k, s, code);
+        TEST_ASSERT_EQUAL(f->M > 0 ? PML_OK : PML_ERROR_SECTION, pml_pack_prototypes(pack, s, &rows, norms, cells));
+        TEST_ASSERT_EQUAL_PTR(f->M > 0 ? bytes + section_offset(f, 1) + s * f->M * f->d : NULL, rows);
         for (size_t j = 0; j < f->M; j++) {
-            uint32_t cell;
-            TEST_ASSERT_EQUAL_PTR(bytes + section_offset(f, 1) + (s * f->M + j) * f->d, pml_pack_prototype(pack, s, j));
-            TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_cell(pack, s, j, &cell));
-            TEST_ASSERT_EQUAL_UINT32(load_le16(bytes + section_offset(f, 10) + 2 * (s * f->M + j)), cell);
+            const size_t at = s * f->M + j;
+            TEST_ASSERT_EQUAL_PTR(bytes + section_offset(f, 1) + at * f->d, pml_pack_prototype(pack, s, j));
+            TEST_ASSERT_EQUAL_UINT32(load_le32(bytes + section_offset(f, 2) + 4 * at), norms[j]);
+            TEST_ASSERT_EQUAL_UINT32(load_le16(bytes + section_offset(f, 10) + 2 * at), cells[j]);
         }
         TEST_ASSERT_NULL(pml_pack_prototype(pack, s, f->M)); /* not the first of the next slot */
-        TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_prototype_cell(pack, s, f->M, &cell_of_none));
         TEST_ASSERT_NULL(pml_pack_prototype(pack, s, SIZE_MAX));
     }
-    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_prototype_cell(pack, f->G, 0, &cell_of_none));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_prototypes(pack, f->G, &rows, norms, cells));
+    TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_pack_prototypes(pack, 0, &rows, NULL, cells));
+    free(norms);
+    free(cells);
     TEST_ASSERT_NULL(pml_pack_prototype(pack, f->G, 0));
     TEST_ASSERT_NULL(pml_pack_prototype(pack, SIZE_MAX, 0));
     TEST_ASSERT_EQUAL_PTR(f->sections >> 8 & 1 ? bytes + section_offset(f, 8) : NULL, pack->section[8]);

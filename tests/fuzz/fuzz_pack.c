@@ -7,25 +7,33 @@
 #include "stages/stages.h"
 #include "support/pack_layout.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void read_slots(const pml_pack *pack, const pml_pack_info *info)
 {
     int16_t code[PML_DIMENSIONS_MAX];
     int8_t sketch[PML_SKETCH_MAX];
-    uint32_t cell;
+    const int8_t *rows;
+    uint32_t *norms = malloc((info->prototypes + 1) * sizeof *norms),
+             *cells = malloc((info->prototypes + 1) * sizeof *cells);
+    demand(norms && cells);
     for (size_t s = 0; s < info->slots; s++) {
         demand(pml_pack_slot_code(pack, s, code) == (info->dimensions > 0 ? PML_OK : PML_ERROR_SECTION));
+        demand(pml_pack_prototypes(pack, s, &rows, norms, cells) ==
+               (info->prototypes > 0 ? PML_OK : PML_ERROR_SECTION));
         for (size_t j = 0; j < info->prototypes; j++) {
             const int8_t *row = pml_pack_prototype(pack, s, j);
-            demand(row && pml_inverse_norm(row, info->features) > 0);
-            demand(pml_pack_prototype_cell(pack, s, j, &cell) == PML_OK && cell < info->cells);
+            demand(row == rows + j * info->features && pml_inverse_norm(row, info->features) == norms[j]);
+            demand(norms[j] > 0 && cells[j] < info->cells);
             demand(pml_prototypes_cell(pack, &pml_kernels_portable, row, (uint32_t)s) < info->cells);
             if (j == 0)
                 demand(pml_sketch(pack, NULL, row, sketch) == (info->sketch > 0 ? PML_OK : PML_ERROR_SECTION));
         }
         demand(!pml_pack_prototype(pack, s, info->prototypes));
     }
+    free(norms);
+    free(cells);
 }
 
 static void read_anchors_and_classes(const pml_pack *pack, const pml_pack_info *info)
@@ -64,7 +72,8 @@ static void use_client(pml_client *client, const pml_pack *pack, const pml_pack_
         features[i] = (float)((int)(i * 89 + choice) % 255 - 127) + 0.5f;
     if (info->classes > 0)
         demand(pml_pack_class(pack, choice % info->classes, &label, &slot) == PML_OK);
-    const pml_budget_caps caps = {4095.0, gaussian, gaussian > 0 ? 0.5 : 0.0};
+    const pml_budget_caps caps = {
+        .epsilon_response = 4095.0, .epsilon_gaussian = gaussian, .delta = gaussian > 0 ? 0.5 : 0.0};
     demand(pml_budget_create(&budget, owner, &caps) == PML_OK);
     demand(pml_client_arm(client, &budget) == PML_OK);
     const pml_query query = {features, info->features, label};

@@ -265,6 +265,34 @@ def answer_cases(packs):
     return cases
 
 
+def bundle_cases(packs):
+    """[(name, pack index, floor, policy, bits, label, kept symbol)]: a query when there are bits, a kept cell when there is
+    a symbol, else an idle client."""
+    source, cases = random.Random("bundles"), []
+
+    def policy(clusters, copies, own, cover=False):
+        return dict(clusters=clusters, copies=copies, own=own, cover=cover)
+
+    chosen = [("query", 0, 8.0, policy(0.5, 8, 1)), ("query", 0, 1.0, policy(4.0, 3, 4)),
+              ("query", 1, 8.0, policy(1.25, 20, 1)), ("query", 1, 2.0, policy(3.9, 64, 6)),
+              ("query", 7, 4.0, policy(2.0, 1, 3)), ("query", 10, 10.0, policy(0.0, 8, 2)),
+              ("query", 3, 0.5, policy(1e-9, 5, 8)), ("query", 3, 16.0, policy(0.7, 2, 8)),
+              ("kept", 0, 8.0, policy(1.0, 8, 2)), ("kept", 1, 8.0, policy(2.5, 4, 5)), ("kept", 7, 6.0, policy(0.3, 8, 3)),
+              ("idle", 0, 8.0, policy(2.0, 8, 1)), ("idle", 1, 8.0, policy(2.0, 8, 3, True)),
+              ("idle", 10, 8.0, policy(0.0, 8, 1)), ("idle", 11, 3.0, policy(1.0, 2, 2, True)),
+              ("cover unused", 11, 3.0, policy(1.0, 2, 2, True))]
+    for number, (kind, index, floor, chosen_policy) in enumerate(chosen):
+        pack = packs[index][1]
+        label = source.choice(pack.classes)[0] if pack.classes else 0
+        bits, kept = None, None
+        if kind in ("query", "cover unused"):
+            bits = features(source, pack, label if pack.classes else None)
+        if kind == "kept":
+            kept = source.randrange(pack.G * pack.m)
+        cases.append(("bundle %d, %s" % (number, kind), index, floor, chosen_policy, bits, label, kept))
+    return cases
+
+
 def float_bits_exact(value):
     """The binary32 pattern of an exact rational that binary32 can hold."""
     pattern = bits_from_floats([float(value)])[0]

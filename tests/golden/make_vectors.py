@@ -9,6 +9,7 @@ import cases
 from reference import (GAUSSIAN, RESPONSE, Calibration, Certificate, KeyStream, decode_rows, deviate,
                        encode_gaussian, encode_response, inverse_norm, private_row, quantise, rank_answer,
                        response_draw, response_threshold, sketch, update, write_budget)
+from reference_crowd import BUDGET_NAMES, bundle, crowd_release, read_budget_2, symbol_of, upgrade_budget, write_budget_2
 
 TARGET = pathlib.Path(__file__).with_name("vectors.h")
 PLAIN = TARGET.with_suffix(".txt")
@@ -20,7 +21,11 @@ PLAIN_HEAD = """\
 # pack     name  bytes  id  model
 # release  name  pack  mechanism (1 response, 2 Gaussian)  epsilon  delta  value_bytes  entropy  features  label  bytes  rows
 # answer   name  pack  bytes  features  label  scope (0 own slot, 1 all)  limit  matches: item:label:slot:score:offset:size,...
+# bundle   name  pack  kind (1 query, 2 kept, 3 idle)  epsilon  clusters  copies  own  cover  entropy  features  label  kept
+#          bytes (all messages)  own (a byte per message)
 # budget   bytes  owner  epsilon_cap  epsilon_spent (both in 2^-20)  mu2_cap  mu2_spent (both in 2^-40)  delta (in 2^-64)
+#          floor_cap  floor_spent (both in 2^-20)  crowd_mu2_cap  crowd_mu2_spent (both in 2^-40)  crowd_delta
+#          crowd_delta0_cap  crowd_delta0_spent (all in 2^-64)
 """
 
 STRUCTS = """\
@@ -79,9 +84,18 @@ struct golden_quantise { const char *name; const uint32_t *bits; size_t d; const
 
 struct golden_sketch { unsigned pack; const uint32_t *bits; size_t d; const int8_t *sketch; size_t length; };
 
+/* kind: 1 query, 2 kept, 3 idle; bits only of a query, kept only of a kept cell; own: per message */
+struct golden_bundle {
+    const char *name; unsigned pack; int kind; double epsilon, clusters; uint32_t copies, own_messages; int cover;
+    const uint8_t *seed; const uint32_t *bits; size_t d; int32_t label; const uint8_t *kept; size_t kept_size;
+    const uint8_t *bytes; size_t size; const uint8_t *own; size_t count;
+};
+
+/* bytes are of version 1 or 2, current is the same budget in version 2 */
 struct golden_budget {
-    const uint8_t *bytes; const uint8_t *owner; uint32_t response_cap, response_spent;
-    uint64_t gaussian_cap, gaussian_spent, delta;
+    const uint8_t *bytes; size_t size; const uint8_t *owner; uint32_t response_cap, response_spent;
+    uint64_t gaussian_cap, gaussian_spent, delta; uint32_t floor_cap, floor_spent;
+    uint64_t crowd_cap, crowd_spent, crowd_delta, delta0_cap, delta0_spent; const uint8_t *current;
 };
 """
 
@@ -286,16 +300,52 @@ def write_vectors(header, packs):
         rows.append([str(index), header.array("uint32_t", "sketch_%d_bits" % number, bits), str(len(bits)),
                      header.array("int8_t", "sketch_%d" % number, values), str(len(values))])
     header.table("sketch", "golden_sketches", rows)
-    rows = []
+    write_budgets(header)
+
+
+def write_budgets(header):
+    """Three of version 1, then three of version 2."""
     ceiling = -(-Fraction(1e-5) * (1 << 64) // 1)
-    for number, amounts in enumerate(((4 << 20, 1 << 19, 1 << 40, 123456789012, ceiling), (8 << 20, 0, 0, 0, 0),
-                                      (0, 0, (1 << 64) - 1, (1 << 64) - 1, 1))):
-        owner = cases.seed_bytes("owner %d" % number, 16)
-        header.plain("budget", write_budget(owner, *amounts).hex(), owner.hex(), *amounts)
-        rows.append([header.array("uint8_t", "budget_%d" % number, write_budget(owner, *amounts)),
-                     header.array("uint8_t", "budget_%d_owner" % number, owner)]
-                    + [str(value) for value in amounts[:2]] + [unsigned(value) for value in amounts[2:]])
+    owners = [cases.seed_bytes("owner %d" % number, 16) for number in range(6)]
+    made = [write_budget(owner, *amounts) for owner, amounts in
+            zip(owners, ((4 << 20, 1 << 19, 1 << 40, 123456789012, ceiling), (8 << 20, 0, 0, 0, 0),
+                         (0, 0, (1 << 64) - 1, (1 << 64) - 1, 1)))]
+    most = {name: (1 << (32 if name.split("_")[0] in ("response", "floor") else 64)) - 1 for name in BUDGET_NAMES}
+    made += [write_budget_2(owner, **amounts) for owner, amounts in
+             zip(owners[3:], (dict(floor_cap=100 << 20, floor_spent=8 << 20, crowd_cap=1 << 38, crowd_spent=987654321,
+                                   crowd_delta=ceiling, delta0_cap=int(ceiling) // 2, delta0_spent=55340232),
+                              most, dict(response_cap=20 << 20, gaussian_cap=5, delta=ceiling, response_spent=3)))]
+    rows, order = [], ("response_cap", "response_spent", "gaussian_cap", "gaussian_spent", "delta", "floor_cap",
+                       "floor_spent", "crowd_cap", "crowd_spent", "crowd_delta", "delta0_cap", "delta0_spent")
+    for number, data in enumerate(made):
+        owner, amounts = read_budget_2(data)
+        values = [amounts[name] for name in order]
+        header.plain("budget", data.hex(), owner.hex(), *values)
+        rows.append([header.array("uint8_t", "budget_%d" % number, data), str(len(data)),
+                     header.array("uint8_t", "budget_%d_owner" % number, owner)] + [unsigned(value) for value in values]
+                    + [header.array("uint8_t", "budget_%d_current" % number, upgrade_budget(data))])
     header.table("budget", "golden_budgets", rows)
+
+
+def write_bundles(header, packs):
+    rows = []
+    for number, (name, index, floor, policy, bits, label, kept_symbol) in enumerate(cases.bundle_cases(packs)):
+        pack, prefix, seed = packs[index][1], "bundle_%d" % number, cases.seed_bytes(name)
+        check_threshold(floor, pack.G * pack.m)
+        kept = b"" if kept_symbol is None else crowd_release(pack, kept_symbol)
+        kind = 1 if bits else 2 if kept else 3
+        messages = bundle(pack, floor, policy, seed, symbol_of(pack, bits, label) if bits else None, kept or None)
+        data, own = b"".join(message for _, message in messages), bytes(own for own, _ in messages)
+        numbers = [repr(floor), repr(policy["clusters"]), policy["copies"], policy["own"], int(policy["cover"])]
+        rows.append([quoted(name), str(index), str(kind)] + [str(value) for value in numbers]
+                    + [header.array("uint8_t", prefix + "_seed", seed),
+                       header.array("uint32_t", prefix + "_bits", bits or []), str(pack.d), signed(label),
+                       header.array("uint8_t", prefix + "_kept", kept), str(len(kept)),
+                       header.array("uint8_t", prefix, data), str(len(data)),
+                       header.array("uint8_t", prefix + "_own", own), str(len(own))])
+        header.plain("bundle", name, index, kind, *numbers, seed.hex(), patterns(bits or []), label, kept.hex(),
+                     data.hex(), own.hex())
+    header.table("bundle", "golden_bundles", rows)
 
 
 def vectors():
@@ -306,6 +356,7 @@ def vectors():
     write_releases(header, packs)
     write_updates(header, packs)
     write_answers(header, packs)
+    write_bundles(header, packs)
     return {TARGET: header.text(), PLAIN: "".join(header.plain_lines)}
 
 

@@ -79,7 +79,8 @@ static void test_a_client_has_the_certificate_of_its_pack(void)
         TEST_ASSERT_EQUAL_DOUBLE((double)t.delta / 256.0, receipt.sensitivity);
         TEST_ASSERT_EQUAL_UINT32(t.floor, f.client->certificate.floor_weight);
         check_calibration(&f.pack, &f.client->certificate, &f.client->calibration);
-        TEST_ASSERT_TRUE((double)f.client->price >= receipt.mu * receipt.mu * 0x1p40);
+        TEST_ASSERT_TRUE((double)pml_client_price(f.client).of[PML_LEDGER_GAUSSIAN] >=
+                         receipt.mu * receipt.mu * 0x1p40);
         release_target(&t);
         teardown_fixture(&f);
     }

@@ -83,7 +83,8 @@ static void set_up(struct bench *b, pml_mechanism mechanism)
     need(pml_pack_open(&b->pack, golden_packs[PACK].bytes, golden_packs[PACK].size, NULL, NULL));
     size_t size = pml_client_size(&b->pack, &config);
     need(pml_client_init(&b->client, malloc(size), size, &b->pack, &config));
-    const pml_budget_caps caps = {10.0, gaussian ? 10.0 : 0.0, gaussian ? 1e-5 : 0.0};
+    const pml_budget_caps caps = {
+        .epsilon_response = 10.0, .epsilon_gaussian = gaussian ? 10.0 : 0.0, .delta = gaussian ? 1e-5 : 0.0};
     need(pml_budget_create(&b->full, owner, &caps));
     b->view = &b->pack;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Frames, items and releases for the tests of the frames. */
-#ifndef TEST_FRAMES_SUPPORT_H
-#define TEST_FRAMES_SUPPORT_H
+ * Embeddings, items and releases for the tests of the embedding. */
+#ifndef TEST_EMBEDDING_SUPPORT_H
+#define TEST_EMBEDDING_SUPPORT_H
 
 #include "golden/vectors.h"
 #include "server/embedding/embedding.h"
-#include "support/pack_layout.h"
 #include "tools/builder_support.h"
 
 #define ITEMS 130u /* two tiles and a bit */
@@ -19,13 +18,13 @@ static inline bool has_anchors(const pml_pack *pack)
     return info.anchors > 0;
 }
 
-static inline struct pml_embedding *make_frames(const pml_pack *pack, unsigned iterations, unsigned threads)
+static inline struct pml_embedding *make_embedding(const pml_pack *pack, unsigned iterations, unsigned threads)
 {
-    struct pml_embedding *frames;
+    struct pml_embedding *embedding;
     memset(&said, 0, sizeof said);
-    int status = pml_embedding_make(&frames, pack, iterations, threads, NULL, &said);
+    int status = pml_embedding_make(&embedding, pack, iterations, threads, NULL, &said);
     TEST_ASSERT_EQUAL_MESSAGE(0, status, said.text);
-    return frames;
+    return embedding;
 }
 
 /* Rows of any direction, anchors themselves among them; slots of any kind. */

@@ -5,8 +5,8 @@
 #define TEST_STORE_SUPPORT_H
 
 #include "common/digest.h"
-#include "server/store/store.h"
 #include "server_support.h"
+#include "store_reading.h"
 
 #include <libpq-fe.h>
 #include <sys/stat.h>
@@ -237,7 +237,7 @@ static inline void encode(struct ranked *found, size_t count, struct pml_fragmen
     qsort(found, count, sizeof *found, by_rank);
     for (size_t i = 0; i < count; i++) {
         draw_item(found[i].index, &drawn);
-        TEST_ASSERT_EQUAL(0, pml_candidate_write(&fragment->bytes, &drawn.item.candidate));
+        TEST_ASSERT_EQUAL(PML_DONE, pml_candidate_write(&fragment->bytes, &drawn.item.candidate));
     }
     fragment->count = (uint32_t)count;
 }

@@ -28,30 +28,35 @@ static struct pml_part *make_part(uint32_t slot, size_t size)
     return part;
 }
 
-static struct pml_cache_key key_of(uint32_t slot)
+static struct pml_cell cell_of(uint32_t slot)
 {
-    return (struct pml_cache_key){NULL, slot, slot % 7};
+    return (struct pml_cell){slot, slot % 7};
+}
+
+static struct pml_part *find(struct pml_cache *cache, const struct pml_store *store, struct pml_cell cell)
+{
+    struct pml_part *part;
+    pml_cache_find(cache, store, &cell, 1, &part);
+    return part;
 }
 
 static void keep(struct pml_cache *cache, uint32_t slot, size_t size)
 {
-    const struct pml_cache_key key = key_of(slot);
     struct pml_part *part = make_part(slot, size);
-    pml_cache_keep(cache, &key, part);
-    pml_part_release(part);
+    pml_cache_keep(cache, NULL, cell_of(slot), part);
+    pml_part_unref(part);
 }
 
 /* Whether it is there, and then that it is right. */
 static bool is_kept(struct pml_cache *cache, uint32_t slot)
 {
-    const struct pml_cache_key key = key_of(slot);
-    struct pml_part *part = pml_cache_find(cache, &key);
+    struct pml_part *part = find(cache, NULL, cell_of(slot));
     if (!part)
         return false;
     const struct pml_fragment candidates = pml_part_candidates(part);
     TEST_ASSERT_EQUAL_UINT32(slot + 1, candidates.count);
     TEST_ASSERT_TRUE(candidates.bytes.size == 0 || candidates.bytes.bytes[0] == (uint8_t)slot);
-    pml_part_release(part);
+    pml_part_unref(part);
     return true;
 }
 
@@ -63,8 +68,8 @@ static void test_a_part_is_a_slot_of_an_answer(void)
     TEST_ASSERT_EQUAL_UINT64(sizeof expected, part->size);
     TEST_ASSERT_EQUAL_MEMORY(expected, part->bytes, sizeof expected);
     TEST_ASSERT_EQUAL_UINT64(5, pml_part_candidates(part).bytes.size);
-    pml_part_release(part);
-    pml_part_release(NULL);
+    pml_part_unref(part);
+    pml_part_unref(NULL);
 }
 
 static void test_those_used_last_stay(void)
@@ -92,13 +97,12 @@ static void test_what_does_not_fit_is_not_kept(void)
     TEST_ASSERT_TRUE(is_kept(cache, 1));
     TEST_ASSERT_FALSE(is_kept(cache, 2));
     keep(cache, 1, 2000); /* a second one of the same key is not taken */
-    const struct pml_cache_key key = key_of(1);
-    struct pml_part *part = pml_cache_find(cache, &key);
+    struct pml_part *part = find(cache, NULL, cell_of(1));
     TEST_ASSERT_EQUAL_UINT64(1000, pml_part_candidates(part).bytes.size);
     pml_cache_close(cache);
     TEST_ASSERT_EQUAL_UINT64(1003, part->size); /* who holds it may go on */
     TEST_ASSERT_EQUAL_UINT8(1, part->bytes[3]);
-    pml_part_release(part);
+    pml_part_unref(part);
     pml_cache_close(NULL);
 }
 
@@ -106,18 +110,43 @@ static void test_keys_differ_in_every_field(void)
 {
     struct pml_cache *cache = pml_cache_open(1 << 20);
     const struct pml_store *stores = (const struct pml_store *)(uintptr_t)4096;
-    const struct pml_cache_key keys[] = {{NULL, 1, 2}, {stores, 1, 2}, {NULL, 2, 1}, {NULL, 1, 3}, {NULL, 2, 2}};
+    const struct {
+        const struct pml_store *store;
+        struct pml_cell cell;
+    } keys[] = {{NULL, {1, 2}}, {stores, {1, 2}}, {NULL, {2, 1}}, {NULL, {1, 3}}, {NULL, {2, 2}}};
     for (size_t i = 0; i < 5; i++) {
-        TEST_ASSERT_NULL(pml_cache_find(cache, &keys[i]));
+        TEST_ASSERT_NULL(find(cache, keys[i].store, keys[i].cell));
         struct pml_part *part = make_part((uint32_t)i, 1);
-        pml_cache_keep(cache, &keys[i], part);
-        pml_part_release(part);
+        pml_cache_keep(cache, keys[i].store, keys[i].cell, part);
+        pml_part_unref(part);
     }
     for (size_t i = 0; i < 5; i++) {
-        struct pml_part *part = pml_cache_find(cache, &keys[i]);
+        struct pml_part *part = find(cache, keys[i].store, keys[i].cell);
         TEST_ASSERT_EQUAL_UINT32(i + 1, part->count);
-        pml_part_release(part);
+        pml_part_unref(part);
     }
+    pml_cache_close(cache);
+}
+
+/* All parts of an answer are asked for at once: those that are kept come, in their places. */
+static void test_many_are_found_at_once(void)
+{
+    struct pml_cache *cache = pml_cache_open(1 << 20);
+    struct pml_cell cells[10];
+    struct pml_part *parts[10];
+    for (uint32_t slot = 0; slot < 10; slot++) {
+        cells[slot] = cell_of(slot);
+        if (slot % 3 != 0)
+            keep(cache, slot, slot);
+    }
+    pml_cache_find(cache, NULL, cells, 10, parts);
+    for (uint32_t slot = 0; slot < 10; slot++) {
+        TEST_ASSERT_EQUAL(slot % 3 != 0, parts[slot] != NULL);
+        TEST_ASSERT_TRUE(!parts[slot] || parts[slot]->count == slot + 1);
+        pml_part_unref(parts[slot]);
+    }
+    const struct pml_cache_counts counts = pml_cache_count(cache);
+    TEST_ASSERT_TRUE(counts.hits == 6 && counts.misses == 4);
     pml_cache_close(cache);
 }
 
@@ -154,6 +183,7 @@ int main(void)
     RUN_TEST(test_those_used_last_stay);
     RUN_TEST(test_what_does_not_fit_is_not_kept);
     RUN_TEST(test_keys_differ_in_every_field);
+    RUN_TEST(test_many_are_found_at_once);
     RUN_TEST(test_many_threads);
     return UNITY_END();
 }

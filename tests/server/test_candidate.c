@@ -42,14 +42,14 @@ static void assert_same(const struct pml_candidate *expected, const struct pml_c
 }
 
 /* Reads from a copy that ends where its allocation ends. */
-static int read_exactly(const uint8_t *bytes, size_t size, size_t *offset, struct pml_candidate *candidate)
+static bool read_exactly(const uint8_t *bytes, size_t size, size_t *offset, struct pml_candidate *candidate)
 {
     uint8_t *copy = malloc(size + 1);
     TEST_ASSERT_NOT_NULL(copy);
     memcpy(copy + 1, bytes, size);
-    int status = pml_candidate_read(copy + 1, size, offset, candidate);
+    const bool read = pml_candidate_read(copy + 1, size, offset, candidate);
     free(copy);
-    return status;
+    return read;
 }
 
 static void test_what_is_written_is_right_and_read_back(void)
@@ -67,7 +67,7 @@ static void test_what_is_written_is_right_and_read_back(void)
                 TEST_ASSERT_EQUAL(0, pml_candidate_write(&bytes, &candidate));
                 TEST_ASSERT_EQUAL_UINT64(expected.size, bytes.size);
                 TEST_ASSERT_EQUAL_MEMORY(expected.bytes, bytes.bytes, bytes.size);
-                TEST_ASSERT_EQUAL(0, pml_candidate_read(bytes.bytes, bytes.size, &offset, &found));
+                TEST_ASSERT_TRUE(pml_candidate_read(bytes.bytes, bytes.size, &offset, &found));
                 TEST_ASSERT_EQUAL_UINT64(bytes.size, offset);
                 assert_same(&candidate, &found);
                 pml_bytes_free(&bytes);
@@ -87,15 +87,15 @@ static void test_candidates_follow_one_another(void)
     size_t offset = 0;
     for (uint64_t i = 0; i < 300; i++) {
         struct pml_candidate found, candidate = {i * i, -(int32_t)i, (const int8_t *)noise + i, 32, noise + 2 * i, i};
-        TEST_ASSERT_EQUAL(0, pml_candidate_read(bytes.bytes, bytes.size, &offset, &found));
+        TEST_ASSERT_TRUE(pml_candidate_read(bytes.bytes, bytes.size, &offset, &found));
         assert_same(&candidate, &found);
     }
     TEST_ASSERT_EQUAL_UINT64(bytes.size, offset);
     struct pml_candidate none;
-    TEST_ASSERT_EQUAL(-1, pml_candidate_read(bytes.bytes, bytes.size, &offset, &none));
+    TEST_ASSERT_FALSE(pml_candidate_read(bytes.bytes, bytes.size, &offset, &none));
     TEST_ASSERT_EQUAL_UINT64(bytes.size, offset);
     offset++; /* beyond the end */
-    TEST_ASSERT_EQUAL(-1, pml_candidate_read(bytes.bytes, bytes.size, &offset, &none));
+    TEST_ASSERT_FALSE(pml_candidate_read(bytes.bytes, bytes.size, &offset, &none));
     pml_bytes_free(&bytes);
 }
 
@@ -106,7 +106,7 @@ static void test_a_part_is_no_candidate(void)
     TEST_ASSERT_EQUAL(0, pml_candidate_write(&bytes, &candidate));
     for (size_t size = 0; size < bytes.size; size++) {
         size_t offset = 0;
-        TEST_ASSERT_EQUAL(-1, read_exactly(bytes.bytes, size, &offset, &found));
+        TEST_ASSERT_FALSE(read_exactly(bytes.bytes, size, &offset, &found));
         TEST_ASSERT_EQUAL_UINT64(0, offset);
     }
     pml_bytes_free(&bytes);
@@ -119,7 +119,7 @@ struct heads {
     unsigned longer; /* which head, from 1, has 8 bytes; 0: none */
 };
 
-static int read_heads(const struct heads *heads)
+static bool read_heads(const struct heads *heads)
 {
     const unsigned majors[] = {heads->array, heads->item, heads->label, heads->sketch, heads->payload};
     const uint64_t values[] = {heads->fields, 7, heads->label_value, heads->sketch_size, heads->payload_size};
@@ -134,54 +134,54 @@ static int read_heads(const struct heads *heads)
         if (i >= 3)
             write_bytes(&w, noise, values[i] <= sizeof noise ? (size_t)values[i] : 0);
     }
-    int status = read_exactly(w.bytes, w.size, &offset, &found);
+    const bool read = read_exactly(w.bytes, w.size, &offset, &found);
     free(w.bytes);
-    return status;
+    return read;
 }
 
 static void test_other_types_and_limits_are_refused(void)
 {
     const struct heads sound = {CBOR_ARRAY, CBOR_UINT, CBOR_UINT, CBOR_BYTES, CBOR_BYTES, 4, 5, 32, 40, 0};
-    TEST_ASSERT_EQUAL(0, read_heads(&sound));
+    TEST_ASSERT_TRUE(read_heads(&sound));
     for (unsigned major = 0; major < 8; major++) {
         struct heads heads = sound;
         heads.array = major;
-        TEST_ASSERT_EQUAL(major == CBOR_ARRAY ? 0 : -1, read_heads(&heads));
+        TEST_ASSERT_EQUAL(major == CBOR_ARRAY, read_heads(&heads));
         heads = sound, heads.item = major;
-        TEST_ASSERT_EQUAL(major == CBOR_UINT ? 0 : -1, read_heads(&heads));
+        TEST_ASSERT_EQUAL(major == CBOR_UINT, read_heads(&heads));
         heads = sound, heads.label = major;
-        TEST_ASSERT_EQUAL(major == CBOR_UINT || major == CBOR_NEGATIVE ? 0 : -1, read_heads(&heads));
+        TEST_ASSERT_EQUAL(major == CBOR_UINT || major == CBOR_NEGATIVE, read_heads(&heads));
         heads = sound, heads.sketch = major;
-        TEST_ASSERT_EQUAL(major == CBOR_BYTES ? 0 : -1, read_heads(&heads));
+        TEST_ASSERT_EQUAL(major == CBOR_BYTES, read_heads(&heads));
         heads = sound, heads.payload = major;
-        TEST_ASSERT_EQUAL(major == CBOR_BYTES ? 0 : -1, read_heads(&heads));
+        TEST_ASSERT_EQUAL(major == CBOR_BYTES, read_heads(&heads));
     }
     for (unsigned longer = 1; longer <= 5; longer++) {
         struct heads heads = sound;
         heads.longer = longer;
-        TEST_ASSERT_EQUAL(-1, read_heads(&heads));
+        TEST_ASSERT_FALSE(read_heads(&heads));
     }
     struct heads heads = sound;
     for (heads.fields = 0; heads.fields < 8; heads.fields++)
-        TEST_ASSERT_EQUAL(heads.fields == 4 ? 0 : -1, read_heads(&heads));
+        TEST_ASSERT_EQUAL(heads.fields == 4, read_heads(&heads));
     heads = sound, heads.label_value = INT32_MAX;
-    TEST_ASSERT_EQUAL(0, read_heads(&heads));
+    TEST_ASSERT_TRUE(read_heads(&heads));
     heads.label_value++;
-    TEST_ASSERT_EQUAL(-1, read_heads(&heads));
+    TEST_ASSERT_FALSE(read_heads(&heads));
     heads.label = CBOR_NEGATIVE;
-    TEST_ASSERT_EQUAL(-1, read_heads(&heads));
+    TEST_ASSERT_FALSE(read_heads(&heads));
     heads.label_value = UINT64_MAX;
-    TEST_ASSERT_EQUAL(-1, read_heads(&heads));
+    TEST_ASSERT_FALSE(read_heads(&heads));
     heads = sound, heads.sketch_size = PML_SKETCH_MAX;
-    TEST_ASSERT_EQUAL(0, read_heads(&heads));
+    TEST_ASSERT_TRUE(read_heads(&heads));
     heads.sketch_size++;
-    TEST_ASSERT_EQUAL(-1, read_heads(&heads));
+    TEST_ASSERT_FALSE(read_heads(&heads));
     heads = sound, heads.payload_size = PML_PAYLOAD_MAX;
-    TEST_ASSERT_EQUAL(0, read_heads(&heads));
+    TEST_ASSERT_TRUE(read_heads(&heads));
     heads.payload_size++;
-    TEST_ASSERT_EQUAL(-1, read_heads(&heads));
+    TEST_ASSERT_FALSE(read_heads(&heads));
     heads.payload_size = UINT64_MAX; /* a length that is not there, and would wrap around */
-    TEST_ASSERT_EQUAL(-1, read_heads(&heads));
+    TEST_ASSERT_FALSE(read_heads(&heads));
 }
 
 static void test_indefinite_lengths_are_refused(void)
@@ -196,7 +196,7 @@ static void test_indefinite_lengths_are_refused(void)
     struct pml_candidate found;
     for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++) {
         size_t offset = 0;
-        TEST_ASSERT_EQUAL(-1, read_exactly(bytes[i], sizeof bytes[i], &offset, &found));
+        TEST_ASSERT_FALSE(read_exactly(bytes[i], sizeof bytes[i], &offset, &found));
     }
 }
 
@@ -222,7 +222,7 @@ static void test_hostile_bytes(void)
         size_t size = i % 8 == 0 ? (size_t)draw_below(&state, bytes.size + 1) : bytes.size, offset = 0;
         uint8_t *copy = realloc(bytes.bytes, size > 0 ? size : 1); /* ends where its allocation ends */
         TEST_ASSERT_NOT_NULL(copy);
-        if (pml_candidate_read(copy, size, &offset, &found) == 0) {
+        if (pml_candidate_read(copy, size, &offset, &found)) {
             taken++;
             again.size = 0;
             TEST_ASSERT_EQUAL(0, pml_candidate_write(&again, &found));
@@ -299,7 +299,7 @@ static void test_bytes_grow(void)
     struct pml_bytes bytes = {0};
     for (size_t i = 0; i < 5000; i++)
         TEST_ASSERT_EQUAL(0, pml_bytes_append(&bytes, noise + i, i % 7));
-    TEST_ASSERT_EQUAL(-1, pml_bytes_append(&bytes, noise, SIZE_MAX / 2));
+    TEST_ASSERT_EQUAL(PML_NO_MEMORY, pml_bytes_append(&bytes, noise, SIZE_MAX / 2));
     for (size_t i = 0, at = 0; i < 5000; at += i % 7, i++)
         TEST_ASSERT_EQUAL(0, memcmp(bytes.bytes + at, noise + i, i % 7));
     pml_bytes_free(&bytes);

@@ -3,6 +3,7 @@
 #define _XOPEN_SOURCE 700
 #include "server/index/index_build.h"
 #include "stages/stages.h"
+#include "store_reading.h"
 #include "tools/builder_support.h"
 
 #include <math.h>
@@ -25,7 +26,8 @@ void tearDown(void)
 }
 
 /* Two bytes, none for every fifth. */
-static int payload_of(void *context, size_t row, const uint8_t **bytes, size_t *size, struct pml_message *message)
+static pml_outcome payload_of(void *context, size_t row, const uint8_t **bytes, size_t *size,
+                              struct pml_message *message)
 {
     uint8_t *room = context;
     (void)message;
@@ -33,16 +35,16 @@ static int payload_of(void *context, size_t row, const uint8_t **bytes, size_t *
     room[1] = (uint8_t)(row >> 8);
     *bytes = room;
     *size = row % 5 == 0 ? 0 : 2;
-    return 0;
+    return PML_DONE;
 }
 
-static int fail_in_second_batch(void *context, size_t row, const uint8_t **bytes, size_t *size,
-                                struct pml_message *message)
+static pml_outcome fail_in_second_batch(void *context, size_t row, const uint8_t **bytes, size_t *size,
+                                        struct pml_message *message)
 {
     if (row != PML_INDEX_BATCH + 100)
         return payload_of(context, row, bytes, size, message);
     snprintf(message->text, sizeof message->text, "this one is gone.");
-    return -1;
+    return PML_UNAVAILABLE;
 }
 
 static struct pml_gallery make_gallery(uint8_t room[2])
@@ -64,15 +66,15 @@ static struct pml_store_info describe(uint64_t items, uint32_t cells)
     return pml_index_describe(&built.info, items, &choice);
 }
 
-static struct pml_embedding *make_frames(void)
+static struct pml_embedding *make_embedding(void)
 {
-    struct pml_embedding *frames;
-    TEST_ASSERT_EQUAL_MESSAGE(0, pml_embedding_make(&frames, &built.pack, 2, 2, NULL, &said), said.text);
-    return frames;
+    struct pml_embedding *embedding;
+    TEST_ASSERT_EQUAL_MESSAGE(0, pml_embedding_make(&embedding, &built.pack, 2, 2, NULL, &said), said.text);
+    return embedding;
 }
 
 /* `interrupt`: fails in the second batch, then goes on behind the first. */
-static void index_all(const char *name, const struct pml_embedding *frames, const struct pml_store_info *info,
+static void index_all(const char *name, const struct pml_embedding *embedding, const struct pml_store_info *info,
                       bool interrupt, unsigned threads)
 {
     static const uint8_t source[32] = "indexing";
@@ -83,7 +85,8 @@ static void index_all(const char *name, const struct pml_embedding *frames, cons
     if (interrupt) {
         gallery.payload = fail_in_second_batch;
         TEST_ASSERT_EQUAL(0, pml_store_begin(&writer, uri_of(name), info, source, false, &done, &said));
-        TEST_ASSERT_EQUAL(-1, pml_index_fill(writer, info, &built.pack, frames, &gallery, done, threads, NULL, &said));
+        TEST_ASSERT_EQUAL(PML_UNAVAILABLE,
+                          pml_index_fill(writer, info, &built.pack, embedding, &gallery, done, threads, NULL, &said));
         assert_said("this one is gone");
         pml_store_abandon(writer);
         gallery.payload = payload_of;
@@ -91,7 +94,7 @@ static void index_all(const char *name, const struct pml_embedding *frames, cons
     TEST_ASSERT_EQUAL(0, pml_store_begin(&writer, uri_of(name), info, source, false, &done, &said));
     TEST_ASSERT_EQUAL_UINT64(interrupt ? PML_INDEX_BATCH : 0, done);
     TEST_ASSERT_EQUAL_MESSAGE(
-        0, pml_index_fill(writer, info, &built.pack, frames, &gallery, done, threads, NULL, &said), said.text);
+        0, pml_index_fill(writer, info, &built.pack, embedding, &gallery, done, threads, NULL, &said), said.text);
     TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_finish(writer, &said), said.text);
 }
 
@@ -99,18 +102,19 @@ static void index_all(const char *name, const struct pml_embedding *frames, cons
 static uint32_t rank_of(const int8_t *row, uint32_t slot, uint32_t cell)
 {
     int64_t best[16];
-    uint32_t first[16], rank = 0, own;
+    uint32_t first[16], rank = 0, norms[16], cells[16];
+    const int8_t *prototypes;
+    TEST_ASSERT_TRUE(built.info.prototypes <= 16);
+    TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototypes(&built.pack, slot, &prototypes, norms, cells));
     for (uint32_t i = 0; i < 16; i++)
         best[i] = INT64_MIN;
     for (uint32_t i = 0; i < built.info.prototypes; i++) {
-        const int8_t *prototype = pml_pack_prototype(&built.pack, slot, i);
         int64_t dot = 0;
         for (size_t c = 0; c < COLUMNS; c++)
-            dot += row[c] * prototype[c];
-        TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototype_cell(&built.pack, slot, i, &own));
-        const int64_t score = dot * pml_inverse_norm(prototype, COLUMNS);
-        if (score > best[own])
-            best[own] = score, first[own] = i;
+            dot += row[c] * prototypes[i * COLUMNS + c];
+        const int64_t score = dot * norms[i];
+        if (score > best[cells[i]])
+            best[cells[i]] = score, first[cells[i]] = i;
     }
     for (uint32_t i = 0; i < built.info.cells; i++)
         rank += best[i] > best[cell] || (best[i] == best[cell] && best[i] > INT64_MIN && first[i] < first[cell]);
@@ -142,19 +146,19 @@ static void check_cells(uint32_t count)
     static uint8_t seen[ROWS];
     struct pml_store *store;
     struct pml_store_info info = describe(ROWS, count);
-    struct pml_embedding *frames = make_frames();
+    struct pml_embedding *embedding = make_embedding();
     const char *name = count == 1 ? "one" : "two";
-    index_all(name, frames, &info, false, 2);
-    pml_embedding_free(frames);
+    index_all(name, embedding, &info, false, 2);
+    pml_embedding_free(embedding);
     memset(seen, 0, sizeof seen);
     TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of(name), NULL, &said), said.text);
     for (uint32_t slot = 0; slot < built.info.slots; slot++) {
         for (uint32_t cell = 0; cell < built.info.cells; cell++) {
             struct pml_fragment found = {0};
             struct pml_candidate candidate;
-            TEST_ASSERT_EQUAL(0, pml_store_cell(store, slot, cell, &found));
+            TEST_ASSERT_EQUAL(0, read_cell(store, slot, cell, &found));
             for (size_t offset = 0; offset < found.bytes.size;) {
-                TEST_ASSERT_EQUAL(0, pml_candidate_read(found.bytes.bytes, found.bytes.size, &offset, &candidate));
+                TEST_ASSERT_TRUE(pml_candidate_read(found.bytes.bytes, found.bytes.size, &offset, &candidate));
                 seen[check_candidate(&candidate, slot, cell, count)]++;
             }
             pml_bytes_free(&found.bytes);
@@ -172,27 +176,27 @@ static void test_cells_hold_the_nearest(void)
 }
 
 /* The nearest to an item's place is that item, or one with the same place and a smaller number. */
-static void test_places_are_those_of_the_frames(void)
+static void test_places_are_those_of_the_embedding(void)
 {
     struct pml_store *store;
     struct pml_store_info info = describe(ROWS, 1);
-    struct pml_embedding *frames = make_frames();
+    struct pml_embedding *embedding = make_embedding();
     struct pml_rows rows;
     static float places[ROWS * 2];
     size_t bad;
-    index_all("a", frames, &info, false, 2);
+    index_all("a", embedding, &info, false, 2);
     TEST_ASSERT_EQUAL(2, built.info.dimensions);
     TEST_ASSERT_EQUAL(0, pml_rows_allocate(&rows, ROWS, COLUMNS));
     TEST_ASSERT_EQUAL(0, pml_rows_quantise(&rows, gallery_input.features.values, 2, NULL, &bad));
-    TEST_ASSERT_EQUAL(0, pml_embedding_items(frames, &rows, slots, 2, places));
+    TEST_ASSERT_EQUAL(0, pml_embedding_items(embedding, &rows, slots, 2, places));
     TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of("a"), NULL, &said), said.text);
     for (size_t i = 0; i < ROWS; i += 97) {
         struct pml_fragment found = {0};
         struct pml_candidate candidate;
         size_t offset = 0;
         const double place[2] = {(double)places[2 * i], (double)places[2 * i + 1]};
-        TEST_ASSERT_EQUAL(0, pml_store_nearest(store, slots[i], place, 1, &found));
-        TEST_ASSERT_EQUAL(0, pml_candidate_read(found.bytes.bytes, found.bytes.size, &offset, &candidate));
+        TEST_ASSERT_EQUAL(0, read_nearest(store, slots[i], place, 1, &found));
+        TEST_ASSERT_TRUE(pml_candidate_read(found.bytes.bytes, found.bytes.size, &offset, &candidate));
         const size_t index = (size_t)(candidate.item - 17) / 3;
         TEST_ASSERT_TRUE(index <= i && slots[index] == slots[i]);
         TEST_ASSERT_EQUAL_MEMORY(places + 2 * i, places + 2 * index, 2 * sizeof *places);
@@ -200,17 +204,17 @@ static void test_places_are_those_of_the_frames(void)
     }
     pml_store_close(store);
     pml_rows_free(&rows);
-    pml_embedding_free(frames);
+    pml_embedding_free(embedding);
 }
 
 static void test_neither_threads_nor_interruptions_change_a_byte(void)
 {
     struct pml_store_info info = describe(ROWS, 2);
-    struct pml_embedding *frames = make_frames();
-    index_all("a", frames, &info, false, 1);
-    index_all("b", frames, &info, false, 3);
-    index_all("c", frames, &info, true, 2);
-    pml_embedding_free(frames);
+    struct pml_embedding *embedding = make_embedding();
+    index_all("a", embedding, &info, false, 1);
+    index_all("b", embedding, &info, false, 3);
+    index_all("c", embedding, &info, true, 2);
+    pml_embedding_free(embedding);
     for (const char *name = "b"; name; name = name[0] == 'b' ? "c" : NULL) {
         FILE *left = fopen(in_folder("a"), "rb"), *right = fopen(in_folder(name), "rb");
         TEST_ASSERT_TRUE(left && right);
@@ -232,17 +236,17 @@ static void test_what_a_store_has_follows_from_the_pack(void)
     TEST_ASSERT_EQUAL_MEMORY(pack.id, info.pack, PML_ID_SIZE);
     TEST_ASSERT_TRUE(info.items == 9 && info.sketch == pack.sketch && info.dimensions == pack.dimensions);
     TEST_ASSERT_TRUE(info.cells_per_item == 2 && info.share == 0 && info.iterations == 7);
-    TEST_ASSERT_EQUAL(PML_LISTS_OWN, pml_store_lists(&info));
+    TEST_ASSERT_EQUAL(PML_LISTS_OWN, pml_store_cell_lists(&info));
     choice.share = 50000;
     info = pml_index_describe(&pack, 9, &choice);
     TEST_ASSERT_TRUE(info.cells_per_item == 0 && info.share == 50000);
-    TEST_ASSERT_EQUAL(PML_LISTS_SHARE, pml_store_lists(&info));
+    TEST_ASSERT_EQUAL(PML_LISTS_SHARE, pml_store_cell_lists(&info));
     pack.anchors = 0;
     info = pml_index_describe(&pack, 9, &choice);
     TEST_ASSERT_TRUE(info.dimensions == 0 && info.iterations == 0 && info.share == 50000);
     pack.cells = 0;
     info = pml_index_describe(&pack, 9, &choice);
-    TEST_ASSERT_EQUAL(PML_LISTS_NONE, pml_store_lists(&info));
+    TEST_ASSERT_EQUAL(PML_LISTS_NONE, pml_store_cell_lists(&info));
     choice.share = 0;
     TEST_ASSERT_EQUAL(0, pml_index_describe(&pack, 9, &choice).cells_per_item);
 }
@@ -270,7 +274,7 @@ int main(void)
     }
     UNITY_BEGIN();
     RUN_TEST(test_cells_hold_the_nearest);
-    RUN_TEST(test_places_are_those_of_the_frames);
+    RUN_TEST(test_places_are_those_of_the_embedding);
     RUN_TEST(test_neither_threads_nor_interruptions_change_a_byte);
     RUN_TEST(test_what_a_store_has_follows_from_the_pack);
     free_input(&public_input);

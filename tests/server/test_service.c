@@ -187,10 +187,27 @@ static struct pml_bytes begin_expected(void)
     return answer;
 }
 
+/* Reads a release and puts its answer together. Returns the status of the first, or the outcome of the second. */
+static int answer_to(const uint8_t *release, size_t size, struct pml_bytes *answer)
+{
+    pml_release_view view;
+    struct pml_parts parts;
+    const pml_status status = pml_service_read(service, release, size, &view);
+    if (status != PML_OK)
+        return status;
+    const pml_outcome outcome = pml_service_parts(service, &view, &parts);
+    TEST_ASSERT_EQUAL_UINT64(outcome == PML_DONE ? CLASSES + 1 : 0, parts.count);
+    for (size_t i = 0; i < parts.count; i++)
+        TEST_ASSERT_EQUAL(PML_DONE, pml_bytes_append(answer, parts.parts[i]->bytes, parts.parts[i]->size));
+    TEST_ASSERT_EQUAL_UINT64(answer->size, parts.size);
+    pml_parts_free(&parts);
+    return outcome;
+}
+
 static void assert_answer(const uint8_t *release, size_t size, struct pml_bytes *expected)
 {
     struct pml_bytes answer = {0};
-    TEST_ASSERT_EQUAL(PML_OK, pml_service_answer(service, release, size, &answer));
+    TEST_ASSERT_EQUAL(PML_DONE, answer_to(release, size, &answer));
     TEST_ASSERT_EQUAL_UINT64(expected->size, answer.size);
     TEST_ASSERT_EQUAL(0, memcmp(expected->bytes, answer.bytes, answer.size));
     pml_bytes_free(&answer);
@@ -225,25 +242,57 @@ static double squared_distance(const struct drawn *drawn, const void *place)
 
 static void test_gaussian_brings_the_nearest(void)
 {
-    struct pml_embedding *frames;
+    struct pml_embedding *embedding;
     uint8_t release[RELEASE_MAX];
     uint64_t state = 5;
     open_usual();
-    TEST_ASSERT_EQUAL(0, pml_embedding_make(&frames, &built.pack, 2, 1, NULL, &said));
+    TEST_ASSERT_EQUAL(0, pml_embedding_make(&embedding, &built.pack, 2, 1, NULL, &said));
     for (size_t round = 0; round < 50; round++) {
         float rows[2 * CLASSES];
         double places[2 * CLASSES], told[2 * CLASSES];
+        pml_release_view view;
         size_t size = write_gaussian(release, &state);
         TEST_ASSERT_EQUAL(PML_OK, pml_release_rows(&built.pack, release, size, rows, 2 * CLASSES));
-        TEST_ASSERT_EQUAL(0, pml_embedding_place(frames, rows, places));
-        TEST_ASSERT_EQUAL(PML_OK, pml_service_place(service, release, size, told));
+        pml_embedding_place(embedding, rows, places);
+        TEST_ASSERT_EQUAL(PML_OK, pml_service_read(service, release, size, &view));
+        TEST_ASSERT_EQUAL(PML_DONE, pml_service_place(service, &view, told));
         TEST_ASSERT_EQUAL(0, memcmp(places, told, sizeof places));
         struct pml_bytes expected = begin_expected();
         for (uint32_t slot = 0; slot < CLASSES; slot++)
             append_expected(&expected, slot, NEAREST, squared_distance, places + 2 * slot);
         assert_answer(release, size, &expected);
     }
-    pml_embedding_free(frames);
+    pml_embedding_free(embedding);
+}
+
+/* With a cache the answers are the same; the store is read only while a part of the answer is not kept. */
+static void test_kept_parts(void)
+{
+    uint8_t release[RELEASE_MAX];
+    const uint8_t symbols[] = {0x00, 0x00, 0x03, 0x03, 0x0C, 0x0F}; /* the cells of three slots, two bits each */
+    const bool reads[] = {true, false, true, false, true, false};
+    struct pml_cache *cache = pml_cache_open(1 << 20);
+    struct pml_service_options options = {.threads = 1, .cache = cache};
+    struct pml_service *kept;
+    make_store(&usual);
+    TEST_ASSERT_EQUAL(PML_DONE, pml_service_open(&service, &built.pack, store, &options, &said));
+    kept = service;
+    options.cache = NULL;
+    for (size_t i = 0; i < sizeof symbols; i++) {
+        struct pml_bytes answer = {0};
+        const size_t size = write_response(release, symbols[i]);
+        const uint64_t touched = pml_service_count(kept).touched;
+        TEST_ASSERT_EQUAL(PML_DONE, pml_service_open(&service, &built.pack, store, &options, &said));
+        TEST_ASSERT_EQUAL(PML_DONE, answer_to(release, size, &answer));
+        pml_service_close(service);
+        service = kept;
+        assert_answer(release, size, &answer);
+        TEST_ASSERT_EQUAL_UINT64(touched + reads[i], pml_service_count(kept).touched);
+    }
+    TEST_ASSERT_EQUAL_UINT64(sizeof symbols, pml_service_count(kept).queries);
+    pml_service_close(service);
+    service = NULL;
+    pml_cache_close(cache);
 }
 
 /* ---- refusals ---- */
@@ -271,8 +320,8 @@ static void test_stores_that_do_not_fit(void)
 static int answer_status(const uint8_t *release, size_t size)
 {
     struct pml_bytes answer = {0};
-    int status = pml_service_answer(service, release, size, &answer);
-    TEST_ASSERT_TRUE(status == PML_OK || (!answer.bytes && answer.size == 0 && answer.capacity == 0));
+    int status = answer_to(release, size, &answer);
+    TEST_ASSERT_TRUE(status == PML_DONE || (!answer.bytes && answer.size == 0 && answer.capacity == 0));
     pml_bytes_free(&answer);
     return status;
 }
@@ -286,13 +335,13 @@ static void test_a_store_without_cells_or_places(void)
     no_cells.cells = 0;
     no_places.dimensions = 0;
     TEST_ASSERT_EQUAL_MESSAGE(0, open_service(&no_cells), said.text);
-    TEST_ASSERT_EQUAL(PML_OK, answer_status(gaussian, gaussian_size));
-    TEST_ASSERT_EQUAL(PML_ERROR_SECTION, answer_status(response, response_size));
+    TEST_ASSERT_EQUAL(PML_DONE, answer_status(gaussian, gaussian_size));
+    TEST_ASSERT_EQUAL(PML_ABSENT, answer_status(response, response_size));
     pml_service_close(service);
     pml_store_close(store);
     TEST_ASSERT_EQUAL_MESSAGE(0, open_service(&no_places), said.text);
-    TEST_ASSERT_EQUAL(PML_OK, answer_status(response, response_size));
-    TEST_ASSERT_EQUAL(PML_ERROR_SECTION, answer_status(gaussian, gaussian_size));
+    TEST_ASSERT_EQUAL(PML_DONE, answer_status(response, response_size));
+    TEST_ASSERT_EQUAL(PML_ABSENT, answer_status(gaussian, gaussian_size));
 }
 
 static void test_other_releases(void)
@@ -306,12 +355,12 @@ static void test_other_releases(void)
     TEST_ASSERT_EQUAL(PML_ERROR_PACK_ID, answer_status(release, size));
 }
 
-static int stop_at_second(void *context, uint32_t slot, const struct pml_fragment *candidates)
+static pml_outcome stop_at_second(void *context, uint32_t slot, const struct pml_fragment *candidates)
 {
     TEST_ASSERT_EQUAL_UINT32(*(uint32_t *)context, slot);
     TEST_ASSERT_TRUE((candidates->count == 0) == (candidates->bytes.size == 0));
     ++*(uint32_t *)context;
-    return slot == 1 ? 1234 : 0;
+    return slot == 1 ? PML_REFUSED : PML_DONE;
 }
 
 static void test_a_visit_ends_when_told(void)
@@ -320,7 +369,9 @@ static void test_a_visit_ends_when_told(void)
     uint32_t visited = 0;
     open_usual();
     size_t size = write_response(release, 0);
-    TEST_ASSERT_EQUAL(1234, pml_service_visit(service, release, size, stop_at_second, &visited));
+    pml_release_view view;
+    TEST_ASSERT_EQUAL(PML_OK, pml_service_read(service, release, size, &view));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_service_visit(service, &view, stop_at_second, &visited));
     TEST_ASSERT_EQUAL_UINT32(2, visited);
 }
 
@@ -383,8 +434,8 @@ static void test_broken_releases(void)
         size_t size =
             gaussian ? write_gaussian(release, &state) : write_response(release, (uint8_t)draw_below(&state, 64));
         size = mutate(release, size, &state);
-        int status = pml_service_answer(service, release, size, &answer);
-        if (status == PML_OK) {
+        int status = answer_to(release, size, &answer);
+        if (status == PML_DONE) {
             good++;
             assert_whole(&fixture, &answer);
         } else {
@@ -402,6 +453,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_response_brings_the_cells);
+    RUN_TEST(test_kept_parts);
     RUN_TEST(test_a_visit_ends_when_told);
     RUN_TEST(test_broken_releases);
     RUN_TEST(test_gaussian_brings_the_nearest);

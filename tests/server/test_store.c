@@ -37,9 +37,9 @@ static void test_cells_are_complete(void)
     for (uint32_t slot = 0; slot < SLOTS + 1; slot++) { /* one slot and one cell that have nothing */
         for (uint32_t cell = 0; cell < CELLS_A_SLOT + 1; cell++) {
             struct pml_fragment expected = expected_cell(slot, cell), found = {0};
-            TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_cell(store, slot, cell, &found));
+            TEST_ASSERT_EQUAL(PML_DONE, read_cell(store, slot, cell, &found));
             TEST_ASSERT_TRUE(same_fragment(&expected, &found));
-            TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_cell_size(store, slot, cell, &size));
+            TEST_ASSERT_EQUAL(PML_DONE, pml_store_cell_size(store, (struct pml_cell){slot, cell}, &size));
             TEST_ASSERT_EQUAL_UINT64(expected.count, size);
             total += size;
             pml_bytes_free(&expected.bytes);
@@ -63,32 +63,85 @@ static void test_nearest_are_nearest(void)
         for (size_t j = 0; j < 3; j++)
             place[j] = (double)draw_between(&state, -10, 10) / 2.0;
         struct pml_fragment expected = expected_nearest(slot, place, count), found = {0};
-        TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_nearest(store, slot, place, count, &found));
+        TEST_ASSERT_EQUAL(PML_DONE, read_nearest(store, slot, place, count, &found));
         TEST_ASSERT_TRUE(same_fragment(&expected, &found));
         pml_bytes_free(&expected.bytes);
         pml_bytes_free(&found.bytes);
     }
     struct pml_fragment none = {0};
-    TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_nearest(store, UINT32_MAX, (double[3]){0}, 9, &none));
+    TEST_ASSERT_EQUAL(PML_DONE, read_nearest(store, UINT32_MAX, (double[3]){0}, 9, &none));
     TEST_ASSERT_EQUAL_UINT64(0, none.count);
     pml_store_close(store);
     pml_bytes_free(&none.bytes);
 }
 
-static void test_fragments_are_appended(void)
+/* Everything that an answer needs, in one call: many cells, empty ones and the same twice among them. */
+static void test_many_cells_at_once(void)
 {
+    enum { MANY = 2 * (SLOTS + 1) * (CELLS_A_SLOT + 1) };
+    struct pml_cell cells[MANY];
+    struct pml_fragment found[MANY] = {0};
     make_store("a");
     struct pml_store *store = open_store("a");
-    struct pml_fragment first = expected_cell(1, 2), second = expected_cell(4, 0), found = {0};
-    TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_cell(store, 1, 2, &found));
-    TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_cell(store, 4, 0, &found));
-    TEST_ASSERT_EQUAL(0, pml_bytes_append(&first.bytes, second.bytes.bytes, second.bytes.size));
-    first.count += second.count;
-    TEST_ASSERT_TRUE(same_fragment(&first, &found));
+    for (uint32_t i = 0; i < MANY; i++) /* in no order */
+        cells[i] = (struct pml_cell){i * 7 % (SLOTS + 1), i * 11 % (CELLS_A_SLOT + 1)};
+    TEST_ASSERT_EQUAL(PML_DONE, pml_store_cells(store, cells, MANY, take_fragment, found));
+    for (size_t i = 0; i < MANY; i++) {
+        struct pml_fragment expected = expected_cell(cells[i].slot, cells[i].cell);
+        TEST_ASSERT_TRUE(same_fragment(&expected, &found[i]));
+        pml_bytes_free(&expected.bytes);
+        pml_bytes_free(&found[i].bytes);
+    }
+    TEST_ASSERT_EQUAL(PML_DONE, pml_store_cells(store, NULL, 0, take_fragment, NULL));
     pml_store_close(store);
-    pml_bytes_free(&first.bytes);
-    pml_bytes_free(&second.bytes);
-    pml_bytes_free(&found.bytes);
+}
+
+/* Distances tie, more than a reader's spare rows can tell, at some of the points only. */
+static void test_many_points_at_once(void)
+{
+    enum { MANY = 3 * (SLOTS + 1) };
+    double places[MANY][3];
+    struct pml_point points[MANY];
+    make_store("a");
+    struct pml_store *store = open_store("a");
+    for (uint32_t i = 0; i < MANY; i++) {
+        for (uint32_t j = 0; j < 3; j++)
+            places[i][j] = i % 2 ? 0.0 : (double)(i * 5 + j * 3) / 7.0 - 3.0;
+        points[i] = (struct pml_point){i * 5 % (SLOTS + 1), places[i]};
+    }
+    for (uint32_t wanted = 0; wanted < 40; wanted += 13) {
+        struct pml_fragment found[MANY] = {0};
+        TEST_ASSERT_EQUAL(PML_DONE, pml_store_nearest(store, points, MANY, wanted, take_fragment, found));
+        for (size_t i = 0; i < MANY; i++) {
+            struct pml_fragment expected = expected_nearest(points[i].slot, places[i], wanted);
+            TEST_ASSERT_TRUE(same_fragment(&expected, &found[i]));
+            pml_bytes_free(&expected.bytes);
+            pml_bytes_free(&found[i].bytes);
+        }
+    }
+    pml_store_close(store);
+}
+
+static pml_outcome refuse_second(void *context, size_t index, const struct pml_fragment *candidates)
+{
+    (void)candidates;
+    ++*(size_t *)context;
+    return index == 1 ? PML_REFUSED : PML_DONE;
+}
+
+static void test_reading_ends_when_told(void)
+{
+    const struct pml_cell cells[] = {{0, 0}, {1, 0}, {2, 0}};
+    const struct pml_point points[] = {{0, (double[3]){0}}, {1, (double[3]){0}}, {2, (double[3]){0}}};
+    size_t taken = 0;
+    make_store("a");
+    struct pml_store *store = open_store("a");
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_store_cells(store, cells, 3, refuse_second, &taken));
+    TEST_ASSERT_EQUAL_UINT64(2, taken);
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_store_nearest(store, points, 3, 9, refuse_second, &taken));
+    TEST_ASSERT_EQUAL_UINT64(4, taken);
+    TEST_ASSERT_EQUAL(PML_DONE, pml_store_ping(store)); /* its connection is still of use */
+    pml_store_close(store);
 }
 
 struct reader {
@@ -105,7 +158,7 @@ static void *read_often(void *context)
         struct pml_fragment found = {0};
         uint32_t cell = (uint32_t)(i * 7 % (SLOTS * CELLS_A_SLOT));
         reader->right = reader->right &&
-                        pml_store_cell(reader->store, cell / CELLS_A_SLOT, cell % CELLS_A_SLOT, &found) == 0 &&
+                        read_cell(reader->store, cell / CELLS_A_SLOT, cell % CELLS_A_SLOT, &found) == 0 &&
                         same_fragment(&reader->cells[cell], &found);
         pml_bytes_free(&found.bytes);
     }
@@ -155,10 +208,10 @@ static void test_stores_of_one_mechanism(void)
         TEST_ASSERT_EQUAL(0, pml_store_add(writer, &drawn.item, &said));
         finish_store(writer);
         TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of(name), NULL, &said), said.text);
-        TEST_ASSERT_EQUAL(0, pml_store_cell(store, drawn.item.slot, drawn.cells[0], &found));
+        TEST_ASSERT_EQUAL(0, read_cell(store, drawn.item.slot, drawn.cells[0], &found));
         TEST_ASSERT_EQUAL_UINT64(!places, found.count);
-        TEST_ASSERT_EQUAL(places ? PML_STORE_OK : PML_STORE_FAILED,
-                          pml_store_nearest(store, drawn.item.slot, (double[3]){0}, 9, &found));
+        TEST_ASSERT_EQUAL(places ? PML_DONE : PML_ABSENT,
+                          read_nearest(store, drawn.item.slot, (double[3]){0}, 9, &found));
         TEST_ASSERT_EQUAL_UINT64(1, found.count);
         pml_store_close(store);
         pml_bytes_free(&found.bytes);
@@ -175,11 +228,12 @@ static void test_uris(void)
     struct pml_store_writer *writer;
     uint64_t done;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        TEST_ASSERT_EQUAL(-1, pml_store_check(wrong[i], &said));
-        TEST_ASSERT_EQUAL(-1, pml_store_open(&store, wrong[i], NULL, &said));
+        TEST_ASSERT_EQUAL(PML_REFUSED, pml_store_check(wrong[i], &said));
+        TEST_ASSERT_EQUAL(PML_REFUSED, pml_store_open(&store, wrong[i], NULL, &said));
         assert_said("it must be sqlite:FILE or postgres:URI.");
         TEST_ASSERT_NULL(store);
-        TEST_ASSERT_EQUAL(-1, pml_store_begin(&writer, wrong[i], &gallery_info, gallery_source, false, &done, &said));
+        TEST_ASSERT_EQUAL(PML_REFUSED,
+                          pml_store_begin(&writer, wrong[i], &gallery_info, gallery_source, false, &done, &said));
         assert_said("it must be sqlite:FILE or postgres:URI.");
         TEST_ASSERT_NULL(writer);
     }
@@ -244,7 +298,9 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_cells_are_complete);
     RUN_TEST(test_nearest_are_nearest);
-    RUN_TEST(test_fragments_are_appended);
+    RUN_TEST(test_many_cells_at_once);
+    RUN_TEST(test_many_points_at_once);
+    RUN_TEST(test_reading_ends_when_told);
     RUN_TEST(test_many_threads_read_at_once);
     RUN_TEST(test_stores_of_one_mechanism);
     RUN_TEST(test_uris);

@@ -42,13 +42,13 @@ static int open_pack(uint8_t first, struct pml_store **store)
 static void test_many_packs(void)
 {
     struct pml_store *store;
-    TEST_ASSERT_EQUAL(PML_STORE_ABSENT, pml_store_open(&store, uri_of("a"), NULL, &said));
+    TEST_ASSERT_EQUAL(PML_ABSENT, pml_store_open(&store, uri_of("a"), NULL, &said));
     assert_said("make it with privatemail index");
     make_store("a");
     make_other(2, 10);
-    TEST_ASSERT_EQUAL(-1, pml_store_open(&store, uri_of("a"), NULL, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_store_open(&store, uri_of("a"), NULL, &said));
     assert_said("galleries of 2 packs");
-    TEST_ASSERT_EQUAL(PML_STORE_ABSENT, open_pack(3, &store));
+    TEST_ASSERT_EQUAL(PML_ABSENT, open_pack(3, &store));
     for (uint8_t pack = 1; pack < 3; pack++) {
         TEST_ASSERT_EQUAL_MESSAGE(0, open_pack(pack, &store), said.text);
         TEST_ASSERT_EQUAL_UINT64(pack == 1 ? GALLERY : 10, pml_store_describe(store)->items);
@@ -61,9 +61,9 @@ static void test_many_packs(void)
     TEST_ASSERT_EQUAL(0, pml_store_begin(&writer, uri_of("a"), &info, gallery_source, false, &done, &said));
     add_items(writer, 0, 100);
     TEST_ASSERT_EQUAL(0, pml_store_checkpoint(writer, &said));
-    TEST_ASSERT_EQUAL(PML_STORE_ABSENT, open_pack(4, &store));
+    TEST_ASSERT_EQUAL(PML_ABSENT, open_pack(4, &store));
     pml_store_abandon(writer);
-    TEST_ASSERT_EQUAL(PML_STORE_ABSENT, open_pack(4, &store));
+    TEST_ASSERT_EQUAL(PML_ABSENT, open_pack(4, &store));
 }
 
 static void test_places_that_do_not_answer(void)
@@ -74,10 +74,11 @@ static void test_places_that_do_not_answer(void)
         struct pml_store *store;
         struct pml_store_writer *writer;
         uint64_t done;
-        TEST_ASSERT_EQUAL(-1, pml_store_open(&store, places[i], NULL, &said));
+        TEST_ASSERT_EQUAL(PML_UNAVAILABLE, pml_store_open(&store, places[i], NULL, &said));
         assert_said("check the URI");
         TEST_ASSERT_NULL(strstr(said.text, "secret"));
-        TEST_ASSERT_EQUAL(-1, pml_store_begin(&writer, places[i], &gallery_info, gallery_source, false, &done, &said));
+        TEST_ASSERT_EQUAL(PML_UNAVAILABLE,
+                          pml_store_begin(&writer, places[i], &gallery_info, gallery_source, false, &done, &said));
         assert_said("check the URI");
     }
 }
@@ -96,11 +97,11 @@ static void change(const char *format)
 static bool cell_fails(struct pml_store *store, uint32_t slot, uint32_t cell)
 {
     struct pml_fragment expected = expected_cell(slot, cell), found = {0}, none = {0};
-    int status = pml_store_cell(store, slot, cell, &found);
-    TEST_ASSERT_TRUE(same_fragment(&found, status == PML_STORE_OK ? &expected : &none));
+    int status = read_cell(store, slot, cell, &found);
+    TEST_ASSERT_TRUE(same_fragment(&found, status == PML_DONE ? &expected : &none));
     pml_bytes_free(&expected.bytes);
     pml_bytes_free(&found.bytes);
-    return status != PML_STORE_OK;
+    return status != PML_DONE;
 }
 
 static void test_changed_rows(void)
@@ -136,7 +137,7 @@ static void test_cells_without_fragments(void)
     struct pml_fragment expected = expected_cell(1, 1);
     struct pml_candidate candidate;
     uint64_t digest = pml_digest_number(pml_digest_number(0, 1), 1);
-    for (size_t at = 0; pml_candidate_read(expected.bytes.bytes, expected.bytes.size, &at, &candidate) == 0;)
+    for (size_t at = 0; pml_candidate_read(expected.bytes.bytes, expected.bytes.size, &at, &candidate);)
         digest = pml_digest_number(digest, candidate.item);
     pml_bytes_free(&expected.bytes);
     char text[200];
@@ -170,10 +171,10 @@ static void test_changed_items(void)
         struct pml_fragment found = {0};
         make_store("a");
         struct pml_store *store = open_store("a");
-        TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_nearest(store, 1, (double[3]){0}, 9, &found));
+        TEST_ASSERT_EQUAL(PML_DONE, read_nearest(store, 1, (double[3]){0}, 9, &found));
         found.count = 0, found.bytes.size = 0;
         change(changes[i]);
-        TEST_ASSERT_EQUAL(PML_STORE_FAILED, pml_store_nearest(store, 1, (double[3]){0}, 9, &found));
+        TEST_ASSERT_EQUAL(PML_DAMAGED, read_nearest(store, 1, (double[3]){0}, 9, &found));
         TEST_ASSERT_TRUE(found.count == 0 && found.bytes.size == 0);
         pml_bytes_free(&found.bytes);
         pml_store_close(store);
@@ -187,10 +188,10 @@ static void test_a_registry_of_another_version(void)
     struct pml_store *store;
     make_store("a");
     change("UPDATE privatemail_galleries SET version = 2");
-    TEST_ASSERT_EQUAL(-1, pml_store_open(&store, uri_of("a"), NULL, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_store_open(&store, uri_of("a"), NULL, &said));
     assert_said("another version");
     change("UPDATE privatemail_galleries SET version = 1, lists = 'share'");
-    TEST_ASSERT_EQUAL(-1, pml_store_open(&store, uri_of("a"), NULL, &said));
+    TEST_ASSERT_EQUAL(PML_DAMAGED, pml_store_open(&store, uri_of("a"), NULL, &said));
     assert_said("damaged");
 }
 
@@ -212,6 +213,42 @@ static void test_connections_that_end_are_made_anew(void)
         TEST_ASSERT_TRUE(tries > 0 && tries < 100); /* it was noticed, and it was mended */
         TEST_ASSERT_EQUAL(0, pml_store_ping(store));
     }
+    pml_store_close(store);
+}
+
+static long transactions(void)
+{
+    char count[64];
+    tell_postgres("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()", count);
+    return strtol(count, NULL, 10);
+}
+
+/* However many slots an answer has: PostgreSQL counts statements, and tells after a second. */
+static void test_an_answer_is_one_round_trip(void)
+{
+    enum { MANY = SLOTS * CELLS_A_SLOT, ROUNDS = 50 };
+    const double place[3] = {0.3, 1.2, -0.7};
+    const struct timespec second = {.tv_sec = 1, .tv_nsec = 200000000};
+    struct pml_cell cells[MANY];
+    struct pml_point points[MANY];
+    for (uint32_t i = 0; i < MANY; i++) {
+        cells[i] = (struct pml_cell){i / CELLS_A_SLOT, i % CELLS_A_SLOT};
+        points[i] = (struct pml_point){i % SLOTS, place};
+    }
+    make_store("a");
+    struct pml_store *store = open_store("a");
+    const long before = transactions();
+    for (size_t round = 0; round <= ROUNDS; round++) {
+        struct pml_fragment found[2][MANY] = {0};
+        if (round == ROUNDS)
+            nanosleep(&second, NULL);
+        TEST_ASSERT_EQUAL(PML_DONE, pml_store_cells(store, cells, MANY, take_fragment, found[0]));
+        TEST_ASSERT_EQUAL(PML_DONE, pml_store_nearest(store, points, MANY, 1, take_fragment, found[1]));
+        for (size_t i = 0; i < 2 * MANY; i++)
+            pml_bytes_free(&found[i / MANY][i % MANY].bytes);
+    }
+    const long made = transactions() - before;
+    TEST_ASSERT_TRUE(made >= ROUNDS && made < 6 * ROUNDS); /* slot by slot: 40 per round */
     pml_store_close(store);
 }
 
@@ -243,6 +280,7 @@ int main(void)
         RUN_TEST(test_changed_items);
         RUN_TEST(test_a_registry_of_another_version);
         RUN_TEST(test_connections_that_end_are_made_anew);
+        RUN_TEST(test_an_answer_is_one_round_trip);
         RUN_TEST(test_statements_that_hang);
     }
     return UNITY_END();

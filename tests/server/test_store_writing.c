@@ -31,14 +31,15 @@ static void test_stores_are_replaced_only_when_asked(void)
     struct pml_store_writer *writer;
     uint64_t done;
     make_store("a");
-    TEST_ASSERT_EQUAL(-1, pml_store_begin(&writer, uri_of("a"), &gallery_info, gallery_source, false, &done, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED,
+                      pml_store_begin(&writer, uri_of("a"), &gallery_info, gallery_source, false, &done, &said));
     assert_said("add --force to replace it");
     writer = begin_store("a", true, 0);
     add_items(writer, 0, GALLERY);
     struct pml_store *store = open_store("a"); /* the old one is there until the new one is complete */
     finish_store(writer);
     struct pml_fragment expected = expected_cell(2, 1), old = {0};
-    TEST_ASSERT_EQUAL(PML_STORE_OK, pml_store_cell(store, 2, 1, &old)); /* and for its readers longer */
+    TEST_ASSERT_EQUAL(PML_DONE, read_cell(store, 2, 1, &old)); /* and for its readers longer */
     TEST_ASSERT_TRUE(same_fragment(&expected, &old));
     pml_store_close(store);
     pml_bytes_free(&expected.bytes);
@@ -66,12 +67,15 @@ static void test_only_stores_are_replaced(void)
 
     static const char other[] = "something else, longer than the 72 bytes in which an application's id would be found";
     put_file("a", other, strlen(other));
-    TEST_ASSERT_EQUAL(-1, pml_store_begin(&writer, uri_of("a"), &gallery_info, gallery_source, true, &done, &said));
-    assert_said("is no store, so it is not replaced");
+    TEST_ASSERT_EQUAL(PML_REFUSED,
+                      pml_store_begin(&writer, uri_of("a"), &gallery_info, gallery_source, true, &done, &said));
+    assert_said("is not a store, so it is not replaced");
     TEST_ASSERT_EQUAL(0, symlink("a", in_folder("link")));
-    TEST_ASSERT_EQUAL(-1, pml_store_begin(&writer, uri_of("link"), &gallery_info, gallery_source, true, &done, &said));
-    assert_said("no plain file");
-    TEST_ASSERT_EQUAL(-1, pml_store_begin(&writer, uri_of("no/a"), &gallery_info, gallery_source, true, &done, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED,
+                      pml_store_begin(&writer, uri_of("link"), &gallery_info, gallery_source, true, &done, &said));
+    assert_said("not a plain file");
+    TEST_ASSERT_EQUAL(PML_REFUSED,
+                      pml_store_begin(&writer, uri_of("no/a"), &gallery_info, gallery_source, true, &done, &said));
     assert_said("make it first");
     TEST_ASSERT_EQUAL_UINT64(2, empty_folder());
 }
@@ -82,8 +86,8 @@ static void test_who_comes_second_does_not_replace(void)
     struct pml_store_writer *writer = begin_store("a", false, 0);
     add_items(writer, 0, GALLERY);
     put_file("a", "x", 1);
-    TEST_ASSERT_EQUAL(-1, pml_store_finish(writer, &said));
-    assert_said("is there already");
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_store_finish(writer, &said));
+    assert_said("exists already");
     TEST_ASSERT_EQUAL(0, unlink(in_folder("a")));
     finish_store(begin_store("a", false, GALLERY)); /* nothing is lost */
     TEST_ASSERT_EQUAL_UINT64(1, empty_folder());
@@ -96,12 +100,14 @@ static void test_foreign_files_are_not_built_in(void)
     static const char notes[] = "not a database, but longer than the 100 bytes of the head that every one of them has, "
                                 "and so it is looked at";
     put_file("a.building", notes, strlen(notes));
-    TEST_ASSERT_EQUAL(-1, pml_store_begin(&writer, uri_of("a"), &gallery_info, gallery_source, true, &done, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED,
+                      pml_store_begin(&writer, uri_of("a"), &gallery_info, gallery_source, true, &done, &said));
     assert_said("remove it");
     TEST_ASSERT_EQUAL_UINT64(1, empty_folder());
     TEST_ASSERT_EQUAL(0, symlink("elsewhere", in_folder("a.building")));
-    TEST_ASSERT_EQUAL(-1, pml_store_begin(&writer, uri_of("a"), &gallery_info, gallery_source, true, &done, &said));
-    assert_said("is no plain file");
+    TEST_ASSERT_EQUAL(PML_REFUSED,
+                      pml_store_begin(&writer, uri_of("a"), &gallery_info, gallery_source, true, &done, &said));
+    assert_said("is not a plain file");
     TEST_ASSERT_EQUAL_UINT64(1, empty_folder());
 }
 
@@ -141,14 +147,14 @@ static void test_items_that_do_not_fit_are_refused(void)
             drawn.place[0] = -INFINITY;
             break;
         }
-        TEST_ASSERT_EQUAL(-1, pml_store_add(writer, &item, &said));
+        TEST_ASSERT_EQUAL(PML_REFUSED, pml_store_add(writer, &item, &said));
         assert_said("does not fit the store");
     }
     add_items(writer, 0, 10);
     draw_item(7, &drawn);
     int status = pml_store_add(writer, &drawn.item, &said);
-    TEST_ASSERT_EQUAL(-1, status == 0 ? pml_store_checkpoint(writer, &said) : status);
-    assert_said("is there twice");
+    TEST_ASSERT_EQUAL(PML_REFUSED, status == 0 ? pml_store_checkpoint(writer, &said) : status);
+    assert_said("appears twice");
     pml_store_abandon(writer);
 }
 
@@ -168,7 +174,7 @@ static void test_a_cell_can_be_too_large(void)
             .cells = &cell, .cell_count = 1, .candidate = {.item = i, .sketch = sketch, .sketch_size = 8}};
         TEST_ASSERT_EQUAL(0, pml_store_add(writer, &item, &said));
     }
-    TEST_ASSERT_EQUAL(-1, pml_store_finish(writer, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_store_finish(writer, &said));
     assert_said("use a pack with more cells");
     assert_no_store("a");
 }
@@ -202,13 +208,13 @@ static void test_too_few_or_too_many_items_are_no_store(void)
     struct drawn drawn;
     struct pml_store_writer *writer = begin_store("a", false, 0);
     add_items(writer, 0, GALLERY - 1);
-    TEST_ASSERT_EQUAL(-1, pml_store_finish(writer, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_store_finish(writer, &said));
     writer = begin_store("a", false, 0); /* a failed finish keeps checkpoints only */
     add_items(writer, 0, GALLERY);
     draw_item(0, &drawn);
     drawn.item.candidate.item = 1;
     TEST_ASSERT_EQUAL(0, pml_store_add(writer, &drawn.item, &said));
-    TEST_ASSERT_EQUAL(-1, pml_store_finish(writer, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_store_finish(writer, &said));
     assert_no_store("a");
 }
 
@@ -248,7 +254,7 @@ static void test_other_inputs_start_anew(void)
         TEST_ASSERT_EQUAL(0, pml_store_checkpoint(writer, &said));
         pml_store_abandon(writer);
         writer = begin_store("a", false, 0);
-        assert_said("starting anew");
+        assert_said("starting again");
         add_items(writer, 0, 50);
         TEST_ASSERT_EQUAL(0, pml_store_checkpoint(writer, &said));
         pml_store_abandon(writer);
@@ -320,7 +326,8 @@ static void test_one_process_writes_at_a_time(void)
     TEST_ASSERT_EQUAL(1, read(ready[0], &byte, 1));
     struct pml_store_writer *writer;
     uint64_t done;
-    TEST_ASSERT_EQUAL(-1, pml_store_begin(&writer, uri_of("a"), &gallery_info, gallery_source, false, &done, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED,
+                      pml_store_begin(&writer, uri_of("a"), &gallery_info, gallery_source, false, &done, &said));
     snprintf(part, sizeof part, postgres() ? "is writing it" : "(process %ld) is writing it", (long)child);
     assert_said(part);
     close(leave[1]);

@@ -59,16 +59,21 @@ static inline void write_label(struct writer *w, int32_t label)
         write_head(w, CBOR_UINT, (uint64_t)label);
 }
 
-static inline void write_header(struct writer *w, const pml_pack *pack, uint64_t gallery)
+static inline void write_header_of(struct writer *w, const pml_pack *pack, uint64_t slots, uint64_t gallery)
 {
     pml_pack_info info;
     TEST_ASSERT_EQUAL(PML_OK, pml_pack_describe(pack, &info));
     write_head(w, CBOR_ARRAY, 5);
     write_head(w, CBOR_UINT, 1);
     write_byte_string(w, info.id, sizeof info.id);
-    write_head(w, CBOR_UINT, info.slots);
+    write_head(w, CBOR_UINT, slots);
     write_head(w, CBOR_UINT, info.sketch);
     write_head(w, CBOR_UINT, gallery);
+}
+
+static inline void write_header(struct writer *w, const pml_pack *pack, uint64_t gallery)
+{
+    write_header_of(w, pack, pack->slots, gallery);
 }
 
 static inline void write_slot(struct writer *w, uint64_t slot, uint64_t count)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where things stand in a pack, computed from SPEC 1 alone: what the core finds is compared with it. */
+ * Where things are in a pack, computed from SPEC 1 alone. It is independent of core/pack/pack_check.c on purpose: tests
+ * compare what the core finds with it, and change or make packs that the core must refuse. */
 #ifndef TEST_PACK_LAYOUT_H
 #define TEST_PACK_LAYOUT_H
 

@@ -79,7 +79,24 @@ void setup_fixture(struct fixture *f, unsigned pack, int mechanism, double epsil
     f->config.persist_context = &f->store;
     f->config.kernels = pml_kernels_among(PML_KERNEL_COUNT);
     double gaussian = PML_WITH_GAUSSIAN ? 100.0 : 0.0;
-    TEST_ASSERT_EQUAL(PML_OK, make_budget(&f->budget, test_owner, 1000.0, gaussian, gaussian > 0 ? 1e-5 : 0.0));
+    const pml_budget_caps caps = {.epsilon_response = 1000.0,
+                                  .epsilon_gaussian = gaussian,
+                                  .delta = gaussian > 0 ? 1e-5 : 0.0,
+                                  .epsilon_floor = 1000.0,
+                                  .epsilon_crowd = PML_WITH_CROWD ? 16.0 : 0.0,
+                                  .delta_crowd = PML_WITH_CROWD ? 1e-5 : 0.0};
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_create(&f->budget, test_owner, &caps));
+}
+
+pml_crowd golden_policy(const struct golden_bundle *golden)
+{
+    return (pml_crowd){.clients = 1000,
+                       .clusters = golden->clusters,
+                       .copies = golden->copies,
+                       .own = golden->own_messages,
+                       .cover = golden->cover != 0,
+                       .delta0 = 1e-12,
+                       .mu = 0.03};
 }
 
 void setup_client(struct fixture *f)

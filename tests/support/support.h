@@ -75,6 +75,10 @@ void teardown_fixture(struct fixture *f);
 /* Gaussian: the row of the embedding that a release of this query hides, on the grid. */
 void true_row(pml_client *client, const float *features, int32_t label, int32_t *row);
 
+/* The policy of a golden bundle, with a promise that the fixture's budget can pay. */
+struct golden_bundle;
+pml_crowd golden_policy(const struct golden_bundle *golden);
+
 /* Calls with their structures spelled out. */
 pml_status make_budget(pml_budget *budget, const uint8_t owner[16], double response, double gaussian, double delta);
 pml_status release_query(pml_client *client, const float *features, size_t count, int32_t label, uint8_t *out,

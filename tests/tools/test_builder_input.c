@@ -18,11 +18,13 @@ static void refuse_without(const struct input *input, const struct pml_labels *l
     uint8_t *bytes = (uint8_t *)1;
     size_t size = 1;
     struct pml_build_report report;
-    TEST_ASSERT_EQUAL(-1, pml_pack_build(&input->features, labels, &input->options, &bytes, &size, &report, &said));
+    TEST_ASSERT_EQUAL(PML_REFUSED,
+                      pml_pack_build(&input->features, labels, &input->options, &bytes, &size, &report, &said));
     TEST_ASSERT_NULL(bytes);
     TEST_ASSERT_EQUAL_UINT64(0, size);
     assert_said(part);
-    TEST_ASSERT_EQUAL(-1, pml_pack_build(&input->features, labels, &input->options, &bytes, &size, NULL, NULL));
+    TEST_ASSERT_EQUAL(PML_REFUSED,
+                      pml_pack_build(&input->features, labels, &input->options, &bytes, &size, NULL, NULL));
 }
 
 static void refuse(const struct input *input, const char *part)
@@ -54,9 +56,9 @@ static void test_options_out_of_range_are_refused(void)
         {{.slots = PML_SLOTS_CLASS, .cells = 65537}, "at most 65536"},
         {{.slots = PML_SLOTS_CLASS, .prototypes_per_cell = 17}, "at most 16"},
         {{.slots = PML_SLOTS_CLASS, .cells = 1025, .prototypes_per_cell = 4}, "smaller --prototypes-per-cell, or 1"},
-        {{.slots = PML_SLOTS_CLASS, .cells = 8, .share = 0.1}, "leave one out"},
+        {{.slots = PML_SLOTS_CLASS, .cells = 8, .share = 0.1}, "leave one or the other out"},
         {{.slots = PML_SLOTS_CLASS, .share = 0.51}, "at most 0.5"},
-        {{.slots = PML_SLOTS_CLASS, .cells = 8, .epsilon = 4.0}, "leave one out"},
+        {{.slots = PML_SLOTS_CLASS, .cells = 8, .epsilon = 4.0}, "leave one or the other out"},
         {{.slots = PML_SLOTS_CLASS, .epsilon = NAN}, "change --epsilon"},
         {{.slots = PML_SLOTS_CLASS, .share = 0.1, .epsilon = 17}, "change --epsilon"},
         {{.slots = PML_SLOTS_CLASS, .share = -0.1}, "at most 0.5"},

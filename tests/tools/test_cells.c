@@ -92,7 +92,7 @@ static void check_join(uint64_t seed, size_t rows, size_t count, size_t cells, u
     }
     uint32_t joined[CLUSTERS_MAX], numbers[CLUSTERS_MAX], next = 0;
     const struct pml_cluster_graph graph = {clusters, lists, rows, count, neighbours, 8};
-    TEST_ASSERT_EQUAL(0, pml_cells_join(&graph, cells, joined));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_cells_join(&graph, cells, joined));
     join_plainly(&g);
     for (uint32_t c = 0; c < count; c++) {
         if (g.of[c] == c)
@@ -122,7 +122,7 @@ static struct pml_cells build_cells(const struct pml_rows *rows, const struct pm
                               .of_prototypes = malloc(plan->prototypes * sizeof(uint32_t)),
                               .of_rows = malloc(rows->count * sizeof(uint32_t))};
     TEST_ASSERT_TRUE(cells.prototypes && cells.of_prototypes && cells.of_rows);
-    TEST_ASSERT_EQUAL(0, pml_cells_build(rows, plan, &cells));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_cells_build(rows, plan, &cells));
     return cells;
 }
 
@@ -177,7 +177,7 @@ static void test_known_lists_and_threads_change_nothing(void)
     struct pml_rows rows = drawn(3, 500, 16, 30);
     uint32_t *lists = malloc(500 * 11 * sizeof *lists);
     TEST_ASSERT_NOT_NULL(lists);
-    TEST_ASSERT_EQUAL(0, pml_knn(&rows, 11, 1, NULL, lists));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_knn(&rows, 11, 1, NULL, lists));
     struct pml_cell_plan plan = {.cells = 6, .prototypes = 24, .seed = 9, .threads = 1};
     struct pml_cells first = build_cells(&rows, &plan);
     plan.threads = 3;
@@ -223,9 +223,9 @@ static unsigned choose_means(const struct pml_rows *rows, size_t cells, const ui
                                      .rows_per_prototype = rows_per_prototype,
                                      .seed = 1,
                                      .threads = 1};
-    TEST_ASSERT_EQUAL(0, pml_cells_choose(&choice, &best));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_cells_choose(&choice, &best));
     choice.threads = 3;
-    TEST_ASSERT_EQUAL(0, pml_cells_choose(&choice, &again));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_cells_choose(&choice, &again));
     TEST_ASSERT_EQUAL_UINT(best, again);
     return best;
 }

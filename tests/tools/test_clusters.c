@@ -59,11 +59,11 @@ static void check_neighbours(struct pml_rows rows, unsigned neighbours)
 {
     uint32_t *lists = malloc(rows.count * neighbours * sizeof *lists), *again = malloc(rows.count * neighbours * 4);
     TEST_ASSERT_TRUE(lists && again);
-    TEST_ASSERT_EQUAL(0, pml_knn(&rows, neighbours, 1, NULL, lists));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_knn(&rows, neighbours, 1, NULL, lists));
     for (size_t i = 0; i < rows.count; i += 1 + rows.count / 40)
         check_list(&rows, i, lists + i * neighbours, neighbours);
     for (unsigned threads = 2; threads <= 7; threads += 5) {
-        TEST_ASSERT_EQUAL(0, pml_knn(&rows, neighbours, threads, NULL, again));
+        TEST_ASSERT_EQUAL(PML_DONE, pml_knn(&rows, neighbours, threads, NULL, again));
         TEST_ASSERT_EQUAL_MEMORY(lists, again, rows.count * neighbours * sizeof *lists);
     }
     free(lists);
@@ -95,7 +95,7 @@ static void test_the_largest_values_do_not_overflow(void)
         values[i] = i / 4096 == 3 ? -1.0f : 1.0f;
     struct pml_rows rows = quantised(values, 5, 4096);
     uint32_t lists[5 * 4];
-    TEST_ASSERT_EQUAL(0, pml_knn(&rows, 4, 1, NULL, lists));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_knn(&rows, 4, 1, NULL, lists));
     for (size_t i = 0; i < 3; i++)
         TEST_ASSERT_EQUAL_UINT32(3, lists[4 * i + 3]);
     TEST_ASSERT_EQUAL_UINT32(4096u * 127 * 127, rows.squared[3]);
@@ -107,13 +107,15 @@ static void test_a_bandwidth_is_found_among_equal_rows(void)
 {
     float values[8 * 2] = {1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1};
     uint32_t lists[8];
+    double bandwidth;
     struct pml_rows rows = quantised(values, 8, 2);
-    TEST_ASSERT_EQUAL(0, pml_knn(&rows, 1, 1, NULL, lists));
-    TEST_ASSERT_TRUE(pml_knn_bandwidth(&rows, 1, lists) == sqrt(2.0)); /* seven distances are exactly 0 */
+    TEST_ASSERT_EQUAL(PML_DONE, pml_knn(&rows, 1, 1, NULL, lists));
+    TEST_ASSERT_TRUE(pml_knn_bandwidth(&rows, 1, lists, &bandwidth) == PML_DONE &&
+                     bandwidth == sqrt(2.0)); /* seven distances are exactly 0 */
     pml_rows_free(&rows);
     rows = quantised(values, 7, 2);
-    TEST_ASSERT_EQUAL(0, pml_knn(&rows, 1, 1, NULL, lists));
-    TEST_ASSERT_TRUE(pml_knn_bandwidth(&rows, 1, lists) == 0.0);
+    TEST_ASSERT_EQUAL(PML_DONE, pml_knn(&rows, 1, 1, NULL, lists));
+    TEST_ASSERT_TRUE(pml_knn_bandwidth(&rows, 1, lists, &bandwidth) == PML_DONE && bandwidth == 0.0);
     pml_rows_free(&rows);
 }
 
@@ -127,8 +129,8 @@ static void test_the_first_bad_row_is_found(void)
     values[2 * 999] = NAN;
     values[2 * 300] = values[2 * 300 + 1] = 0.0f;
     values[2 * 301] = INFINITY;
-    TEST_ASSERT_EQUAL(0, pml_rows_allocate(&rows, 1000, 2));
-    TEST_ASSERT_EQUAL(0, pml_rows_quantise(&rows, values, 2, NULL, &bad));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_rows_allocate(&rows, 1000, 2));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_rows_quantise(&rows, values, 2, NULL, &bad));
     TEST_ASSERT_EQUAL_UINT64(300, bad);
     pml_rows_free(&rows);
 }
@@ -139,7 +141,7 @@ static struct pml_kmeans run_kmeans(const struct pml_rows *rows, size_t clusters
 {
     struct pml_kmeans result = {malloc(clusters * rows->columns), malloc(rows->count * sizeof(uint32_t)), 0};
     TEST_ASSERT_TRUE(result.centres && result.clusters);
-    TEST_ASSERT_EQUAL(0, pml_kmeans(rows, clusters, seed, threads, NULL, &result));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_kmeans(rows, clusters, seed, threads, NULL, &result));
     return result;
 }
 
@@ -245,7 +247,7 @@ static void test_the_start_tells_of_progress(void)
     double heard[2] = {0.0, 0.0}; /* how far, how often in the first half */
     struct pml_progress progress = {hear, heard, "clusters"};
     struct pml_kmeans result = {.centres = centres, .clusters = clusters};
-    TEST_ASSERT_EQUAL(0, pml_kmeans(&rows, 50, 1, 2, &progress, &result));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_kmeans(&rows, 50, 1, 2, &progress, &result));
     TEST_ASSERT_TRUE(heard[1] == 49.0);
     pml_rows_free(&rows);
 }
@@ -286,7 +288,7 @@ static void test_opposite_rows_have_no_mean(void)
     struct pml_rows rows = quantised(values, 2, 2);
     uint32_t both[2] = {0, 1};
     int8_t mean[2] = {5, 6};
-    TEST_ASSERT_EQUAL(1, pml_rows_mean(&rows, both, 2, mean));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_rows_mean(&rows, both, 2, mean));
     TEST_ASSERT_EQUAL_INT8(5, mean[0]);
     struct pml_kmeans result = run_kmeans(&rows, 1, 3, 1);
     TEST_ASSERT_EQUAL_UINT64(1, result.distinct);

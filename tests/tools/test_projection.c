@@ -22,7 +22,7 @@ static int8_t *make(const struct pml_rows *rows, size_t length, unsigned threads
 {
     int8_t *matrix = malloc(length * rows->columns);
     TEST_ASSERT_NOT_NULL(matrix);
-    TEST_ASSERT_EQUAL(0, pml_projection_make(rows, length, 11, threads, NULL, matrix));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_projection_make(rows, length, 11, threads, NULL, matrix));
     return matrix;
 }
 
@@ -72,7 +72,7 @@ static void test_nearly_parallel_vectors_become_orthonormal(void)
     enum { COUNT = 6, SIZE = 50 };
     struct pml_directions directions;
     struct pml_generator generator = pml_generator_start(1, 1);
-    TEST_ASSERT_EQUAL(0, pml_directions_allocate(&directions, COUNT, SIZE));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_directions_allocate(&directions, COUNT, SIZE));
     for (size_t c = 0; c < COUNT; c++)
         for (size_t i = 0; i < SIZE; i++)
             *pml_direction(&directions, c, i) = 1.0 + 1e-9 * (double)pml_generator_below(&generator, 1000) / 1000.0;
@@ -146,7 +146,7 @@ static void test_the_bytes_are_the_same_everywhere(void)
     TEST_ASSERT_EQUAL_HEX64(0x9297EB46E2C83E9F, hash_of(first, 24 * 70));
     int8_t *other = malloc(24 * 70);
     TEST_ASSERT_NOT_NULL(other);
-    TEST_ASSERT_EQUAL(0, pml_projection_make(&rows, 24, 12, 1, NULL, other));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_projection_make(&rows, 24, 12, 1, NULL, other));
     TEST_ASSERT_TRUE(memcmp(first, other, 24 * 70) != 0);
     free(other);
     free(first);
@@ -170,13 +170,13 @@ static double found_share(const struct pml_rows *rows, const int8_t *matrix, siz
     struct pml_rows sketches;
     uint32_t *true_lists = malloc(count * 8 * sizeof *true_lists), *lists = malloc(count * 8 * sizeof *lists);
     TEST_ASSERT_TRUE(true_lists && lists);
-    TEST_ASSERT_EQUAL(0, pml_rows_allocate(&sketches, count, length));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_rows_allocate(&sketches, count, length));
     for (size_t i = 0; i < count; i++) {
         sketch_row(matrix, length, rows->values + i * rows->columns, rows->columns, sketches.values + i * length);
         pml_rows_measure(&sketches, i);
     }
-    TEST_ASSERT_EQUAL(0, pml_knn(rows, 8, 1, NULL, true_lists));
-    TEST_ASSERT_EQUAL(0, pml_knn(&sketches, 8, 1, NULL, lists));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_knn(rows, 8, 1, NULL, true_lists));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_knn(&sketches, 8, 1, NULL, lists));
     size_t found = 0;
     for (size_t i = 0; i < count; i++)
         for (size_t a = 0; a < 8; a++)
@@ -242,7 +242,7 @@ static void test_the_projection_reaches_the_pack(void)
     struct built built = build(&input);
     struct pml_rows rows = quantised(input.features.values, 120, 30);
     int8_t matrix[20 * 30], wanted[20], got[20];
-    TEST_ASSERT_EQUAL(0, pml_projection_make(&rows, 20, input.options.seed, 1, NULL, matrix));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_projection_make(&rows, 20, input.options.seed, 1, NULL, matrix));
     for (size_t i = 0; i < 120; i++) {
         sketch_row(matrix, 20, rows.values + 30 * i, 30, wanted);
         TEST_ASSERT_EQUAL(PML_OK, pml_sketch(&built.pack, NULL, rows.values + 30 * i, got));

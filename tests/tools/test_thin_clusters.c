@@ -48,7 +48,7 @@ static bool is_thin(struct sets *sets, size_t cluster)
         members[count++] = i;
         different += first;
     }
-    return pml_rows_mean(sets->rows, members, count, sets->centres[cluster]) != 0 || different < sets->least;
+    return pml_rows_mean(sets->rows, members, count, sets->centres[cluster]) != PML_DONE || different < sets->least;
 }
 
 static void join_nearest(struct sets *sets, size_t cluster)
@@ -93,7 +93,7 @@ static struct pml_kmeans cluster(const struct pml_rows *rows, size_t count, unsi
     struct pml_kmeans made = {.centres = malloc(count * rows->columns),
                               .clusters = malloc(rows->count * sizeof(uint32_t))};
     TEST_ASSERT_TRUE(made.centres && made.clusters);
-    TEST_ASSERT_EQUAL(0, pml_kmeans(rows, count, 4, threads, NULL, &made));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_kmeans(rows, count, 4, threads, NULL, &made));
     return made;
 }
 
@@ -103,8 +103,8 @@ static void free_clusters(struct pml_kmeans *made)
     free(made->clusters);
 }
 
-/* Returns what thickening does; checks that it is the same as in sets, and for any number of threads. */
-static int check_against_sets(const struct pml_rows *rows, size_t least, size_t count)
+/* Returns whether thickening leaves a thin cluster; checks that it is the same as in sets, and for any number of threads. */
+static bool check_against_sets(const struct pml_rows *rows, size_t least, size_t count)
 {
     static struct sets sets;
     struct pml_kmeans made = cluster(rows, count, 2), again = cluster(rows, count, 1);
@@ -115,8 +115,10 @@ static int check_against_sets(const struct pml_rows *rows, size_t least, size_t 
     for (size_t i = 0; i < rows->count; i++)
         sets.member[made.clusters[i]][i] = true;
     const size_t left = thicken_plainly(&sets);
-    const int status = pml_clusters_thicken(rows, least, count, 3, &made);
-    TEST_ASSERT_EQUAL(status, pml_clusters_thicken(rows, least, count, 1, &again));
+    bool thin, thin_again;
+    TEST_ASSERT_EQUAL(PML_DONE, pml_clusters_thicken(rows, least, count, 3, &made, &thin));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_clusters_thicken(rows, least, count, 1, &again, &thin_again));
+    TEST_ASSERT_EQUAL(thin, thin_again);
     TEST_ASSERT_EQUAL_UINT64(left, made.distinct);
     TEST_ASSERT_EQUAL_MEMORY(made.centres, again.centres, left * rows->columns);
     TEST_ASSERT_EQUAL_MEMORY(made.clusters, again.clusters, rows->count * sizeof(uint32_t));
@@ -127,7 +129,7 @@ static int check_against_sets(const struct pml_rows *rows, size_t least, size_t 
         }
     free_clusters(&made);
     free_clusters(&again);
-    return status;
+    return thin;
 }
 
 static void test_thin_clusters_join_as_the_definition_says(void)
@@ -138,7 +140,7 @@ static void test_thin_clusters_join_as_the_definition_says(void)
         {400, 12, 20, 2, 100}, {400, 16, 60, 3, 130}, {300, 3, 40, 5, 60}, {90, 8, 90, 2, 90}, {60, 8, 60, 7, 8}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct pml_rows rows = drawn(i, cases[i].rows, cases[i].columns, cases[i].classes);
-        TEST_ASSERT_EQUAL(0, check_against_sets(&rows, cases[i].least, cases[i].clusters));
+        TEST_ASSERT_FALSE(check_against_sets(&rows, cases[i].least, cases[i].clusters));
         pml_rows_free(&rows);
     }
 }
@@ -151,8 +153,9 @@ static void test_no_centre_is_a_row(void)
     for (size_t least = 1; least <= 2; least++) {
         struct pml_kmeans made = cluster(&rows, CLUSTERS, 1);
         size_t copies = 0;
+        bool thin;
         if (least > 1)
-            TEST_ASSERT_EQUAL(0, pml_clusters_thicken(&rows, least, CLUSTERS, 1, &made));
+            TEST_ASSERT_EQUAL(PML_DONE, pml_clusters_thicken(&rows, least, CLUSTERS, 1, &made, &thin));
         for (size_t c = 0; c < made.distinct; c++)
             for (size_t i = 0; i < ROWS; i++)
                 copies += memcmp(made.centres + c * COLUMNS, rows.values + i * COLUMNS, COLUMNS) == 0;
@@ -167,15 +170,16 @@ static void test_equal_rows_count_once(void)
 {
     float values[9 * 2] = {1, 0, 2, 0, 3, 0, 0, 1, 0, 2, 1, 1, 2, 2, 1.2f, 1, 9, 0};
     struct pml_rows rows = quantised(values, 9, 2);
-    TEST_ASSERT_EQUAL(0, check_against_sets(&rows, 2, 4));
+    TEST_ASSERT_FALSE(check_against_sets(&rows, 2, 4));
     struct pml_kmeans made = cluster(&rows, 4, 1);
     TEST_ASSERT_EQUAL_UINT64(4, made.distinct);
-    TEST_ASSERT_EQUAL(0, pml_clusters_thicken(&rows, 2, 4, 1, &made));
+    bool thin;
+    TEST_ASSERT_EQUAL(PML_DONE, pml_clusters_thicken(&rows, 2, 4, 1, &made, &thin));
     TEST_ASSERT_TRUE(made.distinct <= 2);
     free_clusters(&made);
     pml_rows_free(&rows);
     struct pml_rows equal = quantised(values, 3, 2);
-    TEST_ASSERT_EQUAL(1, check_against_sets(&equal, 2, 2));
+    TEST_ASSERT_TRUE(check_against_sets(&equal, 2, 2));
     pml_rows_free(&equal);
 }
 
@@ -184,8 +188,8 @@ static void test_rows_that_cancel_out_are_thin(void)
 {
     float values[3 * 2] = {1, 2, -1, -2, 2, 1};
     struct pml_rows two = quantised(values, 2, 2), three = quantised(values, 3, 2);
-    TEST_ASSERT_EQUAL(1, check_against_sets(&two, 2, 1));
-    TEST_ASSERT_EQUAL(0, check_against_sets(&three, 2, 2));
+    TEST_ASSERT_TRUE(check_against_sets(&two, 2, 1));
+    TEST_ASSERT_FALSE(check_against_sets(&three, 2, 2));
     pml_rows_free(&two);
     pml_rows_free(&three);
 }

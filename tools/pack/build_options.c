@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: options as a person gave them. Out: options the builder can work with, or what is wrong with them.
- * Never looks at a feature or a label. */
+ * Checks the options that a person gave, and fills in the defaults. It looks at no feature and no label. */
 #include "build_options.h"
 #include "cells.h"
 #include "cells_rule.h"
@@ -17,7 +16,7 @@
 #define SKETCH_MIN 8u
 #define SKETCH_DEFAULT_MAX 256u
 
-static int check_shape(const struct pml_features *features, struct pml_message *message)
+static pml_outcome check_shape(const struct pml_features *features, struct pml_message *message)
 {
     if (!features || !features->values || features->rows == 0 || features->columns == 0)
         return pml_say(message, "There are no features: give an array of at least two rows.");
@@ -29,27 +28,27 @@ static int check_shape(const struct pml_features *features, struct pml_message *
     if (features->columns > PML_FEATURES_MAX)
         return pml_say(message, "A row has %zu features; at most %u are possible: reduce them first.",
                        features->columns, PML_FEATURES_MAX);
-    return 0;
+    return PML_DONE;
 }
 
-static int check_slots(const struct pml_build_options *options, const struct pml_features *features,
-                       const struct pml_labels *labels, struct pml_message *message)
+static pml_outcome check_slots(const struct pml_build_options *options, const struct pml_features *features,
+                               const struct pml_labels *labels, struct pml_message *message)
 {
     if (options->slots != PML_SLOTS_ONE && options->slots != PML_SLOTS_CLASS && options->slots != PML_SLOTS_GROUP)
         return pml_say(message, "Unknown kind of slots: use --slots one, class or group.");
     if (options->slots != PML_SLOTS_ONE && (!labels || !labels->values))
         return pml_say(message, "Slots by class need labels: give --labels, or use --slots one.");
     if (labels && labels->rows != features->rows)
-        return pml_say(message, "There are %zu labels for %zu rows of features: give one label a row.", labels->rows,
+        return pml_say(message, "There are %zu labels for %zu rows of features: give one label per row.", labels->rows,
                        features->rows);
     if (options->slot_count > 0 && options->slots != PML_SLOTS_GROUP)
         return pml_say(message, "--slot-count goes with --slots group only: leave it out.");
     if (options->slot_count > PML_SLOTS_MAX)
         return pml_say(message, "%u slots are too many: at most %u are possible.", options->slot_count, PML_SLOTS_MAX);
-    return 0;
+    return PML_DONE;
 }
 
-static int resolve_neighbours(struct pml_build_options *options, size_t rows, struct pml_message *message)
+static pml_outcome resolve_neighbours(struct pml_build_options *options, size_t rows, struct pml_message *message)
 {
     if (options->neighbours > PML_NEIGHBOURS_MAX)
         return pml_say(message, "%u neighbours are too many: at most %u are possible.", options->neighbours,
@@ -60,13 +59,13 @@ static int resolve_neighbours(struct pml_build_options *options, size_t rows, st
     if (options->neighbours == 0)
         options->neighbours = rows > NEIGHBOURS_DEFAULT ? NEIGHBOURS_DEFAULT : (unsigned)(rows - 1);
     if (!isfinite(options->bandwidth) || options->bandwidth < 0.0)
-        return pml_say(message, "The bandwidth must be above 0, or 0 to find one: change --bandwidth.");
+        return pml_say(message, "The bandwidth must be above 0, or 0 for auto: change --bandwidth.");
     if (options->bandwidth > 0.0 && !options->gaussian)
         return pml_say(message, "A pack without the Gaussian has no kernel: leave --bandwidth out, or add --gaussian.");
-    return 0;
+    return PML_DONE;
 }
 
-static int check_alpha(const struct pml_build_options *options, struct pml_message *message)
+static pml_outcome check_alpha(const struct pml_build_options *options, struct pml_message *message)
 {
     if (!(options->alpha >= 0.0 && options->alpha <= 4.0))
         return pml_say(message, "Alpha must be between 0 and 4: change --alpha.");
@@ -78,11 +77,11 @@ static int check_alpha(const struct pml_build_options *options, struct pml_messa
     if (options->alpha > 0.0 && !options->gaussian)
         return pml_say(message,
                        "A pack without the Gaussian has no label graph: leave --alpha out, or add --gaussian.");
-    return 0;
+    return PML_DONE;
 }
 
 /* An answer carries the share that lists have, so the cells are chosen for it. */
-static int choose_cells(struct pml_build_options *options, struct pml_message *message)
+static pml_outcome choose_cells(struct pml_build_options *options, struct pml_message *message)
 {
     if (options->share == 0.0)
         options->share = PML_SHARE_DEFAULT;
@@ -93,49 +92,50 @@ static int choose_cells(struct pml_build_options *options, struct pml_message *m
     if (!(options->epsilon > 0.0 && options->epsilon <= 16.0))
         return pml_say(message, "Epsilon must be above 0 and at most 16: change --epsilon.");
     options->cells = pml_cells_rule(options->epsilon, options->share);
-    return 0;
+    return PML_DONE;
 }
 
-static int resolve_cells(struct pml_build_options *options, struct pml_message *message)
+static pml_outcome resolve_cells(struct pml_build_options *options, struct pml_message *message)
 {
     if (options->cells > 0 && (options->share != 0.0 || options->epsilon != 0.0))
-        return pml_say(message, "The cells are given, and a share or epsilon to choose them for: leave one out.");
-    if (options->cells == 0 && choose_cells(options, message) != 0)
-        return -1;
+        return pml_say(
+            message, "--cells sets the number of cells, --share and --epsilon choose it: leave one or the other out.");
+    if (options->cells == 0 && choose_cells(options, message) != PML_DONE)
+        return PML_REFUSED;
     if (options->cells < 2)
-        return pml_say(message, "One cell a slot would tell nothing: give at least 2 --cells.");
+        return pml_say(message, "With one cell per slot a release would tell nothing: give at least 2 --cells.");
     if (options->cells > PML_CELLS_MAX)
-        return pml_say(message, "%u cells a slot are too many: at most %u are possible.", options->cells,
+        return pml_say(message, "%u cells per slot are too many: at most %u are possible.", options->cells,
                        PML_CELLS_MAX);
     if (options->rows_per_prototype == 0)
         options->rows_per_prototype = ROWS_PER_PROTOTYPE_DEFAULT;
     if (options->prototypes_per_cell > PROTOTYPES_PER_CELL_MAX)
-        return pml_say(message, "%u prototypes a cell are too many: at most %u are possible.",
+        return pml_say(message, "%u prototypes per cell are too many: at most %u are possible.",
                        options->prototypes_per_cell, PROTOTYPES_PER_CELL_MAX);
     if (options->prototypes_per_cell > 1 && options->cells * options->prototypes_per_cell > PML_JOINED_MAX)
         return pml_say(message,
                        "%u prototypes for each of %u cells are more than the %u that can be joined to cells: give a "
                        "smaller --prototypes-per-cell, or 1.",
                        options->prototypes_per_cell, options->cells, PML_JOINED_MAX);
-    return 0;
+    return PML_DONE;
 }
 
-static int resolve_sketch(struct pml_build_options *options, size_t columns, struct pml_message *message)
+static pml_outcome resolve_sketch(struct pml_build_options *options, size_t columns, struct pml_message *message)
 {
     if (options->sketch == 0)
         options->sketch = columns < SKETCH_DEFAULT_MAX ? (unsigned)(columns + 7) / 8 * 8 : SKETCH_DEFAULT_MAX;
     if (options->sketch < SKETCH_MIN || options->sketch > PML_SKETCH_MAX)
         return pml_say(message, "A sketch has %u to %u bytes: change --sketch.", SKETCH_MIN, PML_SKETCH_MAX);
-    return 0;
+    return PML_DONE;
 }
 
-int pml_options_resolve(struct pml_build_options *options, const struct pml_features *features,
-                        const struct pml_labels *labels, struct pml_message *message)
+pml_outcome pml_options_resolve(struct pml_build_options *options, const struct pml_features *features,
+                                const struct pml_labels *labels, struct pml_message *message)
 {
-    if (check_shape(features, message) != 0 || check_slots(options, features, labels, message) != 0 ||
-        resolve_neighbours(options, features->rows, message) != 0 || check_alpha(options, message) != 0 ||
-        resolve_cells(options, message) != 0 || resolve_sketch(options, features->columns, message) != 0)
-        return -1;
+    if (check_shape(features, message) != PML_DONE || check_slots(options, features, labels, message) != PML_DONE ||
+        resolve_neighbours(options, features->rows, message) != PML_DONE || check_alpha(options, message) != PML_DONE ||
+        resolve_cells(options, message) != PML_DONE || resolve_sketch(options, features->columns, message) != PML_DONE)
+        return PML_REFUSED;
     if (options->dimensions > PML_DIMENSIONS_MAX)
         return pml_say(message, "%u dimensions are too many: at most %u are possible.", options->dimensions,
                        PML_DIMENSIONS_MAX);
@@ -147,5 +147,5 @@ int pml_options_resolve(struct pml_build_options *options, const struct pml_feat
         return pml_say(message, "A model's name has 1 to %u bytes of UTF-8 without control characters: change --model.",
                        PML_MODEL_MAX);
     options->threads = pml_parallel_threads(options->threads);
-    return 0;
+    return PML_DONE;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: the rows of a slot. Out: its prototypes, and the cell of each.
- * Never lets a row decide that is not in the slot. */
+ * Makes the prototypes and cells of one slot. Uses only rows of this slot. */
 #include "cells.h"
 #include "cells_join.h"
 #include "common/rows/kmeans.h"
@@ -14,35 +13,35 @@
 #define SAMPLE_LEAST 8192u
 #define SAMPLE_PER_PROTOTYPE 16u
 
-/* Links by a sample of the rows, or by all of them when there are few. */
-static int join_by_sample(const struct pml_rows *rows, const struct pml_cell_plan *plan, const uint32_t *clusters,
-                          size_t distinct, uint32_t *cells)
+/* Counts links between clusters in a sample of the rows, or in all of them when there are few. */
+static pml_outcome join_by_sample(const struct pml_rows *rows, const struct pml_cell_plan *plan,
+                                  const uint32_t *clusters, size_t distinct, uint32_t *cells)
 {
     const size_t wanted = plan->prototypes * SAMPLE_PER_PROTOTYPE, most = wanted > SAMPLE_LEAST ? wanted : SAMPLE_LEAST;
     uint32_t *indices = malloc(rows->count * sizeof *indices);
     if (!indices)
-        return -1;
+        return PML_NO_MEMORY;
     const size_t count = pml_rows_sample(rows->count, most, plan->seed, indices);
     const unsigned neighbours = count > PML_CELL_NEIGHBOURS ? PML_CELL_NEIGHBOURS : (unsigned)(count - 1);
     struct pml_rows sample = {0};
     uint32_t *lists = malloc(count * neighbours * sizeof *lists);
-    int status = lists ? pml_rows_gather(rows, indices, count, &sample) : -1;
-    if (status == 0)
-        status = pml_knn(&sample, neighbours, plan->threads, NULL, lists);
-    if (status == 0) {
+    pml_outcome outcome = lists ? pml_rows_gather(rows, indices, count, &sample) : PML_NO_MEMORY;
+    if (outcome == PML_DONE)
+        outcome = pml_knn(&sample, neighbours, plan->threads, NULL, lists);
+    if (outcome == PML_DONE) {
         for (size_t i = 0; i < count; i++)
             indices[i] = clusters[indices[i]];
         const struct pml_cluster_graph graph = {indices, lists, count, distinct, neighbours, neighbours};
-        status = pml_cells_join(&graph, plan->cells, cells);
+        outcome = pml_cells_join(&graph, plan->cells, cells);
     }
     pml_rows_free(&sample);
     free(indices);
     free(lists);
-    return status;
+    return outcome;
 }
 
-static int join_clusters(const struct pml_rows *rows, const struct pml_cell_plan *plan, const uint32_t *clusters,
-                         size_t distinct, uint32_t *cells)
+static pml_outcome join_clusters(const struct pml_rows *rows, const struct pml_cell_plan *plan,
+                                 const uint32_t *clusters, size_t distinct, uint32_t *cells)
 {
     if (!plan->lists)
         return join_by_sample(rows, plan, clusters, distinct, cells);
@@ -52,39 +51,40 @@ static int join_clusters(const struct pml_rows *rows, const struct pml_cell_plan
 }
 
 /* Prototypes, and of each row the nearest of them. */
-static int make_prototypes(const struct pml_rows *rows, const struct pml_cell_plan *plan, struct pml_cells *result)
+static pml_outcome make_prototypes(const struct pml_rows *rows, const struct pml_cell_plan *plan,
+                                   struct pml_cells *result)
 {
     struct pml_kmeans clusters = {.centres = result->prototypes, .clusters = result->of_rows};
     const size_t least = plan->rows_per_prototype > 1 ? plan->rows_per_prototype : 1;
     const size_t most = rows->count > least ? rows->count / least : 1;
     const size_t count = plan->prototypes < most ? plan->prototypes : most;
-    int status = pml_kmeans(rows, count, plan->seed, plan->threads, plan->progress, &clusters);
-    if (status == 0 && least > 1)
-        status = pml_clusters_thicken(rows, least, count, plan->threads, &clusters);
-    if (status < 0)
-        return -1;
-    result->thin = status == 1;
+    result->thin = false;
+    pml_outcome outcome = pml_kmeans(rows, count, plan->seed, plan->threads, plan->progress, &clusters);
+    if (outcome == PML_DONE && least > 1)
+        outcome = pml_clusters_thicken(rows, least, count, plan->threads, &clusters, &result->thin);
+    if (outcome != PML_DONE)
+        return outcome;
     result->distinct = clusters.distinct;
     for (size_t i = result->distinct; i < plan->prototypes; i++)
         memcpy(result->prototypes + i * rows->columns, result->prototypes + i % result->distinct * rows->columns,
                rows->columns);
-    return 0;
+    return PML_DONE;
 }
 
-int pml_cells_build(const struct pml_rows *rows, const struct pml_cell_plan *plan, struct pml_cells *result)
+pml_outcome pml_cells_build(const struct pml_rows *rows, const struct pml_cell_plan *plan, struct pml_cells *result)
 {
-    if (make_prototypes(rows, plan, result) != 0)
-        return -1;
+    if (make_prototypes(rows, plan, result) != PML_DONE)
+        return PML_NO_MEMORY;
     const size_t distinct = result->distinct;
     uint32_t *cells = result->of_prototypes;
     for (uint32_t i = 0; i < plan->prototypes; i++)
         cells[i] = i;
-    if (distinct > plan->cells && join_clusters(rows, plan, result->of_rows, distinct, cells) != 0)
-        return -1;
+    if (distinct > plan->cells && join_clusters(rows, plan, result->of_rows, distinct, cells) != PML_DONE)
+        return PML_NO_MEMORY;
     /* A repeated prototype is never the nearest. It may name an empty cell, while there are any. */
     for (size_t i = distinct > plan->cells ? distinct : plan->cells; i < plan->prototypes; i++)
         cells[i] = cells[i % distinct];
     for (size_t i = 0; i < rows->count; i++)
         result->of_rows[i] = cells[result->of_rows[i]];
-    return 0;
+    return PML_DONE;
 }

@@ -7,21 +7,21 @@
 
 #include <stdbool.h>
 
-#define PML_CELL_NEIGHBOURS 8u /* of a row, whose company cells are to keep */
+#define PML_CELL_NEIGHBOURS 8u /* of a row: a good cell holds a row together with these */
 #define PML_JOINED_MAX 4096u   /* prototypes of a slot that can be joined to cells */
 
 struct pml_cell_plan {
     size_t cells, prototypes; /* of the slot; 2 ≤ cells ≤ prototypes, and these ≤ PML_JOINED_MAX where not equal */
-    size_t rows_per_prototype; /* no prototype is the mean of fewer different rows, unless the slot has no more */
+    size_t rows_per_prototype; /* no prototype is the mean of fewer different rows, unless the slot has fewer */
     uint64_t seed;
     unsigned threads;
     const struct pml_progress *progress; /* may be NULL */
-    /* Neighbours of each row, list_length ≥ PML_CELL_NEIGHBOURS of them, if they are known; else NULL. */
+    /* Neighbours of each row, list_length ≥ PML_CELL_NEIGHBOURS of them, if they are known, otherwise NULL. */
     const uint32_t *lists;
     unsigned list_length;
 };
 
-/* Everything is the caller's. */
+/* The caller owns all of it. */
 struct pml_cells {
     int8_t *prototypes;      /* plan.prototypes × columns */
     uint32_t *of_prototypes; /* the cell of each */
@@ -31,7 +31,7 @@ struct pml_cells {
 };
 
 /* Clusters the rows, as many clusters as prototypes or as the rows are enough for (thin_clusters.h), and joins clusters
- * to cells (cells_join.h) where these are fewer. −1 without memory. */
-int pml_cells_build(const struct pml_rows *rows, const struct pml_cell_plan *plan, struct pml_cells *result);
+ * to cells (cells_join.h) where there are fewer cells. Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_cells_build(const struct pml_rows *rows, const struct pml_cell_plan *plan, struct pml_cells *result);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: the rows of all slots. Out: how many prototypes a cell is worth.
- * Never scores a row that the prototypes were made from. */
+ * Chooses the number of prototypes per cell. No row is scored that the prototypes were made from. */
 #include "cells_choice.h"
 #include "cells.h"
 #include "common/generator.h"
@@ -33,7 +32,7 @@ struct trial {
 struct sample {
     struct pml_rows training, held_out;
     uint32_t *training_lists, *held_out_lists;
-    uint32_t *cells; /* scratch, one a row of either half */
+    uint32_t *cells; /* scratch, one per row of either half */
     size_t rows_per_prototype;
     uint64_t seed;
     unsigned threads;
@@ -52,7 +51,7 @@ double pml_cells_score(const uint32_t *cells, const uint32_t *lists, size_t rows
     return (double)together / PML_CELL_NEIGHBOURS - (double)chance / (double)rows;
 }
 
-static int try_one(const struct sample *sample, size_t cells, size_t prototypes, double *score, bool *filled)
+static pml_outcome try_one(const struct sample *sample, size_t cells, size_t prototypes, double *score, bool *filled)
 {
     const struct pml_cell_plan plan = {
         .cells = cells,
@@ -65,18 +64,19 @@ static int try_one(const struct sample *sample, size_t cells, size_t prototypes,
     };
     struct pml_rows centres = {0};
     uint32_t *sizes = calloc(cells, sizeof *sizes), *of_prototypes = malloc(prototypes * sizeof *of_prototypes);
-    int status = sizes && of_prototypes ? pml_rows_allocate(&centres, prototypes, sample->training.columns) : -1;
-    if (status == 0) {
+    pml_outcome outcome =
+        sizes && of_prototypes ? pml_rows_allocate(&centres, prototypes, sample->training.columns) : PML_NO_MEMORY;
+    if (outcome == PML_DONE) {
         struct pml_cells built = {
             .prototypes = centres.values, .of_prototypes = of_prototypes, .of_rows = sample->cells};
-        status = pml_cells_build(&sample->training, &plan, &built);
+        outcome = pml_cells_build(&sample->training, &plan, &built);
         *filled = built.distinct > prototypes / 4; /* more than the candidate before can have */
     }
-    for (size_t i = 0; status == 0 && i < prototypes; i++)
+    for (size_t i = 0; outcome == PML_DONE && i < prototypes; i++)
         pml_rows_measure(&centres, i);
-    if (status == 0)
-        status = pml_kmeans_assign(&sample->held_out, &centres, sample->threads, sample->cells);
-    if (status == 0) {
+    if (outcome == PML_DONE)
+        outcome = pml_kmeans_assign(&sample->held_out, &centres, sample->threads, sample->cells);
+    if (outcome == PML_DONE) {
         for (size_t i = 0; i < sample->held_out.count; i++)
             sample->cells[i] = of_prototypes[sample->cells[i]];
         *score = pml_cells_score(sample->cells, sample->held_out_lists, sample->held_out.count, sizes);
@@ -84,23 +84,23 @@ static int try_one(const struct sample *sample, size_t cells, size_t prototypes,
     pml_rows_free(&centres);
     free(sizes);
     free(of_prototypes);
-    return status;
+    return outcome;
 }
 
-static int find_lists(const struct pml_rows *rows, unsigned threads, uint32_t **lists)
+static pml_outcome find_lists(const struct pml_rows *rows, unsigned threads, uint32_t **lists)
 {
     *lists = malloc(rows->count * PML_CELL_NEIGHBOURS * sizeof **lists);
-    return *lists ? pml_knn(rows, PML_CELL_NEIGHBOURS, threads, NULL, *lists) : -1;
+    return *lists ? pml_knn(rows, PML_CELL_NEIGHBOURS, threads, NULL, *lists) : PML_NO_MEMORY;
 }
 
 /* Of each two rows that follow one another, a coin sends one to either half. */
-static int draw_sample(const struct pml_rows *rows, struct sample *sample)
+static pml_outcome draw_sample(const struct pml_rows *rows, struct sample *sample)
 {
     struct pml_generator generator = {sample->seed};
     uint32_t *indices = malloc(rows->count * sizeof *indices), *others = malloc(rows->count * sizeof *others);
     sample->cells = malloc(rows->count * sizeof *sample->cells);
-    int status = indices && others && sample->cells ? 0 : -1;
-    if (status == 0) {
+    pml_outcome outcome = indices && others && sample->cells ? PML_DONE : PML_NO_MEMORY;
+    if (outcome == PML_DONE) {
         const size_t half = pml_rows_sample(rows->count, SAMPLE, sample->seed, indices) / 2;
         for (size_t i = 0; i < half; i++) {
             const size_t coin = pml_generator_next(&generator) & 1;
@@ -108,18 +108,18 @@ static int draw_sample(const struct pml_rows *rows, struct sample *sample)
             others[i] = indices[2 * i + 1 - coin];
             indices[i] = trained;
         }
-        if (pml_rows_gather(rows, indices, half, &sample->training) != 0 ||
-            pml_rows_gather(rows, others, half, &sample->held_out) != 0 ||
-            find_lists(&sample->training, sample->threads, &sample->training_lists) != 0 ||
-            find_lists(&sample->held_out, sample->threads, &sample->held_out_lists) != 0)
-            status = -1;
+        if (pml_rows_gather(rows, indices, half, &sample->training) != PML_DONE ||
+            pml_rows_gather(rows, others, half, &sample->held_out) != PML_DONE ||
+            find_lists(&sample->training, sample->threads, &sample->training_lists) != PML_DONE ||
+            find_lists(&sample->held_out, sample->threads, &sample->held_out_lists) != PML_DONE)
+            outcome = PML_NO_MEMORY;
     }
     free(indices);
     free(others);
-    return status;
+    return outcome;
 }
 
-static int try_slot(void *context, size_t slot)
+static pml_outcome try_slot(void *context, size_t slot)
 {
     const struct trial *trial = context;
     const struct pml_cell_choice *choice = trial->choice;
@@ -130,16 +130,16 @@ static int try_slot(void *context, size_t slot)
     struct sample sample = {.rows_per_prototype = (choice->rows_per_prototype + 1) / 2, /* of half of the rows */
                             .seed = pml_generator_next(&generator),
                             .threads = choice->slots == 1 ? choice->threads : 1};
-    int status = draw_sample(&rows, &sample);
+    pml_outcome outcome = draw_sample(&rows, &sample);
     score->held_out = sample.held_out.count;
-    for (size_t c = 0; status == 0 && c < trial->tried; c++)
-        status = try_one(&sample, choice->cells, choice->cells * candidates[c], &score->sums[c], &score->filled[c]);
+    for (size_t c = 0; outcome == PML_DONE && c < trial->tried; c++)
+        outcome = try_one(&sample, choice->cells, choice->cells * candidates[c], &score->sums[c], &score->filled[c]);
     pml_rows_free(&sample.training);
     pml_rows_free(&sample.held_out);
     free(sample.training_lists);
     free(sample.held_out_lists);
     free(sample.cells);
-    return status;
+    return outcome;
 }
 
 static bool possible(const struct pml_cell_choice *choice, unsigned candidate)
@@ -171,18 +171,19 @@ static unsigned best_of(const struct trial *trial)
     return candidates[best];
 }
 
-int pml_cells_choose(const struct pml_cell_choice *choice, unsigned *best)
+pml_outcome pml_cells_choose(const struct pml_cell_choice *choice, unsigned *best)
 {
     struct trial trial = {.choice = choice, .tried = 1};
     *best = candidates[0];
     while (trial.tried < CANDIDATES && possible(choice, candidates[trial.tried]))
         trial.tried++;
     if (trial.tried == 1)
-        return 0;
+        return PML_DONE;
     trial.scores = calloc(choice->slots, sizeof *trial.scores);
-    int status = trial.scores ? pml_parallel(choice->threads, choice->slots, try_slot, &trial, choice->progress) : -1;
-    if (status == 0)
+    pml_outcome outcome =
+        trial.scores ? pml_parallel(choice->threads, choice->slots, try_slot, &trial, choice->progress) : PML_NO_MEMORY;
+    if (outcome == PML_DONE)
         *best = best_of(&trial);
     free(trial.scores);
-    return status;
+    return outcome;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: clusters and who is near whom. Out: the cell of each cluster.
- * Never searches all pairs again: each cluster keeps its best partner, and only those who lose theirs look anew. */
+ * Joins clusters to cells. Each cluster remembers its best partner, and only a cluster that loses its partner searches
+ * again, so no step looks at all pairs. */
 #include "cells_join.h"
 
 #include <stdbool.h>
@@ -186,7 +186,7 @@ static void number_cells(const struct join *join, uint32_t *cells)
         cells[cluster] = is_left(join, cluster) ? next++ : cells[join->owners[cluster]];
 }
 
-int pml_cells_join(const struct pml_cluster_graph *graph, size_t cell_count, uint32_t *cells)
+pml_outcome pml_cells_join(const struct pml_cluster_graph *graph, size_t cell_count, uint32_t *cells)
 {
     const size_t count = graph->cluster_count;
     struct join join = {.count = count, .left = count, .limit = 115 * graph->rows, .divisor = 100 * cell_count};
@@ -194,8 +194,8 @@ int pml_cells_join(const struct pml_cluster_graph *graph, size_t cell_count, uin
     join.owners = malloc(count * sizeof *join.owners);
     join.partners = malloc(count * sizeof *join.partners);
     join.weights = calloc(count, sizeof *join.weights);
-    int status = join.links && join.owners && join.partners && join.weights ? 0 : -1;
-    if (status == 0) {
+    pml_outcome outcome = join.links && join.owners && join.partners && join.weights ? PML_DONE : PML_NO_MEMORY;
+    if (outcome == PML_DONE) {
         for (uint32_t cluster = 0; cluster < count; cluster++)
             join.owners[cluster] = cluster;
         count_links(&join, graph);
@@ -206,5 +206,5 @@ int pml_cells_join(const struct pml_cluster_graph *graph, size_t cell_count, uin
     free(join.owners);
     free(join.partners);
     free(join.weights);
-    return status;
+    return outcome;
 }

@@ -3,6 +3,8 @@
 #ifndef PML_CELLS_JOIN_H
 #define PML_CELLS_JOIN_H
 
+#include "common/message.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,10 +16,10 @@ struct pml_cluster_graph {
 };
 
 /* Two clusters are linked as often as a row of one is among the nearest of a row of the other. Joins, again and again,
- * the two with most links for each row of the lighter (of equals the lighter pair, then the first), as long as they
+ * the two with most links per row of the lighter (of equals the lighter pair, then the first), as long as they
  * weigh no more than 1.15 times an average cell together; when no two do, that limit rises by 5 %. Ends with
- * min(cell_count, cluster_count) cells, numbered by their first cluster; cells[c] is that of cluster c. −1 without
- * memory (4 bytes × cluster_count²). */
-int pml_cells_join(const struct pml_cluster_graph *graph, size_t cell_count, uint32_t *cells);
+ * min(cell_count, cluster_count) cells, numbered by their first cluster; cells[c] is that of cluster c. Needs
+ * 4 bytes × cluster_count² of memory. Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_cells_join(const struct pml_cluster_graph *graph, size_t cell_count, uint32_t *cells);
 
 #endif

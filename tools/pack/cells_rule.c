@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: ε and the share of an answer. Out: a number of cells.
- * Never looks at data: the rule was found on public sets, and is taken for all. */
+ * The number of cells for an ε and a share. The rule was found on public sets and looks at no data. */
 #include "cells_rule.h"
 
 #include <math.h>

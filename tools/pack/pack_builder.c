@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The builder's conductor. In: public features, labels, options. Out: the bytes of a pack that opens, or a message.
- * Never computes by itself: each stage is a file of its own. */
+ * Builds a pack by calling the stages in order. Each stage is a file of its own. */
 #include "pack_builder.h"
 #include "build_options.h"
 #include "cells.h"
@@ -48,39 +47,39 @@ static void begin_stage(struct build *build, const char *name)
 
 /* ---- rows and slots ---- */
 
-static int quantise(struct build *build, const struct pml_features *features)
+static pml_outcome quantise(struct build *build, const struct pml_features *features)
 {
     begin_stage(build, "quantise");
     size_t bad;
-    if (pml_rows_allocate(&build->rows, features->rows, features->columns) != 0 ||
-        pml_rows_quantise(&build->rows, features->values, build->options.threads, &build->progress, &bad) != 0)
+    if (pml_rows_allocate(&build->rows, features->rows, features->columns) != PML_DONE ||
+        pml_rows_quantise(&build->rows, features->values, build->options.threads, &build->progress, &bad) != PML_DONE)
         return pml_say_memory(build->message);
     if (bad < features->rows)
         return pml_say(build->message,
                        "Row %zu of the features (counting from 0) is all zero, or holds a NaN or an infinite value: "
-                       "leave it out, or mend it.",
+                       "leave it out, or correct it.",
                        bad);
-    return 0;
+    return PML_DONE;
 }
 
-static int order_rows(struct build *build)
+static pml_outcome order_rows(struct build *build)
 {
     struct pml_rows ordered;
-    if (pml_rows_gather(&build->rows, build->map.order, build->rows.count, &ordered) != 0)
+    if (pml_rows_gather(&build->rows, build->map.order, build->rows.count, &ordered) != PML_DONE)
         return pml_say_memory(build->message);
     pml_rows_free(&build->rows);
     build->rows = ordered;
-    return 0;
+    return PML_DONE;
 }
 
-static int make_slots(struct build *build)
+static pml_outcome make_slots(struct build *build)
 {
     const struct pml_build_options *options = &build->options;
     begin_stage(build, "slots");
-    int status = pml_slots_build(&build->map, &build->rows, build->labels, options->slots, options->slot_count,
-                                 options->seed, options->threads, build->message);
-    if (status != 0)
-        return status;
+    pml_outcome outcome = pml_slots_build(&build->map, &build->rows, build->labels, options->slots, options->slot_count,
+                                          options->seed, options->threads, build->message);
+    if (outcome != PML_DONE)
+        return outcome;
     const unsigned factor = options->prototypes_per_cell > 0 ? options->prototypes_per_cell : 1; /* the least */
     if ((uint64_t)build->map.slots * options->cells * factor > PML_PROTOTYPES_MAX)
         return pml_say(
@@ -93,47 +92,46 @@ static int make_slots(struct build *build)
 
 /* ---- lists, bandwidth, codes ---- */
 
-static int find_neighbours(struct build *build)
+static pml_outcome find_neighbours(struct build *build)
 {
     const struct pml_build_options *options = &build->options;
     if (!options->gaussian)
-        return 0;
+        return PML_DONE;
     begin_stage(build, "neighbours");
     build->lists = malloc(build->rows.count * options->neighbours * sizeof *build->lists);
     if (!build->lists ||
-        pml_knn(&build->rows, options->neighbours, options->threads, &build->progress, build->lists) != 0)
+        pml_knn(&build->rows, options->neighbours, options->threads, &build->progress, build->lists) != PML_DONE)
         return pml_say_memory(build->message);
     build->bandwidth = options->bandwidth;
-    if (!(build->bandwidth > 0.0))
-        build->bandwidth = pml_knn_bandwidth(&build->rows, options->neighbours, build->lists);
-    if (build->bandwidth < 0.0)
+    if (!(build->bandwidth > 0.0) &&
+        pml_knn_bandwidth(&build->rows, options->neighbours, build->lists, &build->bandwidth) != PML_DONE)
         return pml_say_memory(build->message);
     if (!(build->bandwidth > 0.0))
         return pml_say(build->message,
                        "Every row has %u equal ones, so no bandwidth can be found: give --bandwidth, or remove "
                        "duplicates.",
                        options->neighbours);
-    return 0;
+    return PML_DONE;
 }
 
-static int draw_codes(struct build *build)
+static pml_outcome draw_codes(struct build *build)
 {
     const struct pml_build_options *options = &build->options;
     begin_stage(build, "codes");
     build->codes.dimensions = options->dimensions;
-    if (pml_codes_draw(&build->codes, options->codes, options->seed, build->map.starts, build->map.slots) != 0)
+    if (pml_codes_draw(&build->codes, options->codes, options->seed, build->map.starts, build->map.slots) != PML_DONE)
         return pml_say_memory(build->message);
-    return 0;
+    return PML_DONE;
 }
 
 /* ---- cells and sketches ---- */
 
-static int count_prototypes(struct build *build)
+static pml_outcome count_prototypes(struct build *build)
 {
     const struct pml_build_options *options = &build->options;
     unsigned factor = options->prototypes_per_cell;
     if (factor == 0) {
-        begin_stage(build, "prototypes a cell");
+        begin_stage(build, "prototypes per cell");
         const struct pml_cell_choice choice = {
             .rows = &build->rows,
             .starts = build->map.starts,
@@ -144,14 +142,14 @@ static int count_prototypes(struct build *build)
             .threads = options->threads,
             .progress = &build->progress,
         };
-        if (pml_cells_choose(&choice, &factor) != 0)
+        if (pml_cells_choose(&choice, &factor) != PML_DONE)
             return pml_say_memory(build->message);
     }
     build->prototype_count = (size_t)options->cells * factor;
-    return 0;
+    return PML_DONE;
 }
 
-static int make_cells_of(void *context, size_t slot)
+static pml_outcome make_cells_of(void *context, size_t slot)
 {
     struct build *build = context;
     const struct pml_build_options *options = &build->options;
@@ -176,8 +174,8 @@ static int make_cells_of(void *context, size_t slot)
         .of_prototypes = build->prototype_cells + before,
         .of_rows = build->cells + first,
     };
-    if (pml_cells_build(&rows, &plan, &result) != 0)
-        return -1;
+    if (pml_cells_build(&rows, &plan, &result) != PML_DONE)
+        return PML_NO_MEMORY;
     build->distinct[slot] = result.distinct;
     build->thin[slot] = result.thin;
     return pml_codes_average(&build->codes, slot, build->map.starts, result.of_rows, plan.cells,
@@ -200,14 +198,14 @@ static void drop_repeated(struct build *build)
 }
 
 /* What devices get must not show a row that is not public. */
-static int check_thin(const struct build *build)
+static pml_outcome check_thin(const struct build *build)
 {
     const unsigned least = build->options.rows_per_prototype;
     size_t slot = 0;
     while (slot < build->map.slots && !build->thin[slot])
         slot++;
     if (build->options.rows_are_public || slot == build->map.slots)
-        return 0;
+        return PML_DONE;
     char whose[48] = "The features have";
     if (build->options.slots == PML_SLOTS_CLASS)
         snprintf(whose, sizeof whose, "Class %d has", (int)build->map.labels[slot]);
@@ -220,11 +218,11 @@ static int check_thin(const struct build *build)
         whose, least);
 }
 
-static int make_cells(struct build *build)
+static pml_outcome make_cells(struct build *build)
 {
-    int status = count_prototypes(build);
-    if (status != 0)
-        return status;
+    pml_outcome outcome = count_prototypes(build);
+    if (outcome != PML_DONE)
+        return outcome;
     const size_t slots = build->map.slots, prototypes = slots * build->prototype_count;
     begin_stage(build, "cells");
     build->prototypes = malloc(prototypes * build->rows.columns);
@@ -234,21 +232,21 @@ static int make_cells(struct build *build)
     build->distinct = malloc(slots * sizeof *build->distinct);
     build->thin = malloc(slots * sizeof *build->thin);
     if (!build->prototypes || !build->prototype_cells || !build->codes.cells || !build->cells || !build->distinct ||
-        !build->thin || pml_parallel(build->options.threads, slots, make_cells_of, build, &build->progress) != 0)
+        !build->thin || pml_parallel(build->options.threads, slots, make_cells_of, build, &build->progress) != PML_DONE)
         return pml_say_memory(build->message);
     drop_repeated(build);
     return check_thin(build);
 }
 
-static int make_projection(struct build *build)
+static pml_outcome make_projection(struct build *build)
 {
     const struct pml_build_options *options = &build->options;
     begin_stage(build, "sketches");
     build->projection = malloc(options->sketch * build->rows.columns);
     if (!build->projection || pml_projection_make(&build->rows, options->sketch, options->seed, options->threads,
-                                                  &build->progress, build->projection) != 0)
+                                                  &build->progress, build->projection) != PML_DONE)
         return pml_say_memory(build->message);
-    return 0;
+    return PML_DONE;
 }
 
 /* ---- bytes ---- */
@@ -259,17 +257,17 @@ static uint32_t lambda_of(double bandwidth)
     return lambda < 1.0 ? 1 : lambda >= 4294967295.0 ? UINT32_MAX : (uint32_t)lambda;
 }
 
-/* What a device would refuse must not leave the builder. */
-static int check_pack(const struct build *build, const uint8_t *bytes, size_t size)
+/* The builder must not return a pack that a device would refuse. */
+static pml_outcome check_pack(const struct build *build, const uint8_t *bytes, size_t size)
 {
     pml_pack pack;
-    int status = pml_pack_open(&pack, bytes, size, NULL, NULL);
+    pml_status status = pml_pack_open(&pack, bytes, size, NULL, NULL);
     if (status != PML_OK)
         return pml_say(build->message, "The pack does not open (%s): this is a fault of the builder, please report it.",
                        pml_status_text(status));
 #if PML_WITH_GAUSSIAN
     if (!build->options.gaussian)
-        return 0;
+        return PML_DONE;
     pml_certificate certificate;
     const size_t count = build->map.slots * build->options.dimensions + 2 * (size_t)build->options.neighbours;
     int64_t *scratch = malloc(count * sizeof *scratch);
@@ -286,10 +284,10 @@ static int check_pack(const struct build *build, const uint8_t *bytes, size_t si
         return pml_say(build->message, "The pack cannot be certified (%s): give another --seed.",
                        pml_status_text(status));
 #endif
-    return 0;
+    return PML_DONE;
 }
 
-static int write_pack(struct build *build, uint8_t **bytes, size_t *size)
+static pml_outcome write_pack(struct build *build, uint8_t **bytes, size_t *size)
 {
     const struct pml_build_options *options = &build->options;
     begin_stage(build, "bytes");
@@ -311,17 +309,17 @@ static int write_pack(struct build *build, uint8_t **bytes, size_t *size)
         .response_only = !options->gaussian,
         .model = options->model,
     };
-    if (pml_pack_bytes(&parts, bytes, size) != 0)
+    if (pml_pack_bytes(&parts, bytes, size) != PML_DONE)
         return pml_say_memory(build->message);
-    int status = check_pack(build, *bytes, *size);
-    if (status != 0) {
+    pml_outcome outcome = check_pack(build, *bytes, *size);
+    if (outcome != PML_DONE) {
         free(*bytes);
         *bytes = NULL;
         *size = 0;
-        return status;
+        return outcome;
     }
     pml_progress_tell(&build->progress, 1.0);
-    return 0;
+    return PML_DONE;
 }
 
 static void fill_report(const struct build *build, struct pml_build_report *report)
@@ -359,9 +357,9 @@ static void free_build(struct build *build)
     free(build->lists);
 }
 
-int pml_pack_build(const struct pml_features *features, const struct pml_labels *labels,
-                   const struct pml_build_options *options, uint8_t **pack, size_t *size,
-                   struct pml_build_report *report, struct pml_message *message)
+pml_outcome pml_pack_build(const struct pml_features *features, const struct pml_labels *labels,
+                           const struct pml_build_options *options, uint8_t **pack, size_t *size,
+                           struct pml_build_report *report, struct pml_message *message)
 {
     struct build build = {.options = *options, .labels = labels, .message = message};
     build.progress = (struct pml_progress){options->progress, options->progress_context, NULL};
@@ -369,23 +367,23 @@ int pml_pack_build(const struct pml_features *features, const struct pml_labels 
     *size = 0;
     if (message)
         message->text[0] = 0;
-    int status = pml_options_resolve(&build.options, features, labels, message);
-    if (status == 0)
-        status = quantise(&build, features);
-    if (status == 0)
-        status = make_slots(&build);
-    if (status == 0)
-        status = find_neighbours(&build);
-    if (status == 0)
-        status = draw_codes(&build);
-    if (status == 0)
-        status = make_cells(&build);
-    if (status == 0)
-        status = make_projection(&build);
-    if (status == 0)
-        status = write_pack(&build, pack, size);
-    if (status == 0 && report)
+    pml_outcome outcome = pml_options_resolve(&build.options, features, labels, message);
+    if (outcome == PML_DONE)
+        outcome = quantise(&build, features);
+    if (outcome == PML_DONE)
+        outcome = make_slots(&build);
+    if (outcome == PML_DONE)
+        outcome = find_neighbours(&build);
+    if (outcome == PML_DONE)
+        outcome = draw_codes(&build);
+    if (outcome == PML_DONE)
+        outcome = make_cells(&build);
+    if (outcome == PML_DONE)
+        outcome = make_projection(&build);
+    if (outcome == PML_DONE)
+        outcome = write_pack(&build, pack, size);
+    if (outcome == PML_DONE && report)
         fill_report(&build, report);
     free_build(&build);
-    return status;
+    return outcome;
 }

@@ -13,23 +13,23 @@ struct pml_build_options {
     double bandwidth;    /* σ of the kernel; 0: auto, the median distance to the K-th neighbour */
     double alpha;        /* weight of the label graph, 0 … 4; must be 0 with one slot */
     unsigned dimensions; /* k; 0: 2 */
-    unsigned cells;      /* m per slot; 0: what suits … */
+    unsigned cells;      /* m per slot; 0: chosen for … */
     double share;        /* … lists of this share, 0: 0.02, … */
     double epsilon;      /* … at this ε, 0: 4 (cells_rule.h) */
     /* 1 … 16; 0: auto, 1, 4 or 16, whichever does best on held-out rows (cells_choice.h) */
     unsigned prototypes_per_cell;
-    unsigned rows_per_prototype; /* every prototype is the mean of at least so many different rows; 0: 2 */
-    /* A pack is public. Not 0: the rows are too, so that a slot with fewer rows than that is no error: its prototype is
-     * then the mean of those it has. */
+    unsigned rows_per_prototype; /* every prototype is the mean of at least this many different rows; 0: 2 */
+    /* A pack is public. If not 0, the rows are public too: a slot with fewer rows than rows_per_prototype is then no
+     * error, and its prototype is the mean of the rows it has. */
     int rows_are_public;
     enum pml_codes codes;
     int slots;           /* PML_SLOTS_ONE, _CLASS, _GROUP */
     unsigned slot_count; /* group: G; 0: 128 or the number of classes */
     unsigned sketch;     /* L, 8 … 256; 0: d rounded up to a multiple of 8, at most 256 */
-    int gaussian;        /* put anchors, which are copies of all rows, their codes and lists in */
+    int gaussian;        /* add anchors, which are copies of all rows, with their codes and lists */
     const char *model;   /* names the model that made the features (SPEC 1, section 12); NULL: no name */
     uint64_t seed;
-    unsigned threads; /* 0: as many as the host has */
+    unsigned threads; /* 0: the number of processors */
     /* Called now and then from the building thread with the name of the stage and done 0 … 1. May be NULL. */
     void (*progress)(void *context, const char *stage, double done);
     void *progress_context;
@@ -37,7 +37,7 @@ struct pml_build_options {
 
 struct pml_build_report {
     size_t anchors, classes, slots;
-    size_t cells, prototypes; /* a slot */
+    size_t cells, prototypes; /* per slot */
     size_t repeated;          /* prototypes that repeat others because their slot is small */
     size_t sketch;            /* bytes */
     size_t rows_per_prototype;
@@ -46,10 +46,10 @@ struct pml_build_report {
     int bandwidth_raised;  /* the one found or given was smaller than a pack can hold */
 };
 
-/* labels may be NULL with PML_SLOTS_ONE. The pack's bytes are the caller's to free. 0, or not with a message. The result
- * has been opened with pml_pack_open before it is handed out. */
-int pml_pack_build(const struct pml_features *features, const struct pml_labels *labels,
-                   const struct pml_build_options *options, uint8_t **pack, size_t *size,
-                   struct pml_build_report *report, struct pml_message *message);
+/* `labels` may be NULL with PML_SLOTS_ONE. The caller frees the pack's bytes, which pml_pack_open has accepted. Returns
+ * PML_DONE, or another outcome with a message. */
+pml_outcome pml_pack_build(const struct pml_features *features, const struct pml_labels *labels,
+                           const struct pml_build_options *options, uint8_t **pack, size_t *size,
+                           struct pml_build_report *report, struct pml_message *message);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: the parts of a pack. Out: its bytes, sealed.
- * Never judges them: pml_pack_open does. */
+ * Writes the bytes of a pack and seals them. pml_pack_open checks them, not this file. */
 #include "pack_bytes.h"
 #include "privatemail_public.h"
 
@@ -144,17 +143,17 @@ static void put_anchors(uint8_t *bytes, const struct pml_pack_parts *parts, cons
         put_words(bytes + layout->offset[LISTS], parts->lists, anchors->count * parts->neighbours);
 }
 
-int pml_pack_bytes(const struct pml_pack_parts *parts, uint8_t **bytes, size_t *size)
+pml_outcome pml_pack_bytes(const struct pml_pack_parts *parts, uint8_t **bytes, size_t *size)
 {
     const struct layout layout = lay_out(parts);
     *bytes = calloc(1, layout.size);
     if (!*bytes)
-        return -1;
+        return PML_NO_MEMORY;
     *size = layout.size;
     put_header(*bytes, parts, &layout);
     put_slots(*bytes, parts, &layout);
     if (!parts->response_only)
         put_anchors(*bytes, parts, &layout);
     pml_pack_seal(*bytes, layout.size);
-    return 0;
+    return PML_DONE;
 }

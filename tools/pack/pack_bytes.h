@@ -7,7 +7,7 @@
 #include "common/rows/rows.h"
 #include "slots_build.h"
 
-/* What a pack is made of; everything belongs to the caller. */
+/* What a pack is made of. The caller owns all of it. */
 struct pml_pack_parts {
     int slot_kind;
     const struct pml_slot_map *map;
@@ -22,7 +22,7 @@ struct pml_pack_parts {
     const char *model; /* up to PML_MODEL_MAX bytes; NULL: none */
 };
 
-/* Writes and seals the pack; the bytes are the caller's to free. −1 without memory. */
-int pml_pack_bytes(const struct pml_pack_parts *parts, uint8_t **bytes, size_t *size);
+/* Writes and seals the pack. The caller frees the bytes. Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_pack_bytes(const struct pml_pack_parts *parts, uint8_t **bytes, size_t *size);
 
 #endif

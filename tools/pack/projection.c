@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: quantised rows and a seed. Out: the int8 matrix that makes sketches.
- * Never reorders a sum: the second moments are integers, everything after them has one order, whatever the threads. */
+ * Makes the int8 matrix of sketches. The second moments are integers, and every later sum has one fixed order, so the
+ * number of threads changes nothing. */
 #include "projection.h"
 #include "common/rows/directions.h"
 
@@ -54,7 +54,7 @@ static void multiply_columns(const int16_t *restrict column, const int16_t *rest
 }
 
 /* PML_TILE rows of the matrix. */
-static int sum_tile(void *context, size_t tile)
+static pml_outcome sum_tile(void *context, size_t tile)
 {
     struct moments *moments = context;
     const size_t size = moments->size;
@@ -69,21 +69,21 @@ static int sum_tile(void *context, size_t tile)
                     sums[j] += products[j];
             }
     }
-    return 0;
+    return PML_DONE;
 }
 
-static int sum_moments(struct moments *moments, unsigned threads)
+static pml_outcome sum_moments(struct moments *moments, unsigned threads)
 {
     const size_t size = moments->size;
     moments->columns = calloc(moments->chunks * size * CHUNK, sizeof *moments->columns);
     moments->sums = calloc(size * size, sizeof *moments->sums);
     if (!moments->columns || !moments->sums)
-        return -1;
+        return PML_NO_MEMORY;
     fill_columns(moments);
-    int status = pml_parallel(threads, size / PML_TILE, sum_tile, moments, NULL);
+    pml_outcome outcome = pml_parallel(threads, size / PML_TILE, sum_tile, moments, NULL);
     free(moments->columns);
     moments->columns = NULL;
-    return status;
+    return outcome;
 }
 
 /* ---- principal directions: orthogonal iteration ---- */
@@ -105,7 +105,7 @@ static void multiply_group(const double *restrict rows, size_t stride, const dou
     memcpy(sums, local, sizeof local);
 }
 
-static int multiply_tile(void *context, size_t tile)
+static pml_outcome multiply_tile(void *context, size_t tile)
 {
     const struct product *product = context;
     const size_t columns = product->from->size, end = (tile + 1) * PML_TILE < columns ? (tile + 1) * PML_TILE : columns;
@@ -117,25 +117,26 @@ static int multiply_tile(void *context, size_t tile)
                            product->from->values + first, columns, sums);
             memcpy(product->to->values + first + row * PML_LANES, sums, count * sizeof sums[0]);
         }
-    return 0;
+    return PML_DONE;
 }
 
 /* Leaves in `directions` the largest ones first, as many as there can be with these rows; any others follow. */
-static int find_directions(const struct moments *moments, struct pml_directions *directions,
-                           struct pml_generator *generator, unsigned threads, const struct pml_progress *progress)
+static pml_outcome find_directions(const struct moments *moments, struct pml_directions *directions,
+                                   struct pml_generator *generator, unsigned threads,
+                                   const struct pml_progress *progress)
 {
     struct pml_directions next;
     double all = 0.0;
     for (size_t i = 0; i < moments->size; i++)
         all += moments->sums[i * moments->size + i];
     const size_t count = directions->count;
-    int status = pml_directions_allocate(&next, count, directions->size);
+    pml_outcome outcome = pml_directions_allocate(&next, count, directions->size);
     directions->count = next.count = count < moments->sample ? count : moments->sample;
-    if (status == 0)
+    if (outcome == PML_DONE)
         pml_directions_settle(directions, 0.0, generator);
-    for (int round = 0; status == 0 && round < ROUNDS; round++) {
+    for (int round = 0; outcome == PML_DONE && round < ROUNDS; round++) {
         struct product product = {moments, directions, &next};
-        status = pml_parallel(threads, moments->size / PML_TILE, multiply_tile, &product, NULL);
+        outcome = pml_parallel(threads, moments->size / PML_TILE, multiply_tile, &product, NULL);
         struct pml_directions swap = *directions;
         *directions = next;
         next = swap;
@@ -143,10 +144,10 @@ static int find_directions(const struct moments *moments, struct pml_directions 
         pml_progress_tell(progress, (round + 1.0) / (ROUNDS + 1));
     }
     directions->count = count;
-    if (status == 0)
+    if (outcome == PML_DONE)
         pml_directions_settle(directions, 0.0, generator); /* what was not iterated is zero still */
     pml_directions_free(&next);
-    return status;
+    return outcome;
 }
 
 /* ---- rotation and bytes ---- */
@@ -172,26 +173,26 @@ static void round_matrix(const double *values, size_t count, int8_t *out)
         out[i] = (int8_t)floor(values[i] * (127.0 / largest) + 0.5);
 }
 
-static int turn_and_round(const struct pml_directions *directions, size_t length, struct pml_generator *generator,
-                          int8_t *out)
+static pml_outcome turn_and_round(const struct pml_directions *directions, size_t length,
+                                  struct pml_generator *generator, int8_t *out)
 {
     const size_t columns = directions->size;
     struct pml_directions rotation;
     double *turned = calloc(length * columns, sizeof *turned);
-    int status = pml_directions_allocate(&rotation, length < columns ? length : columns, length);
-    if (status == 0 && turned) {
+    pml_outcome outcome = pml_directions_allocate(&rotation, length < columns ? length : columns, length);
+    if (outcome == PML_DONE && turned) {
         pml_directions_settle(&rotation, 0.0, generator);
         turn(directions, &rotation, turned);
         round_matrix(turned, length * columns, out);
     }
     pml_directions_free(&rotation);
-    status = turned ? status : -1;
+    outcome = turned ? outcome : PML_NO_MEMORY;
     free(turned);
-    return status;
+    return outcome;
 }
 
-int pml_projection_make(const struct pml_rows *rows, size_t length, uint64_t seed, unsigned threads,
-                        const struct pml_progress *progress, int8_t *out)
+pml_outcome pml_projection_make(const struct pml_rows *rows, size_t length, uint64_t seed, unsigned threads,
+                                const struct pml_progress *progress, int8_t *out)
 {
     struct pml_generator generator = pml_generator_start(seed, PML_STREAM_SKETCH);
     struct moments moments = {.rows = rows};
@@ -200,15 +201,15 @@ int pml_projection_make(const struct pml_rows *rows, size_t length, uint64_t see
     moments.size = (rows->columns + PML_TILE - 1) / PML_TILE * PML_TILE;
     struct pml_directions directions = {0};
     const size_t wanted = length + SPARE < rows->columns ? length + SPARE : rows->columns;
-    int status = sum_moments(&moments, threads);
-    if (status == 0)
-        status = pml_directions_allocate(&directions, wanted, rows->columns);
-    if (status == 0)
-        status = find_directions(&moments, &directions, &generator, threads, progress);
-    if (status == 0)
-        status = turn_and_round(&directions, length, &generator, out);
+    pml_outcome outcome = sum_moments(&moments, threads);
+    if (outcome == PML_DONE)
+        outcome = pml_directions_allocate(&directions, wanted, rows->columns);
+    if (outcome == PML_DONE)
+        outcome = find_directions(&moments, &directions, &generator, threads, progress);
+    if (outcome == PML_DONE)
+        outcome = turn_and_round(&directions, length, &generator, out);
     pml_directions_free(&directions);
     free(moments.columns);
     free(moments.sums);
-    return status;
+    return outcome;
 }

@@ -7,9 +7,10 @@
 
 /* Writes length × columns values −127 … 127. The rows of the result span the min(length, columns) directions in which
  * unit vectors like `rows` extend most, and keep their inner products there; a random rotation gives every byte of a
- * sketch about the same share, so that eight bits do for each. Same bytes on every platform that has IEEE doubles,
- * whatever the number of threads. At most 4096 of the rows are looked at. −1 without memory (8 bytes × columns²). */
-int pml_projection_make(const struct pml_rows *rows, size_t length, uint64_t seed, unsigned threads,
-                        const struct pml_progress *progress, int8_t *out);
+ * sketch about the same share, so that eight bits are enough for each. Same bytes on every platform that has IEEE doubles,
+ * whatever the number of threads. At most 4096 of the rows are looked at. Needs 8 bytes × columns² of
+ * memory. Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_projection_make(const struct pml_rows *rows, size_t length, uint64_t seed, unsigned threads,
+                                const struct pml_progress *progress, int8_t *out);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: labels, and for groups the rows. Out: classes in ascending order, their slots, the rows slot by slot.
- * Never leaves a slot empty. */
+ * Sorts the classes in ascending order, gives each a slot, and orders the rows slot by slot. No slot stays empty. */
 #include "slots_build.h"
 #include "common/generator.h"
 #include "common/message.h"
@@ -29,11 +28,11 @@ static int by_label(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static int find_classes(struct pml_slot_map *map, const struct pml_labels *labels)
+static pml_outcome find_classes(struct pml_slot_map *map, const struct pml_labels *labels)
 {
     map->labels = malloc(labels->rows * sizeof *map->labels);
     if (!map->labels)
-        return -1;
+        return PML_NO_MEMORY;
     memcpy(map->labels, labels->values, labels->rows * sizeof *map->labels);
     qsort(map->labels, labels->rows, sizeof *map->labels, by_label);
     map->classes = 0;
@@ -41,7 +40,7 @@ static int find_classes(struct pml_slot_map *map, const struct pml_labels *label
         if (i == 0 || map->labels[i] != map->labels[i - 1])
             map->labels[map->classes++] = map->labels[i];
     map->class_slots = malloc(map->classes * sizeof *map->class_slots);
-    return map->class_slots ? 0 : -1;
+    return map->class_slots ? PML_DONE : PML_NO_MEMORY;
 }
 
 static uint32_t class_of(const struct pml_slot_map *map, int32_t label)
@@ -68,23 +67,23 @@ static void sort_rows(const uint32_t *bins, size_t rows, size_t bin_count, uint3
 /* ---- groups ---- */
 
 /* Means of the classes, as rows. `bins`: class of each row. */
-static int average_classes(const struct pml_rows *rows, const uint32_t *bins, struct pml_rows *means)
+static pml_outcome average_classes(const struct pml_rows *rows, const uint32_t *bins, struct pml_rows *means)
 {
     uint32_t *order = malloc(rows->count * sizeof *order), *starts = malloc((means->count + 1) * sizeof *starts);
-    int status = order && starts ? 0 : -1;
-    if (status == 0)
+    pml_outcome outcome = order && starts ? PML_DONE : PML_NO_MEMORY;
+    if (outcome == PML_DONE)
         sort_rows(bins, rows->count, means->count, order, starts);
-    for (size_t c = 0; status == 0 && c < means->count; c++) {
+    for (size_t c = 0; outcome == PML_DONE && c < means->count; c++) {
         int8_t *mean = means->values + c * rows->columns;
         /* Rows that cancel out have no mean direction; then the first stands for the class. */
         memcpy(mean, rows->values + order[starts[c]] * rows->columns, rows->columns);
-        if (pml_rows_mean(rows, order + starts[c], starts[c + 1] - starts[c], mean) < 0)
-            status = -1;
+        if (pml_rows_mean(rows, order + starts[c], starts[c + 1] - starts[c], mean) == PML_NO_MEMORY)
+            outcome = PML_NO_MEMORY;
         pml_rows_measure(means, c);
     }
     free(order);
     free(starts);
-    return status;
+    return outcome;
 }
 
 /* Classes of equal means leave groups empty: each such group takes the last class of the largest one. */
@@ -120,33 +119,34 @@ static void order_groups(uint32_t *groups, size_t classes, uint32_t *numbers, si
     }
 }
 
-static int group_classes(struct pml_slot_map *map, const struct pml_rows *rows, const uint32_t *bins, uint64_t seed,
-                         unsigned threads)
+static pml_outcome group_classes(struct pml_slot_map *map, const struct pml_rows *rows, const uint32_t *bins,
+                                 uint64_t seed, unsigned threads)
 {
     struct pml_rows means = {0};
     struct pml_kmeans result = {.clusters = map->class_slots};
     result.centres = malloc(map->slots * rows->columns);
     uint32_t *scratch = malloc(map->slots * sizeof *scratch);
-    int status = result.centres && scratch ? pml_rows_allocate(&means, map->classes, rows->columns) : -1;
-    if (status == 0)
-        status = average_classes(rows, bins, &means);
-    if (status == 0) {
+    pml_outcome outcome =
+        result.centres && scratch ? pml_rows_allocate(&means, map->classes, rows->columns) : PML_NO_MEMORY;
+    if (outcome == PML_DONE)
+        outcome = average_classes(rows, bins, &means);
+    if (outcome == PML_DONE) {
         struct pml_generator generator = pml_generator_start(seed, PML_STREAM_GROUPS);
-        status = pml_kmeans(&means, map->slots, pml_generator_next(&generator), threads, NULL, &result);
+        outcome = pml_kmeans(&means, map->slots, pml_generator_next(&generator), threads, NULL, &result);
     }
-    if (status == 0) {
+    if (outcome == PML_DONE) {
         fill_empty_groups(map->class_slots, map->classes, scratch, map->slots);
         order_groups(map->class_slots, map->classes, scratch, map->slots);
     }
     pml_rows_free(&means);
     free(result.centres);
     free(scratch);
-    return status;
+    return outcome;
 }
 
 /* ---- slots ---- */
 
-static int count_slots(struct pml_slot_map *map, int kind, unsigned groups, struct pml_message *message)
+static pml_outcome count_slots(struct pml_slot_map *map, int kind, unsigned groups, struct pml_message *message)
 {
     if (map->classes == 1)
         return pml_say(message, "All labels are %d, so there is one class only: use --slots one.", (int)map->labels[0]);
@@ -163,39 +163,40 @@ static int count_slots(struct pml_slot_map *map, int kind, unsigned groups, stru
         map->slots = groups;
     else if (kind == PML_SLOTS_GROUP && map->classes > GROUPS_DEFAULT)
         map->slots = GROUPS_DEFAULT;
-    return 0;
+    return PML_DONE;
 }
 
-static int map_rows(struct pml_slot_map *map, const uint32_t *bins, size_t rows)
+static pml_outcome map_rows(struct pml_slot_map *map, const uint32_t *bins, size_t rows)
 {
     map->order = malloc(rows * sizeof *map->order);
     map->starts = malloc((map->slots + 1) * sizeof *map->starts);
     if (!map->order || !map->starts)
-        return -1;
+        return PML_NO_MEMORY;
     sort_rows(bins, rows, map->slots, map->order, map->starts);
-    return 0;
+    return PML_DONE;
 }
 
-int pml_slots_build(struct pml_slot_map *map, const struct pml_rows *rows, const struct pml_labels *labels, int kind,
-                    unsigned groups, uint64_t seed, unsigned threads, struct pml_message *message)
+pml_outcome pml_slots_build(struct pml_slot_map *map, const struct pml_rows *rows, const struct pml_labels *labels,
+                            int kind, unsigned groups, uint64_t seed, unsigned threads, struct pml_message *message)
 {
     *map = (struct pml_slot_map){.slots = 1};
     uint32_t *bins = calloc(rows->count, sizeof *bins);
-    int status = bins ? 0 : pml_say_memory(message);
-    if (status == 0 && kind != PML_SLOTS_ONE) {
-        status = find_classes(map, labels) == 0 ? count_slots(map, kind, groups, message) : pml_say_memory(message);
-        for (size_t i = 0; status == 0 && i < rows->count; i++)
+    pml_outcome outcome = bins ? PML_DONE : pml_say_memory(message);
+    if (outcome == PML_DONE && kind != PML_SLOTS_ONE) {
+        outcome =
+            find_classes(map, labels) == PML_DONE ? count_slots(map, kind, groups, message) : pml_say_memory(message);
+        for (size_t i = 0; outcome == PML_DONE && i < rows->count; i++)
             bins[i] = class_of(map, labels->values[i]);
-        for (uint32_t c = 0; status == 0 && c < map->classes; c++)
+        for (uint32_t c = 0; outcome == PML_DONE && c < map->classes; c++)
             map->class_slots[c] = c;
-        if (status == 0 && kind == PML_SLOTS_GROUP && map->slots < map->classes &&
-            group_classes(map, rows, bins, seed, threads) != 0)
-            status = pml_say_memory(message);
-        for (size_t i = 0; status == 0 && i < rows->count; i++)
+        if (outcome == PML_DONE && kind == PML_SLOTS_GROUP && map->slots < map->classes &&
+            group_classes(map, rows, bins, seed, threads) != PML_DONE)
+            outcome = pml_say_memory(message);
+        for (size_t i = 0; outcome == PML_DONE && i < rows->count; i++)
             bins[i] = map->class_slots[bins[i]];
     }
-    if (status == 0 && map_rows(map, bins, rows->count) != 0)
-        status = pml_say_memory(message);
+    if (outcome == PML_DONE && map_rows(map, bins, rows->count) != PML_DONE)
+        outcome = pml_say_memory(message);
     free(bins);
-    return status;
+    return outcome;
 }

@@ -14,10 +14,10 @@ struct pml_slot_map {
     uint32_t *starts;      /* where each slot begins in `order`; starts[slots] = number of rows */
 };
 
-/* kind: PML_SLOTS_…; labels may be NULL for one slot; `groups`: wanted slots of kind group, 0 for 128 or one a class.
- * −1 with a message. Free also after a failure. */
-int pml_slots_build(struct pml_slot_map *map, const struct pml_rows *rows, const struct pml_labels *labels, int kind,
-                    unsigned groups, uint64_t seed, unsigned threads, struct pml_message *message);
+/* kind: PML_SLOTS_…; labels may be NULL for one slot; `groups`: wanted slots of kind group, 0 for 128 or one per class.
+ * Returns PML_DONE, or another outcome with a message. Free it after a failure too. */
+pml_outcome pml_slots_build(struct pml_slot_map *map, const struct pml_rows *rows, const struct pml_labels *labels,
+                            int kind, unsigned groups, uint64_t seed, unsigned threads, struct pml_message *message);
 void pml_slots_free(struct pml_slot_map *map);
 
 #endif

@@ -59,18 +59,19 @@ static size_t count_different(const struct pml_rows *rows, uint32_t *members, si
     return different;
 }
 
-/* Makes the centre the mean of its rows. Returns 1 when the cluster is thin, −1 when out of memory. */
-static int move_centre(struct crowd *crowd, size_t cluster)
+/* Makes the centre the mean of its rows, and sees whether the cluster is thin. */
+static pml_outcome move_centre(struct crowd *crowd, size_t cluster, bool *thin)
 {
     size_t count = 0;
     for (uint32_t row = crowd->first[cluster]; row != NONE; row = crowd->next[row])
         crowd->members[count++] = row;
-    int status =
+    pml_outcome outcome =
         pml_rows_mean(crowd->rows, crowd->members, count, crowd->centres.values + cluster * crowd->rows->columns);
     pml_rows_measure(&crowd->centres, cluster);
-    if (status != 0)
-        return status;
-    return count_different(crowd->rows, crowd->members, count, crowd->least) < crowd->least;
+    if (outcome == PML_NO_MEMORY)
+        return outcome;
+    *thin = outcome == PML_REFUSED || count_different(crowd->rows, crowd->members, count, crowd->least) < crowd->least;
+    return PML_DONE;
 }
 
 static uint32_t nearest_other(const struct crowd *crowd, uint32_t cluster)
@@ -90,27 +91,27 @@ static uint32_t nearest_other(const struct crowd *crowd, uint32_t cluster)
     return nearest;
 }
 
-/* One pass over all clusters. Returns how many joined another, −1 when out of memory; *thin: the last one looked at was. */
-static long join_thin(struct crowd *crowd, int *thin)
+/* One pass over all clusters. `joined`: one joined another; `thin`: the last one looked at is thin. */
+static pml_outcome join_thin(struct crowd *crowd, bool *joined, bool *thin)
 {
-    long joined = 0;
+    *joined = false;
     for (uint32_t cluster = 0; cluster < crowd->centres.count; cluster++) {
         if (crowd->first[cluster] == NONE)
             continue;
-        *thin = move_centre(crowd, cluster);
-        if (*thin < 0)
-            return -1;
-        if (*thin == 0 || crowd->left == 1)
+        if (move_centre(crowd, cluster, thin) != PML_DONE)
+            return PML_NO_MEMORY;
+        if (!*thin || crowd->left == 1)
             continue;
         const uint32_t other = nearest_other(crowd, cluster);
         append(crowd, other, crowd->first[cluster], crowd->last[cluster]);
         crowd->first[cluster] = NONE;
         crowd->left--;
-        joined++;
-        if (move_centre(crowd, other) < 0)
-            return -1;
+        *joined = true;
+        bool other_thin; /* its turn comes, in this pass or the next */
+        if (move_centre(crowd, other, &other_thin) != PML_DONE)
+            return PML_NO_MEMORY;
     }
-    return joined;
+    return PML_DONE;
 }
 
 /* The centres that are left, one behind the other. */
@@ -127,32 +128,30 @@ static void gather_centres(struct crowd *crowd, struct pml_kmeans *clusters)
     memcpy(clusters->centres, crowd->centres.values, kept * columns);
 }
 
-int pml_clusters_thicken(const struct pml_rows *rows, size_t least, size_t count, unsigned threads,
-                         struct pml_kmeans *clusters)
+pml_outcome pml_clusters_thicken(const struct pml_rows *rows, size_t least, size_t count, unsigned threads,
+                                 struct pml_kmeans *clusters, bool *thin)
 {
     struct crowd crowd = {.rows = rows, .least = least};
-    int thin = 0;
+    *thin = false;
     crowd.first = malloc(count * sizeof *crowd.first);
     crowd.last = malloc(count * sizeof *crowd.last);
     crowd.next = malloc(rows->count * sizeof *crowd.next);
     crowd.members = malloc(rows->count * sizeof *crowd.members);
     crowd.dots = malloc(count * sizeof *crowd.dots);
-    int status = crowd.first && crowd.last && crowd.next && crowd.members && crowd.dots
-                     ? pml_rows_allocate(&crowd.centres, count, rows->columns)
-                     : -1;
-    if (status == 0) {
+    pml_outcome outcome = crowd.first && crowd.last && crowd.next && crowd.members && crowd.dots
+                              ? pml_rows_allocate(&crowd.centres, count, rows->columns)
+                              : PML_NO_MEMORY;
+    if (outcome == PML_DONE) {
         memcpy(crowd.centres.values, clusters->centres, count * rows->columns);
         for (size_t c = 0; c < count; c++)
             pml_rows_measure(&crowd.centres, c);
         list_rows(&crowd, clusters->clusters);
-        long joined = 1;
-        while (joined > 0)
-            joined = join_thin(&crowd, &thin);
-        status = joined < 0 ? -1 : 0;
+        for (bool joined = true; outcome == PML_DONE && joined;)
+            outcome = join_thin(&crowd, &joined, thin);
     }
-    if (status == 0) {
+    if (outcome == PML_DONE) {
         gather_centres(&crowd, clusters);
-        status = pml_kmeans_assign(rows, &crowd.centres, threads, clusters->clusters);
+        outcome = pml_kmeans_assign(rows, &crowd.centres, threads, clusters->clusters);
     }
     pml_rows_free(&crowd.centres);
     free(crowd.first);
@@ -160,5 +159,5 @@ int pml_clusters_thicken(const struct pml_rows *rows, size_t least, size_t count
     free(crowd.next);
     free(crowd.members);
     free(crowd.dots);
-    return status == 0 ? thin : status;
+    return outcome;
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Clusters of too few rows join others, so that no centre shows what a single row is. */
+ * Joins clusters of too few rows to others, so that no centre reveals a single row. */
 #ifndef PML_THIN_CLUSTERS_H
 #define PML_THIN_CLUSTERS_H
 
 #include "common/rows/kmeans.h"
 
+#include <stdbool.h>
+
 /* A cluster is thin when it has fewer than `least` different rows, or when the mean of its rows has no direction. Every
  * thin cluster joins the one whose centre is nearest to its own, in the order of their numbers, until none is thin or one
  * is left. `clusters` holds what pml_kmeans made of these rows, `count` of them. Afterwards `distinct` says how many are
  * left; their centres come first and are the means of their rows; each row is given the first-ranked of these centres
- * (SPEC 5.3). Returns 0; 1 when the one that is left is thin; −1 when out of memory. */
-int pml_clusters_thicken(const struct pml_rows *rows, size_t least, size_t count, unsigned threads,
-                         struct pml_kmeans *clusters);
+ * (SPEC 5.3). `thin` says whether the only one that is left is thin. Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_clusters_thicken(const struct pml_rows *rows, size_t least, size_t count, unsigned threads,
+                                 struct pml_kmeans *clusters, bool *thin);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: a gallery all of whose items are there. Out: its cells, index and digest.
- * Never takes for granted what was written: every row is read back. */
+ * Completes a gallery all of whose items are there: makes its cells, its index and its digest. Every row is read back. */
 #include "common/digest.h"
 #include "common/message.h"
 #include "server/store/store_content.h"
@@ -28,35 +27,37 @@ struct finish {
     struct pml_message *message;
 };
 
-/* Calls `take` for every row of a query. 0, or not with a message. */
-static int each_row(struct finish *finish, const char *query,
-                    int (*take)(struct finish *finish, const PGresult *result, int row))
+/* Calls `take` for every row of a query. Returns PML_DONE, or another outcome with a message. */
+static pml_outcome each_row(struct finish *finish, const char *query,
+                            pml_outcome (*take)(struct finish *finish, const PGresult *result, int row))
 {
     char text[300];
-    int status = 0, count = 1;
+    pml_outcome outcome = PML_DONE;
+    int count = 1;
     snprintf(text, sizeof text, "DECLARE every NO SCROLL CURSOR FOR %s", query);
-    if (!pml_postgres_execute(finish->session, text, 0.0))
+    if (pml_postgres_execute(finish->session, text, 0.0) != PML_DONE)
         return pml_postgres_fail(finish->session, finish->message);
-    while (count > 0 && status == 0) {
+    while (count > 0 && outcome == PML_DONE) {
         PGresult *result = pml_postgres_query(finish->session, "FETCH 8192 FROM every", 0, NULL, 0.0);
         count = result ? PQntuples(result) : 0;
         if (!result)
-            status = pml_postgres_fail(finish->session, finish->message);
-        for (int i = 0; i < count && status == 0; i++)
-            status = take(finish, result, i);
+            outcome = pml_postgres_fail(finish->session, finish->message);
+        for (int i = 0; i < count && outcome == PML_DONE; i++)
+            outcome = take(finish, result, i);
         PQclear(result);
     }
-    if (status == 0 && !pml_postgres_execute(finish->session, "CLOSE every", 0.0))
-        status = pml_postgres_fail(finish->session, finish->message);
-    return status;
+    if (outcome == PML_DONE && pml_postgres_execute(finish->session, "CLOSE every", 0.0) != PML_DONE)
+        outcome = pml_postgres_fail(finish->session, finish->message);
+    return outcome;
 }
 
-static int say_damaged(struct pml_message *message)
+static pml_outcome say_damaged(struct pml_message *message)
 {
-    return pml_say(message, NAME " has not the rows that were written: check its disk, then start again with --force.");
+    pml_say(message, NAME "'s rows are not those that were written: check its disk, then start again with --force.");
+    return PML_DAMAGED;
 }
 
-static int take_item(struct finish *finish, const PGresult *result, int row)
+static pml_outcome take_item(struct finish *finish, const PGresult *result, int row)
 {
     const uint32_t dimensions = finish->row->info.dimensions;
     int64_t item, slot, digest;
@@ -64,15 +65,15 @@ static int take_item(struct finish *finish, const PGresult *result, int row)
     uint8_t bytes[4 * PML_DIMENSIONS_MAX];
     if (!pml_postgres_number(result, row, 0, &item) || !pml_postgres_number(result, row, 1, &slot) ||
         !pml_postgres_number(result, row, 2, &digest) ||
-        (dimensions > 0 && pml_postgres_place(result, row, 3, dimensions, place) != 0))
+        (dimensions > 0 && !pml_postgres_place(result, row, 3, dimensions, place)))
         return say_damaged(finish->message);
     pml_store_place_bytes(place, dimensions, bytes);
     pml_store_digest_item(&finish->digest, (uint64_t)item, (uint64_t)slot, bytes, (uint64_t)digest);
-    return 0;
+    return PML_DONE;
 }
 
 /* Every candidate of the fragment is the one that was written for its item. The row: fragment, items, their digests. */
-static bool is_sound(const struct cell *cell, const PGresult *result)
+static bool is_sound(const struct pml_store_info *info, const struct cell *cell, const PGresult *result)
 {
     const uint8_t *items, *digests, *bytes = (const uint8_t *)PQgetvalue(result, 0, 0);
     const size_t size = (size_t)PQgetlength(result, 0, 0);
@@ -82,9 +83,7 @@ static bool is_sound(const struct cell *cell, const PGresult *result)
         return false;
     for (int64_t i = 0; i < cell->count && !PQgetisnull(result, 0, 0); i++) {
         const size_t start = at;
-        struct pml_candidate candidate;
-        if (pml_candidate_read(bytes, size, &at, &candidate) != 0 ||
-            candidate.item != (uint64_t)pml_postgres_element(items, i) ||
+        if (!pml_store_is_candidate(info, (uint64_t)pml_postgres_element(items, i), bytes, size, &at) ||
             pml_digest_string(0, bytes + start, at - start) != (uint64_t)pml_postgres_element(digests, i))
             return false;
     }
@@ -92,7 +91,7 @@ static bool is_sound(const struct cell *cell, const PGresult *result)
 }
 
 /* Writes what the cell lists, reads back its fragment, and then its digest. */
-static int write_cell(struct finish *finish, const char *slot, const char *number)
+static pml_outcome write_cell(struct finish *finish, const char *slot, const char *number)
 {
     struct cell *cell = &finish->cell;
     char query[700], update[200];
@@ -109,7 +108,7 @@ static int write_cell(struct finish *finish, const char *slot, const char *numbe
     PGresult *result = pml_postgres_query(finish->session, query, 3, values, 0.0);
     if (!result)
         return pml_postgres_fail(finish->session, finish->message);
-    const bool sound = PQntuples(result) == 1 && is_sound(cell, result);
+    const bool sound = PQntuples(result) == 1 && is_sound(&finish->row->info, cell, result);
     if (sound && !PQgetisnull(result, 0, 0))
         cell->digest = pml_digest_string(cell->digest, PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0));
     PQclear(result);
@@ -118,27 +117,29 @@ static int write_cell(struct finish *finish, const char *slot, const char *numbe
     snprintf(update, sizeof update,
              "UPDATE privatemail_cells_%lld SET digest = %" PRId64 " WHERE slot = %s AND cell = %s", gallery,
              (int64_t)cell->digest, slot, number);
-    return pml_postgres_execute(finish->session, update, 0.0) ? 0 : pml_postgres_fail(finish->session, finish->message);
+    return pml_postgres_execute(finish->session, update, 0.0) == PML_DONE
+               ? PML_DONE
+               : pml_postgres_fail(finish->session, finish->message);
 }
 
 /* Writes the cell, if there is one, and leaves none. */
-static int end_cell(struct finish *finish)
+static pml_outcome end_cell(struct finish *finish)
 {
     struct cell *cell = &finish->cell;
     char slot[24], number[24];
     if (cell->count == 0)
-        return 0;
-    if (pml_bytes_append(&cell->items, "}", 2) != 0)
+        return PML_DONE;
+    if (pml_bytes_append(&cell->items, "}", 2) != PML_DONE)
         return pml_say_memory(finish->message);
     snprintf(slot, sizeof slot, "%" PRIu64, cell->slot);
     snprintf(number, sizeof number, "%" PRIu64, cell->number);
-    int status = write_cell(finish, slot, number);
+    pml_outcome outcome = write_cell(finish, slot, number);
     cell->items.size = 0;
     cell->count = 0;
-    return status;
+    return outcome;
 }
 
-static int take_listed(struct finish *finish, const PGresult *result, int row)
+static pml_outcome take_listed(struct finish *finish, const PGresult *result, int row)
 {
     struct cell *cell = &finish->cell;
     int64_t slot, number, item;
@@ -155,9 +156,9 @@ static int take_listed(struct finish *finish, const PGresult *result, int row)
         break;
     }
     if (finish->digest.run == 1) {
-        int status = end_cell(finish);
-        if (status != 0)
-            return status;
+        pml_outcome outcome = end_cell(finish);
+        if (outcome != PML_DONE)
+            return outcome;
         cell->slot = (uint64_t)slot;
         cell->number = (uint64_t)number;
         cell->digest = pml_digest_number(pml_digest_number(0, cell->slot), cell->number);
@@ -165,45 +166,46 @@ static int take_listed(struct finish *finish, const PGresult *result, int row)
     cell->count++;
     cell->digest = pml_digest_number(cell->digest, (uint64_t)item);
     const int length = snprintf(text, sizeof text, "%c%" PRId64, finish->digest.run == 1 ? '{' : ',', item);
-    return pml_bytes_append(&cell->items, text, (size_t)length) == 0 ? 0 : pml_say_memory(finish->message);
+    return pml_bytes_append(&cell->items, text, (size_t)length) == PML_DONE ? PML_DONE
+                                                                            : pml_say_memory(finish->message);
 }
 
-static int read_all(struct finish *finish)
+static pml_outcome read_all(struct finish *finish)
 {
     char query[200];
     const long long number = finish->row->number;
     snprintf(query, sizeof query, "SELECT item, slot, digest%s FROM privatemail_items_%lld ORDER BY item",
              finish->row->info.dimensions > 0 ? ", place" : "", number);
-    int status = each_row(finish, query, take_item);
+    pml_outcome outcome = each_row(finish, query, take_item);
     snprintf(query, sizeof query, "SELECT slot, cell, item FROM privatemail_listed_%lld ORDER BY slot, cell, item",
              number);
-    if (status == 0)
-        status = each_row(finish, query, take_listed);
-    if (status == 0)
-        status = end_cell(finish);
-    if (status == 0 && !pml_store_digest_complete(&finish->digest))
-        status = pml_say(finish->message,
-                         NAME " has %llu items instead of %llu: check the input, then start again with --force.",
-                         (unsigned long long)finish->digest.items, (unsigned long long)finish->row->info.items);
-    return status;
+    if (outcome == PML_DONE)
+        outcome = each_row(finish, query, take_listed);
+    if (outcome == PML_DONE)
+        outcome = end_cell(finish);
+    if (outcome == PML_DONE && !pml_store_digest_complete(&finish->digest))
+        outcome = pml_say(finish->message,
+                          NAME " has %llu items instead of %llu: check the input, then start again with --force.",
+                          (unsigned long long)finish->digest.items, (unsigned long long)finish->row->info.items);
+    return outcome;
 }
 
-int pml_postgres_complete(PGconn *session, struct pml_gallery_row *row, struct pml_message *message)
+pml_outcome pml_postgres_complete(PGconn *session, struct pml_gallery_row *row, struct pml_message *message)
 {
     struct finish finish = {.session = session, .row = row, .message = message};
     char text[400];
     const long long number = row->number;
     pml_store_digest_begin(&finish.digest, &row->info);
-    int status = read_all(&finish);
+    pml_outcome outcome = read_all(&finish);
     pml_bytes_free(&finish.cell.items);
-    if (status != 0)
-        return status;
+    if (outcome != PML_DONE)
+        return outcome;
     row->info.digest = finish.digest.value;
     snprintf(text, sizeof text, "CREATE INDEX ON privatemail_items_%lld USING gist(slot, place)", number);
-    if (row->info.dimensions > 0 && !pml_postgres_execute(session, text, 0.0))
+    if (row->info.dimensions > 0 && pml_postgres_execute(session, text, 0.0) != PML_DONE)
         return pml_postgres_fail(session, message);
     snprintf(text, sizeof text,
              "DROP TABLE privatemail_listed_%lld; ANALYZE privatemail_items_%lld; ANALYZE privatemail_cells_%lld",
              number, number, number);
-    return pml_postgres_execute(session, text, 0.0) ? 0 : pml_postgres_fail(session, message);
+    return pml_postgres_execute(session, text, 0.0) == PML_DONE ? PML_DONE : pml_postgres_fail(session, message);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: places. Out: points of PostgreSQL's extension cube, and back.
- * Never rounds: a binary32 number is a binary64 number, and 17 digits name one. */
+ * Places as points of PostgreSQL's extension cube, and back. Nothing is rounded: a binary32 number is a binary64 number,
+ * and 17 digits name one. */
 #include "store_postgres.h"
 
 #include <math.h>
@@ -35,23 +35,23 @@ size_t pml_postgres_point(const float *place, uint32_t dimensions, uint8_t bytes
     return 4 + 8 * (size_t)dimensions;
 }
 
-int pml_postgres_place(const PGresult *result, int row, int column, uint32_t dimensions, float *place)
+bool pml_postgres_place(const PGresult *result, int row, int column, uint32_t dimensions, float *place)
 {
     const uint8_t *bytes = (const uint8_t *)PQgetvalue(result, row, column);
     if (PQgetisnull(result, row, column) || PQgetlength(result, row, column) != (int)(4 + 8 * dimensions) ||
         get(bytes, 4) != (POINT | dimensions))
-        return -1;
+        return false;
     for (uint32_t i = 0; i < dimensions; i++) {
         const uint64_t bits = get(bytes + 4 + 8 * i, 8);
         double value;
         memcpy(&value, &bits, sizeof value);
         if (!isfinite(value) || fabs(value) > 3.5e38)
-            return -1;
+            return false;
         place[i] = (float)value;
         if ((double)place[i] < value || (double)place[i] > value)
-            return -1;
+            return false;
     }
-    return 0;
+    return true;
 }
 
 void pml_postgres_point_text(const double *place, uint32_t dimensions, char text[PML_POSTGRES_TEXT_MAX])

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: a place. Out: connections that work, or none at once.
- * Never lets more than one thread at a time knock at a database that is gone. */
+ * Connections that work, or none at once. Only one thread at a time tries to reach a database that is gone. */
 #define _POSIX_C_SOURCE 200809L
 #include "store_postgres_pool.h"
 #include "common/clock.h"
@@ -18,8 +17,8 @@
 enum { IDLE_MAX = 256 };
 
 struct pml_postgres_pool {
-    char *place;
-    int (*prepare)(void *context, PGconn *session);
+    char *target;
+    pml_outcome (*prepare)(void *context, PGconn *session);
     void *context;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t wake, given;
@@ -31,8 +30,9 @@ struct pml_postgres_pool {
 
 static PGconn *connect_prepared(struct pml_postgres_pool *pool)
 {
-    PGconn *session = pml_postgres_connect(pool->place, NULL);
-    if (session && pool->prepare(pool->context, session) != 0) {
+    PGconn *session;
+    if (pml_postgres_connect(pool->target, &session, NULL) == PML_DONE &&
+        pool->prepare(pool->context, session) != PML_DONE) {
         PQfinish(session);
         session = NULL;
     }
@@ -152,11 +152,12 @@ static int start_mender(struct pml_postgres_pool *pool)
     return failed;
 }
 
-int pml_postgres_pool_open(struct pml_postgres_pool **out, const char *place, PGconn *session,
-                           int (*prepare)(void *context, PGconn *session), void *context, struct pml_message *message)
+pml_outcome pml_postgres_pool_open(struct pml_postgres_pool **out, const char *target, PGconn *session,
+                                   pml_outcome (*prepare)(void *context, PGconn *session), void *context,
+                                   struct pml_message *message)
 {
     struct pml_postgres_pool *pool = calloc(1, sizeof *pool);
-    if (!pool || !(pool->place = strdup(place))) {
+    if (!pool || !(pool->target = strdup(target))) {
         free(pool);
         return pml_say_memory(message);
     }
@@ -165,21 +166,21 @@ int pml_postgres_pool_open(struct pml_postgres_pool **out, const char *place, PG
     pthread_mutex_init(&pool->lock, NULL);
     pml_clock_condition(&pool->wake);
     pml_clock_condition(&pool->given);
-    int failed = prepare(context, session) != 0 ? pml_postgres_fail(session, message) : 0;
-    if (!failed && start_mender(pool) != 0)
-        failed = pml_say(message, "the system gives no threads: close other programs.");
-    if (failed) {
+    pml_outcome outcome = prepare(context, session) == PML_DONE ? PML_DONE : pml_postgres_fail(session, message);
+    if (outcome == PML_DONE && start_mender(pool) != 0)
+        outcome = pml_say(message, "the system cannot start another thread: close other programs.");
+    if (outcome != PML_DONE) {
         pthread_cond_destroy(&pool->wake);
         pthread_cond_destroy(&pool->given);
         pthread_mutex_destroy(&pool->lock);
-        free(pool->place);
+        free(pool->target);
         free(pool);
-        return failed;
+        return outcome;
     }
     pool->used = 1;
     pml_postgres_give(pool, session);
     *out = pool;
-    return 0;
+    return PML_DONE;
 }
 
 void pml_postgres_pool_close(struct pml_postgres_pool *pool)
@@ -195,6 +196,6 @@ void pml_postgres_pool_close(struct pml_postgres_pool *pool)
     pthread_cond_destroy(&pool->wake);
     pthread_cond_destroy(&pool->given);
     pthread_mutex_destroy(&pool->lock);
-    free(pool->place);
+    free(pool->target);
     free(pool);
 }

@@ -8,10 +8,11 @@
 
 struct pml_postgres_pool;
 
-/* `prepare` makes a new connection ready: 0, or not. The first one, `session`, becomes the pool's when all went well.
- * 0, or not with a message. */
-int pml_postgres_pool_open(struct pml_postgres_pool **pool, const char *place, PGconn *session,
-                           int (*prepare)(void *context, PGconn *session), void *context, struct pml_message *message);
+/* `prepare` makes a new connection ready. The first one, `session`, becomes the pool's when all went well. Returns
+ * PML_DONE, or another outcome with a message. */
+pml_outcome pml_postgres_pool_open(struct pml_postgres_pool **pool, const char *target, PGconn *session,
+                                   pml_outcome (*prepare)(void *context, PGconn *session), void *context,
+                                   struct pml_message *message);
 void pml_postgres_pool_close(struct pml_postgres_pool *pool);
 
 /* NULL when the database is gone. Give it back in any case; one that is broken is closed, and the others with it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: a connection. Out: which galleries there are, and tables for new ones.
- * Never drops what somebody reads, and never lets two writers build one. */
+ * Which galleries a database has, and tables for new ones. A gallery that somebody reads is never dropped, and two
+ * writers never build the same one. */
 #define _POSIX_C_SOURCE 200809L
 #include "common/digest.h"
 #include "common/message.h"
@@ -57,35 +57,36 @@ static bool take_row(const PGresult *result, int at, struct pml_gallery_row *row
            memcmp(PQgetvalue(result, at, LISTS), lists, strlen(lists)) == 0;
 }
 
-/* Whether there is a registry, and of the version that is understood. 1, 0, −1 with a message. */
-static int look(PGconn *session, struct pml_message *message)
+/* The first number of a query. */
+static pml_outcome read_number(PGconn *session, const char *query, int64_t *number, struct pml_message *message)
 {
-    int64_t known = 0, other = 0;
-    PGresult *result =
-        pml_postgres_query(session, "SELECT (to_regclass('privatemail_galleries') IS NOT NULL)::integer", 0, NULL, 0.0);
-    bool found = result && pml_postgres_number(result, 0, 0, &known);
+    PGresult *result = pml_postgres_query(session, query, 0, NULL, 0.0);
+    const bool found = result && pml_postgres_number(result, 0, 0, number);
     PQclear(result);
-    if (!found)
-        return pml_postgres_fail(session, message);
-    if (known == 0)
-        return 0;
-    char query[100];
-    snprintf(query, sizeof query, "SELECT count(*) FROM privatemail_galleries WHERE version <> %d",
-             PML_POSTGRES_VERSION);
-    result = pml_postgres_query(session, query, 0, NULL, 0.0);
-    found = result && pml_postgres_number(result, 0, 0, &other);
-    PQclear(result);
-    if (!found)
-        return pml_postgres_fail(session, message);
-    return other == 0 ? 1
-                      : pml_say(message,
-                                "the database has galleries of another version than %d: use the program that made "
-                                "them, or another schema.",
-                                PML_POSTGRES_VERSION);
+    return found ? PML_DONE : pml_postgres_fail(session, message);
 }
 
-int pml_postgres_find(PGconn *session, const char *state, const uint8_t *pack, struct pml_gallery_row *row,
-                      struct pml_message *message)
+/* Whether there is a registry; one of another version is refused. */
+static pml_outcome look(PGconn *session, int64_t *known, struct pml_message *message)
+{
+    char query[100];
+    int64_t other = 0;
+    snprintf(query, sizeof query, "SELECT count(*) FROM privatemail_galleries WHERE version <> %d",
+             PML_POSTGRES_VERSION);
+    pml_outcome outcome =
+        read_number(session, "SELECT (to_regclass('privatemail_galleries') IS NOT NULL)::integer", known, message);
+    if (outcome == PML_DONE && *known)
+        outcome = read_number(session, query, &other, message);
+    if (outcome == PML_DONE && other > 0)
+        outcome = pml_say(message,
+                          "the database has galleries of another version than %d: use the program that made them, or "
+                          "another schema.",
+                          PML_POSTGRES_VERSION);
+    return outcome;
+}
+
+pml_outcome pml_postgres_find(PGconn *session, const char *state, const uint8_t *pack, struct pml_gallery_row *row,
+                              int *count, struct pml_message *message)
 {
     static const char query[] =
         "SELECT gallery, items, sketch, dimensions, cells_per_item, iterations, share, added, digest, pack, source, "
@@ -93,25 +94,28 @@ int pml_postgres_find(PGconn *session, const char *state, const uint8_t *pack, s
         " FROM privatemail_galleries WHERE state = $1 AND ($2::bytea IS NULL OR pack = $2::bytea) ORDER BY gallery";
     char id[2 * PML_ID_SIZE + 3];
     const char *const values[] = {state, pack ? id : NULL};
-    int known = look(session, message);
-    if (known <= 0)
-        return known;
+    int64_t known;
+    pml_outcome outcome = look(session, &known, message);
+    *count = 0;
+    if (outcome != PML_DONE || !known)
+        return outcome;
     if (pack)
         pml_postgres_hex(pack, PML_ID_SIZE, id);
     PGresult *result = pml_postgres_query(session, query, 2, values, 0.0);
     if (!result)
         return pml_postgres_fail(session, message);
-    int count = PQntuples(result);
-    if (count > 0 && !take_row(result, count - 1, row))
-        count =
-            pml_say(message, "the database's list of galleries is damaged: restore it, or index into another schema.");
+    *count = PQntuples(result);
+    if (*count > 0 && !take_row(result, *count - 1, row)) {
+        pml_say(message, "the database's list of galleries is damaged: restore it, or index into another schema.");
+        outcome = PML_DAMAGED;
+    }
     PQclear(result);
-    return count;
+    return outcome;
 }
 
 /* ---- making and dropping ---- */
 
-int pml_postgres_prepare(PGconn *session, const struct pml_store_info *info, struct pml_message *message)
+pml_outcome pml_postgres_prepare(PGconn *session, const struct pml_store_info *info, struct pml_message *message)
 {
     static const char tables[] =
         "SELECT pg_advisory_xact_lock(1347243092, 0);" /* two first writers at once */
@@ -124,13 +128,17 @@ int pml_postgres_prepare(PGconn *session, const struct pml_store_info *info, str
         " WHERE state <> 'retired'";
     static const char extensions[] =
         "CREATE EXTENSION IF NOT EXISTS cube SCHEMA public; CREATE EXTENSION IF NOT EXISTS btree_gist SCHEMA public";
-    bool made = pml_postgres_execute(session, "BEGIN", 0.0) && pml_postgres_execute(session, tables, 0.0) &&
-                (info->dimensions == 0 || pml_postgres_execute(session, extensions, 0.0)) &&
-                pml_postgres_execute(session, "COMMIT", 0.0);
-    return made ? 0 : pml_postgres_fail(session, message);
+    pml_outcome outcome = pml_postgres_execute(session, "BEGIN", 0.0);
+    if (outcome == PML_DONE)
+        outcome = pml_postgres_execute(session, tables, 0.0);
+    if (outcome == PML_DONE && info->dimensions > 0)
+        outcome = pml_postgres_execute(session, extensions, 0.0);
+    if (outcome == PML_DONE)
+        outcome = pml_postgres_execute(session, "COMMIT", 0.0);
+    return outcome == PML_DONE ? PML_DONE : pml_postgres_fail(session, message);
 }
 
-static bool create_tables(PGconn *session, const struct pml_gallery_row *row)
+static pml_outcome create_tables(PGconn *session, const struct pml_gallery_row *row)
 {
     char text[1024];
     const long long number = row->number;
@@ -142,20 +150,20 @@ static bool create_tables(PGconn *session, const struct pml_gallery_row *row)
              "ALTER TABLE privatemail_cells_%lld ALTER COLUMN fragment SET STORAGE EXTERNAL;"
              "CREATE TABLE privatemail_listed_%lld(slot INTEGER, cell INTEGER, item BIGINT)",
              number, row->info.dimensions > 0 ? "place cube NOT NULL, " : "", number, number, number);
-    bool made = pml_postgres_execute(session, text, 0.0);
-    for (int i = 0; i < PARTITIONS && made; i++) {
+    pml_outcome outcome = pml_postgres_execute(session, text, 0.0);
+    for (int i = 0; i < PARTITIONS && outcome == PML_DONE; i++) {
         snprintf(text, sizeof text,
                  "CREATE TABLE privatemail_items_%lld_%d PARTITION OF privatemail_items_%lld FOR VALUES WITH"
                  " (MODULUS %d, REMAINDER %d);"
                  /* payloads are pictures: nothing to gain by compressing them again */
                  "ALTER TABLE privatemail_items_%lld_%d ALTER COLUMN candidate SET STORAGE EXTERNAL",
                  number, i, number, PARTITIONS, i, number, i);
-        made = pml_postgres_execute(session, text, 0.0);
+        outcome = pml_postgres_execute(session, text, 0.0);
     }
-    return made;
+    return outcome;
 }
 
-int pml_postgres_create(PGconn *session, struct pml_gallery_row *row, struct pml_message *message)
+pml_outcome pml_postgres_create(PGconn *session, struct pml_gallery_row *row, struct pml_message *message)
 {
     const struct pml_store_info *info = &row->info;
     char query[512], pack[2 * PML_ID_SIZE + 3], source[2 * 32 + 3];
@@ -169,16 +177,18 @@ int pml_postgres_create(PGconn *session, struct pml_gallery_row *row, struct pml
              PML_POSTGRES_VERSION, (unsigned long long)info->items, (unsigned long)info->sketch,
              (unsigned long)info->dimensions, (unsigned long)info->cells_per_item, (unsigned long)info->share,
              (unsigned long)info->iterations);
-    bool made = pml_postgres_execute(session, "BEGIN", 0.0);
-    PGresult *result = made ? pml_postgres_query(session, query, 3, values, 0.0) : NULL;
-    made = result && pml_postgres_number(result, 0, 0, &row->number);
+    PGresult *result = pml_postgres_execute(session, "BEGIN", 0.0) == PML_DONE
+                           ? pml_postgres_query(session, query, 3, values, 0.0)
+                           : NULL;
+    const bool made = result && pml_postgres_number(result, 0, 0, &row->number) &&
+                      create_tables(session, row) == PML_DONE &&
+                      pml_postgres_execute(session, "COMMIT", 0.0) == PML_DONE;
     PQclear(result);
-    made = made && create_tables(session, row) && pml_postgres_execute(session, "COMMIT", 0.0);
     row->added = 0;
-    return made ? 0 : pml_postgres_fail(session, message);
+    return made ? PML_DONE : pml_postgres_fail(session, message);
 }
 
-int pml_postgres_drop(PGconn *session, int64_t gallery, struct pml_message *message)
+pml_outcome pml_postgres_drop(PGconn *session, int64_t gallery, struct pml_message *message)
 {
     char text[400];
     const long long number = gallery;
@@ -186,7 +196,7 @@ int pml_postgres_drop(PGconn *session, int64_t gallery, struct pml_message *mess
              "DROP TABLE IF EXISTS privatemail_items_%lld, privatemail_cells_%lld, privatemail_listed_%lld;"
              "DELETE FROM privatemail_galleries WHERE gallery = %lld",
              number, number, number, number);
-    return pml_postgres_execute(session, text, 0.0) ? 0 : pml_postgres_fail(session, message);
+    return pml_postgres_execute(session, text, 0.0) == PML_DONE ? PML_DONE : pml_postgres_fail(session, message);
 }
 
 void pml_postgres_sweep(PGconn *session, const uint8_t pack[PML_ID_SIZE])
@@ -207,7 +217,7 @@ void pml_postgres_sweep(PGconn *session, const uint8_t pack[PML_ID_SIZE])
 
 /* ---- one writer ---- */
 
-static int say_busy(PGconn *session, const char *key, struct pml_message *message)
+static pml_outcome say_busy(PGconn *session, const char *key, struct pml_message *message)
 {
     static const char query[] = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND"
                                 " classid = 1347243092 AND objid = ($1::bigint & 4294967295)::oid";
@@ -222,7 +232,7 @@ static int say_busy(PGconn *session, const char *key, struct pml_message *messag
                    (long long)process);
 }
 
-int pml_postgres_lock(PGconn *session, const uint8_t pack[PML_ID_SIZE], struct pml_message *message)
+pml_outcome pml_postgres_lock(PGconn *session, const uint8_t pack[PML_ID_SIZE], struct pml_message *message)
 {
     const uint32_t bits =
         (uint32_t)pack[0] << 24 | (uint32_t)pack[1] << 16 | (uint32_t)pack[2] << 8 | (uint32_t)pack[3];
@@ -233,11 +243,12 @@ int pml_postgres_lock(PGconn *session, const uint8_t pack[PML_ID_SIZE], struct p
     snprintf(settings, sizeof settings,
              "SET lock_timeout = '%ds'; SET client_connection_check_interval = '1s'; SET statement_timeout = 0",
              LOCK_SECONDS);
-    if (!pml_postgres_execute(session, settings, 0.0))
+    if (pml_postgres_execute(session, settings, 0.0) != PML_DONE)
         return pml_postgres_fail(session, message);
     PGresult *result = pml_postgres_query(session, "SELECT pg_advisory_lock(1347243092, $1::integer)", 1, values, 0.0);
     PQclear(result);
     if (!result)
         return pml_postgres_alive(session) ? say_busy(session, key, message) : pml_postgres_fail(session, message);
-    return pml_postgres_execute(session, "SET lock_timeout = 0", 0.0) ? 0 : pml_postgres_fail(session, message);
+    return pml_postgres_execute(session, "SET lock_timeout = 0", 0.0) == PML_DONE ? PML_DONE
+                                                                                  : pml_postgres_fail(session, message);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One connection to PostgreSQL. In: statements. Out: results, or why there are none.
- * Never waits longer than it was told, and never shows a password. */
+ * One connection to PostgreSQL: statements and their results. It never waits longer than it was told, and never shows a
+ * password. */
 #define _POSIX_C_SOURCE 200809L
 #include "common/clock.h"
 #include "common/message.h"
@@ -19,10 +19,10 @@
 /* ---- connecting ---- */
 
 /* "//host/name" is the rest of a URI "postgres://host/name"; everything else libpq takes as it is. */
-static int make_conninfo(const char *place, char *text, size_t room)
+static bool make_conninfo(const char *target, char *text, size_t room)
 {
-    int length = snprintf(text, room, "%s%s", strncmp(place, "//", 2) == 0 ? "postgresql:" : "", place);
-    return length >= 0 && (size_t)length < room ? 0 : -1;
+    int length = snprintf(text, room, "%s%s", strncmp(target, "//", 2) == 0 ? "postgresql:" : "", target);
+    return length >= 0 && (size_t)length < room;
 }
 
 static void ignore_notice(void *context, const char *text)
@@ -59,7 +59,7 @@ static bool is_understood(const char *conninfo)
     return options != NULL;
 }
 
-PGconn *pml_postgres_connect(const char *place, struct pml_message *message)
+pml_outcome pml_postgres_connect(const char *target, PGconn **out, struct pml_message *message)
 {
     char conninfo[2048];
     /* What stands before dbname is a default: the URI may say otherwise. */
@@ -73,38 +73,35 @@ PGconn *pml_postgres_connect(const char *place, struct pml_message *message)
                                            "client_encoding",
                                            NULL};
     const char *const values[] = {"3", "5000", "10", "3", "3", "privatemail", conninfo, "UTF8", NULL};
-    if (make_conninfo(place, conninfo, sizeof conninfo) != 0) {
-        pml_say(message, "the URI of the database is too long: use at most 2000 characters.");
-        return NULL;
-    }
-    if (!is_understood(conninfo)) {
-        pml_say(message,
-                "the URI of the database cannot be understood: it must begin with postgres://, and have %%25, %%40, "
-                "%%2F and %%3A for %%, @, / and : in a password.");
-        return NULL;
-    }
+    *out = NULL;
+    if (!make_conninfo(target, conninfo, sizeof conninfo))
+        return pml_say(message, "the URI of the database is too long: use at most 2000 characters.");
+    if (!is_understood(conninfo))
+        return pml_say(message,
+                       "the URI of the database cannot be understood: it must begin with postgres://, and have %%25, "
+                       "%%40, %%2F and %%3A for %%, @, / and : in a password.");
     PGconn *session = PQconnectdbParams(keywords, values, 1);
     if (session && PQstatus(session) == CONNECTION_OK && PQsetnonblocking(session, 1) == 0) {
         PQsetErrorVerbosity(session, PQERRORS_VERBOSE);
         PQsetNoticeProcessor(session, ignore_notice, NULL);
-        return session;
+        *out = session;
+        return PML_DONE;
     }
     if (!session)
-        pml_say_memory(message);
-    else
-        pml_say(message, "PostgreSQL cannot be reached (%.300s): check the URI, and that the database runs.",
-                PQerrorMessage(session));
+        return pml_say_memory(message);
+    pml_say(message, "PostgreSQL cannot be reached (%.300s): check the URI, and that the database runs.",
+            PQerrorMessage(session));
     for (char *at = message ? strchr(message->text, '\n') : NULL; at; at = strchr(at, '\n'))
         *at = ' ';
     PQfinish(session);
-    return NULL;
+    return PML_UNAVAILABLE;
 }
 
-void pml_postgres_show(const char *place, char shown[PML_STORE_SHOWN_MAX])
+void pml_postgres_show(const char *target, char shown[PML_STORE_SHOWN_MAX])
 {
     char conninfo[2048];
     const char *host = "", *name = "";
-    PQconninfoOption *options = make_conninfo(place, conninfo, sizeof conninfo) == 0
+    PQconninfoOption *options = make_conninfo(target, conninfo, sizeof conninfo)
                                     ? parse(conninfo)
                                     : NULL; /* a bare name of a database cannot be parsed */
     for (PQconninfoOption *at = options; at && at->keyword; at++) {
@@ -196,36 +193,36 @@ PGresult *pml_postgres_run(PGconn *session, const char *prepared, int count, con
     return collect(session, sent, seconds, PGRES_TUPLES_OK);
 }
 
-bool pml_postgres_execute(PGconn *session, const char *text, double seconds)
+pml_outcome pml_postgres_execute(PGconn *session, const char *text, double seconds)
 {
     PGresult *result = collect(session, PQsendQuery(session, text) == 1, seconds, PGRES_COMMAND_OK);
     PQclear(result);
-    return result != NULL;
+    return result ? PML_DONE : PML_UNAVAILABLE;
 }
 
-bool pml_postgres_copy(PGconn *session, const char *text)
+pml_outcome pml_postgres_copy(PGconn *session, const char *text)
 {
     PGresult *result = collect(session, PQsendQuery(session, text) == 1, 0.0, PGRES_COPY_IN);
     PQclear(result);
-    return result != NULL;
+    return result ? PML_DONE : PML_UNAVAILABLE;
 }
 
-bool pml_postgres_put(PGconn *session, const struct pml_bytes *bytes)
+pml_outcome pml_postgres_put(PGconn *session, const struct pml_bytes *bytes)
 {
     for (size_t at = 0; at < bytes->size;) {
         const size_t part = bytes->size - at < COPY_PART ? bytes->size - at : COPY_PART;
         if (PQputCopyData(session, (const char *)bytes->bytes + at, (int)part) != 1 || !flush(session, 0.0))
-            return false;
+            return PML_UNAVAILABLE;
         at += part;
     }
-    return true;
+    return PML_DONE;
 }
 
-bool pml_postgres_copied(PGconn *session)
+pml_outcome pml_postgres_copied(PGconn *session)
 {
     PGresult *result = collect(session, PQputCopyEnd(session, NULL) == 1, 0.0, PGRES_COMMAND_OK);
     PQclear(result);
-    return result != NULL;
+    return result ? PML_DONE : PML_UNAVAILABLE;
 }
 
 bool pml_postgres_alive(const PGconn *session)
@@ -259,7 +256,7 @@ int64_t pml_postgres_array(const PGresult *result, int row, int column, const ui
     const int64_t size = PQgetlength(result, row, column);
     if (PQgetisnull(result, row, column) || size < HEAD || read_bytes(bytes, 4) != 1 || read_bytes(bytes + 4, 4) != 0 ||
         read_bytes(bytes + 8, 4) != BIGINT)
-        return -1;
+        return PML_NO_MEMORY;
     const int64_t count = (int64_t)read_bytes(bytes + 12, 4);
     *first = bytes + HEAD;
     return count * ELEMENT == size - HEAD ? count : -1;
@@ -284,30 +281,31 @@ static const char *find_state(const char *text, char state[6])
     return at + 10;
 }
 
-int pml_postgres_fail(const PGconn *session, struct pml_message *message)
+pml_outcome pml_postgres_fail(const PGconn *session, struct pml_message *message)
 {
     static const char unique_violation[] = "23505", disk_full[] = "53100", no_memory[] = "53200", denied[] = "42501";
     char state[6];
     const char *text = find_state(PQerrorMessage(session), state), *key = strstr(text, "(item)=(");
     const int length = (int)strcspn(text, "\n");
-    if (length == 0)
-        return pml_say(message, "the gallery is not there any more: start again.");
     if (strcmp(state, unique_violation) == 0 && key)
         return pml_store_say_twice(strtoull(key + strlen("(item)=("), NULL, 10), message);
-    if (strcmp(state, disk_full) == 0)
-        return pml_say(message,
-                       "the database's disk is full (%.*s): free some of it, then start again: work goes on where it "
-                       "was.",
-                       length, text);
-    if (strcmp(state, no_memory) == 0)
-        return pml_say(message, "the database has no memory left: give it more, then start again.");
     if (strcmp(state, denied) == 0)
         return pml_say(message, "the database does not allow it (%.*s): use a role that may create tables there.",
                        length, text);
-    if (!pml_postgres_alive(session))
-        return pml_say(message,
-                       "the connection to PostgreSQL is lost (%.*s): check the database, then start again: work goes "
-                       "on where it was.",
-                       length, text);
-    return pml_say(message, "PostgreSQL says: %.*s: check the database and try again.", length, text);
+    if (length == 0)
+        pml_say(message, "the gallery no longer exists: start again.");
+    else if (strcmp(state, disk_full) == 0)
+        pml_say(message,
+                "the database's disk is full (%.*s): free some of it, then start again: work continues where it was.",
+                length, text);
+    else if (strcmp(state, no_memory) == 0)
+        pml_say(message, "the database is out of memory: give it more, then start again.");
+    else if (!pml_postgres_alive(session))
+        pml_say(message,
+                "the connection to PostgreSQL is lost (%.*s): check the database, then start again: work goes on where "
+                "it was.",
+                length, text);
+    else
+        pml_say(message, "PostgreSQL says: %.*s: check the database and try again.", length, text);
+    return PML_UNAVAILABLE;
 }

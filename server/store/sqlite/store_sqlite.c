@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reading a SQLite store (SPEC 8). In: a path; cells and places. Out: fragments of answers.
- * Never hands out a candidate whose digest does not fit, and never writes: the file is opened as immutable. */
+ * Reading a SQLite store (SPEC 8). In: a file that may be anybody's; cells and points. Out: candidates, which are copied
+ * as they are stored. When the store opens, the digests of all candidates are proved against the digest of the store; a
+ * candidate with another digest is never handed out. The file is opened as immutable. */
 #define _POSIX_C_SOURCE 200809L
 #include "store_sqlite.h"
 #include "common/message.h"
@@ -15,16 +16,16 @@
 
 #define SHOWN PML_SQLITE_SHOWN
 
-/* ---- connections: a thread takes an idle one, or a new one when all are busy ---- */
+/* ---- connections: a thread takes an idle one, or opens a new one when all are busy ---- */
 
 enum { CELL, CELL_SIZE, ITEM, PING, STATEMENTS };
 
 /* LEFT JOIN: a cell that names an item which is not there must be noticed. */
 static const char *const queries[STATEMENTS] = {
-    [CELL] = ("SELECT cells.item, items.digest, items.candidate FROM cells LEFT JOIN items ON items.item = cells.item "
+    [CELL] = ("SELECT items.digest, items.candidate FROM cells LEFT JOIN items ON items.item = cells.item "
               "WHERE cells.slot = ?1 AND cells.cell = ?2 ORDER BY cells.item"),
     [CELL_SIZE] = "SELECT count(*) FROM cells WHERE slot = ?1 AND cell = ?2",
-    [ITEM] = "SELECT item, digest, candidate FROM items WHERE item = ?1",
+    [ITEM] = "SELECT digest, candidate FROM items WHERE item = ?1",
     [PING] = "SELECT value FROM meta WHERE key = 'done'",
 };
 
@@ -40,7 +41,7 @@ struct sqlite_store {
     pthread_mutex_t lock;
     pthread_cond_t given; /* a connection is idle again */
     struct connection *idle;
-    bool replaced; /* the path leads to another store by now: no more connections, those there are have to do */
+    bool replaced; /* the path leads to another store now, so no more connections can be opened */
     struct pml_places places;
 };
 
@@ -86,11 +87,11 @@ static int prepare(struct connection *connection)
 static bool is_same(const struct sqlite_store *store, sqlite3 *database)
 {
     struct pml_sqlite_meta meta;
-    return pml_sqlite_read_meta(database, &meta) == PML_SQLITE_OK && meta.done &&
+    return pml_sqlite_read_meta(database, &meta) == PML_DONE && meta.done &&
            meta.info.digest == store->base.info.digest && pml_store_same_info(&meta.info, &store->base.info);
 }
 
-static int take_connection(struct sqlite_store *store, struct connection **connection)
+static pml_outcome take_connection(struct sqlite_store *store, struct connection **connection)
 {
     for (;;) {
         pthread_mutex_lock(&store->lock);
@@ -101,17 +102,17 @@ static int take_connection(struct sqlite_store *store, struct connection **conne
             store->idle = store->idle->next;
         pthread_mutex_unlock(&store->lock);
         if (*connection)
-            return PML_STORE_OK;
+            return PML_DONE;
         int code = open_connection(store->address, connection);
         const bool opened = code == SQLITE_OK, same = opened && is_same(store, (*connection)->database);
         if (same)
             code = prepare(*connection);
         if (same && code == SQLITE_OK)
-            return PML_STORE_OK;
+            return PML_DONE;
         if (opened)
             close_connection(*connection);
         if (same || (!opened && code != SQLITE_CANTOPEN))
-            return code == SQLITE_NOMEM ? PML_STORE_NO_MEMORY : PML_STORE_FAILED;
+            return code == SQLITE_NOMEM ? PML_NO_MEMORY : PML_UNAVAILABLE;
         pthread_mutex_lock(&store->lock);
         store->replaced = true;
         pthread_mutex_unlock(&store->lock);
@@ -129,113 +130,113 @@ static void give_back(struct sqlite_store *store, struct connection *connection)
 
 /* ---- candidates ---- */
 
-/* One row of CELL or ITEM, which must be exactly the candidate that was written. */
-static int take_row(const struct pml_store *store, sqlite3_stmt *row, struct pml_fragment *fragment)
+static pml_outcome failure(int code)
 {
-    if (sqlite3_column_type(row, 1) != SQLITE_INTEGER)
-        return PML_STORE_FAILED;
-    const uint8_t *bytes = sqlite3_column_blob(row, 2);
-    return pml_store_take_candidate(&store->info, (uint64_t)sqlite3_column_int64(row, 0),
-                                    (uint64_t)sqlite3_column_int64(row, 1), bytes, (size_t)sqlite3_column_bytes(row, 2),
-                                    fragment);
+    return code == SQLITE_NOMEM ? PML_NO_MEMORY : code == SQLITE_CORRUPT ? PML_DAMAGED : PML_UNAVAILABLE;
 }
 
-/* Runs a bound statement to its end; `found` counts its rows. */
-static int collect(const struct pml_store *store, sqlite3_stmt *statement, struct pml_fragment *fragment, size_t *found)
+/* Runs a bound statement, whose rows are a digest and a candidate, to its end; returns the number of rows in *found. */
+static pml_outcome collect(sqlite3_stmt *statement, struct pml_fragment *fragment, size_t *found)
 {
-    int status = PML_STORE_OK, step = SQLITE_ROW;
-    while (status == PML_STORE_OK && (step = sqlite3_step(statement)) == SQLITE_ROW) {
-        status = take_row(store, statement, fragment);
-        (*found)++;
+    pml_outcome outcome = PML_DONE;
+    int step = SQLITE_ROW;
+    for (*found = 0; outcome == PML_DONE && (step = sqlite3_step(statement)) == SQLITE_ROW; ++*found) {
+        const uint8_t *bytes = sqlite3_column_blob(statement, 1);
+        outcome = sqlite3_column_type(statement, 0) == SQLITE_INTEGER
+                      ? pml_store_take_candidate((uint64_t)sqlite3_column_int64(statement, 0), bytes,
+                                                 (size_t)sqlite3_column_bytes(statement, 1), fragment)
+                      : PML_DAMAGED;
     }
-    if (status == PML_STORE_OK && step != SQLITE_DONE)
-        status = step == SQLITE_NOMEM ? PML_STORE_NO_MEMORY : PML_STORE_FAILED;
+    if (outcome == PML_DONE && step != SQLITE_DONE)
+        outcome = failure(step);
     sqlite3_reset(statement);
-    return status;
+    return outcome;
 }
 
-static int read_cell(struct pml_store *base, uint32_t slot, uint32_t cell, struct pml_fragment *fragment)
+static void bind_cell(sqlite3_stmt *statement, struct pml_cell cell)
 {
-    struct sqlite_store *store = (struct sqlite_store *)base;
-    struct connection *connection;
-    const struct pml_fragment before = *fragment;
-    size_t found = 0;
-    int status = take_connection(store, &connection);
-    if (status != PML_STORE_OK)
-        return status;
-    sqlite3_stmt *statement = connection->statements[CELL];
-    sqlite3_bind_int64(statement, 1, slot);
-    sqlite3_bind_int64(statement, 2, cell);
-    status = collect(base, statement, fragment, &found);
-    give_back(store, connection);
-    return pml_store_settle(fragment, &before, status);
+    sqlite3_bind_int64(statement, 1, cell.slot);
+    sqlite3_bind_int64(statement, 2, cell.cell);
 }
 
-static int read_cell_size(struct pml_store *base, uint32_t slot, uint32_t cell, uint64_t *size)
+/* The candidates of the items nearest to one point. */
+static pml_outcome collect_nearest(const struct sqlite_store *store, sqlite3_stmt *statement,
+                                   const struct pml_point *point, uint32_t wanted, struct pml_fragment *fragment)
 {
-    struct sqlite_store *store = (struct sqlite_store *)base;
-    struct connection *connection;
-    int status = take_connection(store, &connection);
-    if (status != PML_STORE_OK)
-        return status;
-    sqlite3_stmt *statement = connection->statements[CELL_SIZE];
-    sqlite3_bind_int64(statement, 1, slot);
-    sqlite3_bind_int64(statement, 2, cell);
-    if (sqlite3_step(statement) == SQLITE_ROW)
-        *size = (uint64_t)sqlite3_column_int64(statement, 0);
-    else
-        status = PML_STORE_FAILED;
-    sqlite3_reset(statement);
-    give_back(store, connection);
-    return status;
-}
-
-static int read_nearest(struct pml_store *base, uint32_t slot, const double *place, uint32_t count,
-                        struct pml_fragment *fragment)
-{
-    struct sqlite_store *store = (struct sqlite_store *)base;
-    struct connection *connection;
     struct pml_near *near;
-    const struct pml_fragment before = *fragment;
-    size_t near_count;
-    if (base->info.dimensions == 0)
-        return PML_STORE_FAILED;
-    if (pml_places_nearest(&store->places, slot, place, count, &near, &near_count) != 0)
-        return PML_STORE_NO_MEMORY;
-    int status = take_connection(store, &connection);
-    if (status == PML_STORE_OK) {
-        for (size_t i = 0; i < near_count && status == PML_STORE_OK; i++) {
-            size_t found = 0;
-            sqlite3_bind_int64(connection->statements[ITEM], 1, (sqlite3_int64)near[i].item);
-            status = collect(base, connection->statements[ITEM], fragment, &found);
-            if (status == PML_STORE_OK && found != 1)
-                status = PML_STORE_FAILED;
-        }
-        give_back(store, connection);
+    size_t count, found;
+    pml_outcome outcome = pml_places_nearest(&store->places, point->slot, point->place, wanted, &near, &count);
+    for (size_t i = 0; i < count && outcome == PML_DONE; i++) {
+        sqlite3_bind_int64(statement, 1, (sqlite3_int64)near[i].item);
+        outcome = collect(statement, fragment, &found);
+        if (outcome == PML_DONE && found != 1)
+            outcome = PML_DAMAGED;
     }
     free(near);
-    return pml_store_settle(fragment, &before, status);
+    return outcome;
 }
 
-static int ping(struct pml_store *base)
+static pml_outcome read_wanted(struct pml_store *base, const struct pml_wanted *wanted, pml_take_fn take, void *context)
 {
     struct sqlite_store *store = (struct sqlite_store *)base;
     struct connection *connection;
-    int status = take_connection(store, &connection);
-    if (status != PML_STORE_OK)
-        return status;
-    sqlite3_stmt *statement = connection->statements[PING];
-    if (sqlite3_step(statement) != SQLITE_ROW || sqlite3_column_int64(statement, 0) != 1)
-        status = PML_STORE_FAILED;
+    struct pml_fragment fragment = {0};
+    size_t found;
+    pml_outcome outcome = take_connection(store, &connection);
+    if (outcome != PML_DONE)
+        return outcome;
+    sqlite3_stmt *statement = connection->statements[wanted->cells ? CELL : ITEM];
+    for (size_t i = 0; i < wanted->count && outcome == PML_DONE; i++) {
+        fragment.count = 0, fragment.bytes.size = 0;
+        if (wanted->cells)
+            bind_cell(statement, wanted->cells[i]);
+        outcome = wanted->cells ? collect(statement, &fragment, &found)
+                                : collect_nearest(store, statement, &wanted->points[i], wanted->nearest, &fragment);
+        if (outcome == PML_DONE)
+            outcome = take(context, i, &fragment);
+    }
+    give_back(store, connection);
+    pml_bytes_free(&fragment.bytes);
+    return outcome;
+}
+
+/* The only number of a statement about a cell, or about none. */
+static pml_outcome read_number(struct pml_store *base, int which, struct pml_cell cell, int64_t *number)
+{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    struct connection *connection;
+    pml_outcome outcome = take_connection(store, &connection);
+    if (outcome != PML_DONE)
+        return outcome;
+    sqlite3_stmt *statement = connection->statements[which];
+    if (which == CELL_SIZE)
+        bind_cell(statement, cell);
+    const int step = sqlite3_step(statement);
+    *number = step == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
     sqlite3_reset(statement);
     give_back(store, connection);
-    return status;
+    return step == SQLITE_ROW ? PML_DONE : failure(step);
+}
+
+static pml_outcome read_cell_size(struct pml_store *store, struct pml_cell cell, uint64_t *size)
+{
+    int64_t number = 0;
+    pml_outcome outcome = read_number(store, CELL_SIZE, cell, &number);
+    *size = (uint64_t)number;
+    return outcome;
+}
+
+static pml_outcome ping(struct pml_store *store)
+{
+    int64_t done = 0;
+    pml_outcome outcome = read_number(store, PING, (struct pml_cell){0}, &done);
+    return outcome == PML_DONE && done != 1 ? PML_DAMAGED : outcome;
 }
 
 /* ---- open and close ---- */
 
-/* SQLite's URI of a path: nothing in it has a special meaning, and relative ones cannot be ":memory:". NULL without
- * memory. */
+/* SQLite's URI of a path: nothing in it has a special meaning, and relative ones cannot be ":memory:". Returns NULL
+ * when out of memory. */
 static char *make_address(const char *path)
 {
     static const char before[] = "file:", after[] = "?immutable=1";
@@ -264,93 +265,96 @@ static void close_store(struct pml_store *base)
     free(store);
 }
 
-static int say_damaged(struct pml_message *message, const char *path)
+static pml_outcome say_damaged(struct pml_message *message, const char *path)
 {
-    return pml_say(message,
-                   "%.*s: the store is damaged: put a copy in its place, or make it anew with privatemail index "
-                   "--force.",
-                   SHOWN, path);
+    pml_say(message,
+            "%.*s: the store is damaged: put a copy in its place, or make it again with privatemail index --force.",
+            SHOWN, path);
+    return PML_DAMAGED;
 }
 
-static int say_code(struct pml_message *message, const char *path, int code, int reason)
+static pml_outcome say_code(struct pml_message *message, const char *path, int code, int reason)
 {
     if (code == SQLITE_NOMEM)
         return pml_say_memory(message);
     if (code == SQLITE_NOTADB)
-        return pml_say(message, "%.*s: is no store: check the name, or make one with privatemail index.", SHOWN, path);
+        return pml_say(message, "%.*s: is not a store: check the name, or make one with privatemail index.", SHOWN,
+                       path);
     if (code == SQLITE_CANTOPEN || code == SQLITE_PERM || code == SQLITE_AUTH)
         return pml_say(message, "%.*s: cannot be opened (%s): check its permissions.", SHOWN, path, strerror(reason));
     return say_damaged(message, path);
 }
 
 /* What the head of the file says: is it ours, and can we read it? */
-static int check_head(sqlite3 *database, const char *path, struct pml_message *message)
+static pml_outcome check_head(sqlite3 *database, const char *path, struct pml_message *message)
 {
     int64_t application = 0, version = 0;
-    if (pml_sqlite_number(database, "PRAGMA application_id", &application) != PML_SQLITE_OK ||
-        pml_sqlite_number(database, "PRAGMA user_version", &version) != PML_SQLITE_OK)
+    if (pml_sqlite_number(database, "PRAGMA application_id", &application) != PML_DONE ||
+        pml_sqlite_number(database, "PRAGMA user_version", &version) != PML_DONE)
         return say_code(message, path, sqlite3_errcode(database), sqlite3_system_errno(database));
     if (application != PML_SQLITE_APPLICATION)
         return say_code(message, path, SQLITE_NOTADB, 0);
     if (version != PML_SQLITE_VERSION)
         return pml_say(message,
-                       "%.*s: is a store of version %lld, this program reads version %d: make it anew with "
+                       "%.*s: is a store of version %lld, this program reads version %d: make it again with "
                        "privatemail index --force.",
                        SHOWN, path, (long long)version, PML_SQLITE_VERSION);
-    int status = pml_sqlite_check_schema(database);
-    if (status == PML_SQLITE_DAMAGED)
+    pml_outcome outcome = pml_sqlite_check_schema(database);
+    if (outcome == PML_DAMAGED)
         return pml_say(message,
-                       "%.*s: has not the tables of a store, or others too: put a copy in its place, or make it anew "
+                       "%.*s: is not a PrivateMail store (unexpected tables): put a copy in its place, or make it anew "
                        "with privatemail index --force.",
                        SHOWN, path);
-    return status == PML_SQLITE_OK ? 0 : say_code(message, path, sqlite3_errcode(database), 0);
+    return outcome == PML_DONE ? PML_DONE : say_code(message, path, sqlite3_errcode(database), 0);
 }
 
-static int load(struct sqlite_store *store, sqlite3 *database, const char *path, uint64_t size,
-                struct pml_message *message)
+static pml_outcome load(struct sqlite_store *store, sqlite3 *database, const char *path, uint64_t size,
+                        struct pml_message *message)
 {
     struct pml_sqlite_meta meta;
     uint64_t digest = 0;
-    int status = check_head(database, path, message);
-    if (status != 0)
-        return status;
-    status = pml_sqlite_read_meta(database, &meta);
-    if (status == PML_SQLITE_OK && !meta.done)
-        return pml_say(message, "%.*s: the store is not complete: let privatemail index go on with it.", SHOWN, path);
-    if (status == PML_SQLITE_OK && meta.info.items > size) /* more items than bytes */
-        status = PML_SQLITE_DAMAGED;
-    if (status == PML_SQLITE_OK)
-        status = pml_sqlite_scan(database, &meta.info, &store->places, &digest);
-    if (status == PML_SQLITE_NO_MEMORY)
+    pml_outcome outcome = check_head(database, path, message);
+    if (outcome != PML_DONE)
+        return outcome;
+    outcome = pml_sqlite_read_meta(database, &meta);
+    if (outcome == PML_DONE && !meta.done)
+        return pml_say(message, "%.*s: the store is not complete: let privatemail index continue it.", SHOWN, path);
+    if (outcome == PML_DONE && meta.info.items > size) /* more items than bytes */
+        outcome = PML_DAMAGED;
+    if (outcome == PML_DONE)
+        outcome = pml_sqlite_scan(database, &meta.info, &store->places, &digest);
+    if (outcome == PML_NO_MEMORY)
         return pml_say_memory(message);
-    if (status != PML_SQLITE_OK || digest != meta.info.digest)
+    if (outcome != PML_DONE || digest != meta.info.digest)
         return say_damaged(message, path);
     store->base.info = meta.info;
-    return 0;
+    return PML_DONE;
 }
 
-static int open_connected(struct sqlite_store *store, const char *path, uint64_t size, struct pml_message *message)
+static pml_outcome open_connected(struct sqlite_store *store, const char *path, uint64_t size,
+                                  struct pml_message *message)
 {
     struct connection *connection;
     int code = open_connection(store->address, &connection);
     if (code != SQLITE_OK)
         return say_code(message, path, code, errno);
-    int status = load(store, connection->database, path, size, message);
-    if (status == 0) {
+    pml_outcome outcome = load(store, connection->database, path, size, message);
+    if (outcome == PML_DONE) {
         code = prepare(connection);
         if (code != SQLITE_OK)
-            status = say_code(message, path, code, 0);
+            outcome = say_code(message, path, code, 0);
     }
-    if (status == 0)
+    if (outcome == PML_DONE)
         give_back(store, connection);
     else
         close_connection(connection);
-    return status;
+    return outcome;
 }
 
-int pml_sqlite_open(struct pml_store **store, const char *path, const uint8_t *pack, struct pml_message *message)
+pml_outcome pml_sqlite_open(struct pml_store **store, const char *path, const uint8_t *pack,
+                            struct pml_message *message)
 {
-    (void)pack; /* a file has one, and tells which */
+    (void)pack; /* a file holds one store and says of which pack */
     struct stat found;
     if (stat(path, &found) != 0)
         return pml_say(message,
@@ -364,12 +368,13 @@ int pml_sqlite_open(struct pml_store **store, const char *path, const uint8_t *p
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->given, NULL);
     made->address = make_address(path);
-    int status = made->address ? open_connected(made, path, (uint64_t)found.st_size, message) : pml_say_memory(message);
-    if (status == 0)
+    pml_outcome outcome =
+        made->address ? open_connected(made, path, (uint64_t)found.st_size, message) : pml_say_memory(message);
+    if (outcome == PML_DONE)
         *store = &made->base;
     else
         close_store(&made->base);
-    return status;
+    return outcome;
 }
 
 const struct pml_store_kind pml_store_sqlite = {
@@ -377,9 +382,8 @@ const struct pml_store_kind pml_store_sqlite = {
     .form = "sqlite:FILE",
     .open = pml_sqlite_open,
     .close = close_store,
-    .cell = read_cell,
+    .read = read_wanted,
     .cell_size = read_cell_size,
-    .nearest = read_nearest,
     .ping = ping,
     .begin = pml_sqlite_begin,
     .add = pml_sqlite_add,

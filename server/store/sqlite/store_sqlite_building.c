@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: where a store will be, and what it is made from. Out: FILE.building, locked, with the items it already has.
- * Never removes a file that is not a store in the making, and never lets two processes write one. */
+ * Opens and locks FILE.building and finds the items it already has. A file that is not a store in the making is never
+ * removed, and two processes never write the same one. */
 #define _XOPEN_SOURCE 700
 #include "store_sqlite_building.h"
 #include "common/files.h"
@@ -20,17 +20,16 @@
 
 /* ---- what went wrong ---- */
 
-int pml_building_say(const char *path, int error, struct pml_message *message)
+pml_outcome pml_building_say(const char *path, int error, struct pml_message *message)
 {
     if (error == ENOMEM)
         return pml_say_memory(message);
     if (error == EEXIST)
-        return pml_say(message, "%.*s: is there already: name another file, or add --force to replace it.", SHOWN,
-                       path);
+        return pml_say(message, "%.*s: exists already: name another file, or add --force to replace it.", SHOWN, path);
     return pml_say(message, "%.*s: cannot be written (%s): %s.", SHOWN, path, strerror(error), pml_file_advice(error));
 }
 
-int pml_building_fail(const struct pml_building *building, struct pml_message *message)
+pml_outcome pml_building_fail(const struct pml_building *building, struct pml_message *message)
 {
     const int latest = errno, code = sqlite3_errcode(building->database);
     int reason = 0; /* of the file that is built; of a journal or a copy SQLite does not keep it */
@@ -52,7 +51,7 @@ int pml_building_fail(const struct pml_building *building, struct pml_message *m
                    sqlite3_errmsg(building->database));
 }
 
-static int say_busy(const struct pml_building *building, struct pml_message *message)
+static pml_outcome say_busy(const struct pml_building *building, struct pml_message *message)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char who[40] = "";
@@ -62,7 +61,7 @@ static int say_busy(const struct pml_building *building, struct pml_message *mes
     if (file >= 0)
         close(file);
     return pml_say(message, "%.*s: another privatemail index%s is writing it: leave it alone until that has ended.",
-                   SHOWN, building->place, who);
+                   SHOWN, building->target, who);
 }
 
 /* ---- lock ---- */
@@ -89,13 +88,13 @@ static int open_locked(struct pml_building *building, int *moved)
     return code;
 }
 
-static int lock(struct pml_building *building, struct pml_message *message)
+static pml_outcome lock(struct pml_building *building, struct pml_message *message)
 {
     struct stat found;
     for (int tries = 0; tries < TRIES; tries++) {
         int moved;
         if (lstat(building->path, &found) == 0 && !S_ISREG(found.st_mode))
-            return pml_say(message, "%.*s: is no plain file: remove it, the store is built there.", SHOWN,
+            return pml_say(message, "%.*s: is not a plain file: remove it, the store is built there.", SHOWN,
                            building->path);
         int file = open(building->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); /* SQLite would hide why not */
         if (file < 0 && errno != EEXIST)
@@ -104,7 +103,7 @@ static int lock(struct pml_building *building, struct pml_message *message)
             close(file);
         int code = open_locked(building, &moved);
         if (code == SQLITE_OK && !moved)
-            return 0;
+            return PML_DONE;
         if (code != SQLITE_OK && code != SQLITE_BUSY)
             return pml_building_fail(building, message);
         sqlite3_close(building->database); /* before say_busy: closing any descriptor of the file drops our locks */
@@ -170,7 +169,7 @@ static int create(struct pml_building *building, const struct pml_store_info *in
 }
 
 /* Makes a new file in the place of the one that is locked; the new one may become another process's. */
-static int start_over(struct pml_building *building, struct pml_message *message)
+static pml_outcome start_over(struct pml_building *building, struct pml_message *message)
 {
     if (pml_building_execute(building, "COMMIT") != SQLITE_OK)
         return pml_building_fail(building, message);
@@ -181,62 +180,62 @@ static int start_over(struct pml_building *building, struct pml_message *message
 }
 
 /* The locked file becomes one that holds the first *done items of this source. */
-static int take_up(struct pml_building *building, const struct pml_store_info *info, const uint8_t source[32],
-                   uint64_t *done, struct pml_message *message)
+static pml_outcome take_up(struct pml_building *building, const struct pml_store_info *info, const uint8_t source[32],
+                           uint64_t *done, struct pml_message *message)
 {
     struct pml_sqlite_meta meta;
     int64_t tables = 0, application = 0, items = 0;
-    if (pml_sqlite_number(building->database, "SELECT count(*) FROM sqlite_schema", &tables) != PML_SQLITE_OK ||
-        pml_sqlite_number(building->database, "PRAGMA application_id", &application) != PML_SQLITE_OK)
+    if (pml_sqlite_number(building->database, "SELECT count(*) FROM sqlite_schema", &tables) != PML_DONE ||
+        pml_sqlite_number(building->database, "PRAGMA application_id", &application) != PML_DONE)
         return pml_building_fail(building, message);
-    int schema = tables > 0 ? pml_sqlite_check_schema(building->database) : PML_SQLITE_OK;
-    if (schema != PML_SQLITE_OK && schema != PML_SQLITE_DAMAGED)
+    pml_outcome schema = tables > 0 ? pml_sqlite_check_schema(building->database) : PML_DONE;
+    if (schema != PML_DONE && schema != PML_DAMAGED)
         return pml_building_fail(building, message);
-    if (schema != PML_SQLITE_OK || (tables > 0 && application != PML_SQLITE_APPLICATION))
+    if (schema != PML_DONE || (tables > 0 && application != PML_SQLITE_APPLICATION))
         return pml_say(message, "%.*s: is a database of something else: remove it, the store is built there.", SHOWN,
                        building->path);
-    if (tables > 0 && pml_sqlite_read_meta(building->database, &meta) == PML_SQLITE_OK &&
+    if (tables > 0 && pml_sqlite_read_meta(building->database, &meta) == PML_DONE &&
         pml_store_same_info(&meta.info, info) && memcmp(meta.source, source, sizeof meta.source) == 0) {
-        if (pml_sqlite_number(building->database, "SELECT count(*) FROM items", &items) != PML_SQLITE_OK)
+        if (pml_sqlite_number(building->database, "SELECT count(*) FROM items", &items) != PML_DONE)
             return pml_building_fail(building, message);
         *done = (uint64_t)items;
-        return 0;
+        return PML_DONE;
     }
     if (tables > 0) {
-        int status = start_over(building, message);
-        if (status == 0)
-            status = take_up(building, info, source, done, message);
-        if (status == 0)
-            pml_say(message, "%.*s was begun from other inputs or options: starting anew.", SHOWN, building->path);
-        return status;
+        pml_outcome outcome = start_over(building, message);
+        if (outcome == PML_DONE)
+            outcome = take_up(building, info, source, done, message);
+        if (outcome == PML_DONE)
+            pml_say(message, "%.*s was begun from other inputs or options: starting again.", SHOWN, building->path);
+        return outcome;
     }
     *done = 0;
     if (create(building, info, source) != SQLITE_OK || pml_building_execute(building, "COMMIT; BEGIN") != SQLITE_OK)
         return pml_building_fail(building, message);
-    return 0;
+    return PML_DONE;
 }
 
 /* ---- all of it ---- */
 
-int pml_building_open(struct pml_building *building, const char *place, const struct pml_store_info *info,
-                      const uint8_t source[32], uint64_t *done, struct pml_message *message)
+pml_outcome pml_building_open(struct pml_building *building, const char *target, const struct pml_store_info *info,
+                              const uint8_t source[32], uint64_t *done, struct pml_message *message)
 {
-    const char *before = place[0] != '/' && strchr(place, ':') ? "./" : ""; /* SQLite must not take it for a URI */
-    const size_t room = strlen(before) + strlen(place) + sizeof ".building";
-    *building = (struct pml_building){.place = malloc(room), .path = malloc(room)};
-    if (!building->place || !building->path)
+    const char *before = target[0] != '/' && strchr(target, ':') ? "./" : ""; /* SQLite must not take it for a URI */
+    const size_t room = strlen(before) + strlen(target) + sizeof ".building";
+    *building = (struct pml_building){.target = malloc(room), .path = malloc(room)};
+    if (!building->target || !building->path)
         return pml_say_memory(message);
-    snprintf(building->place, room, "%s%s", before, place);
-    snprintf(building->path, room, "%s.building", building->place);
-    int status = lock(building, message);
-    return status == 0 ? take_up(building, info, source, done, message) : status;
+    snprintf(building->target, room, "%s%s", before, target);
+    snprintf(building->path, room, "%s.building", building->target);
+    pml_outcome outcome = lock(building, message);
+    return outcome == PML_DONE ? take_up(building, info, source, done, message) : outcome;
 }
 
 void pml_building_close(struct pml_building *building)
 {
     sqlite3_close(building->database);
     free(building->path);
-    free(building->place);
+    free(building->target);
     *building = (struct pml_building){0};
 }
 

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  * In: an open store. Out: its description, its places, its digest.
- * Never believes a column: types, lengths and ranges are looked at, the digest says the rest. */
+ * Never trusts a column: types, lengths and ranges are checked, the digest proves the rest. */
 #include "server/store/store_content.h"
 #include "store_sqlite.h"
 
 #include <math.h>
 #include <string.h>
 
-static int failure(sqlite3 *database)
+static pml_outcome failure(sqlite3 *database)
 {
-    return sqlite3_errcode(database) == SQLITE_NOMEM ? PML_SQLITE_NO_MEMORY : PML_SQLITE_FAILED;
+    return sqlite3_errcode(database) == SQLITE_NOMEM ? PML_NO_MEMORY : PML_UNAVAILABLE;
 }
 
-/* Why a column is not as expected: the store's fault, unless there was no memory to fetch it. */
-static int damage(sqlite3 *database)
+/* Why a column is not as expected: the store is damaged, unless there was no memory to fetch it. */
+static pml_outcome damage(sqlite3 *database)
 {
-    return sqlite3_errcode(database) == SQLITE_NOMEM ? PML_SQLITE_NO_MEMORY : PML_SQLITE_DAMAGED;
+    return sqlite3_errcode(database) == SQLITE_NOMEM ? PML_NO_MEMORY : PML_DAMAGED;
 }
 
-int pml_sqlite_number(sqlite3 *database, const char *text, int64_t *number)
+pml_outcome pml_sqlite_number(sqlite3 *database, const char *text, int64_t *number)
 {
     sqlite3_stmt *statement = NULL;
-    int status = PML_SQLITE_OK;
+    pml_outcome outcome = PML_DONE;
     if (sqlite3_prepare_v2(database, text, -1, &statement, NULL) != SQLITE_OK || sqlite3_step(statement) != SQLITE_ROW)
-        status = failure(database);
+        outcome = failure(database);
     else
         *number = sqlite3_column_int64(statement, 0);
     sqlite3_finalize(statement);
-    return status;
+    return outcome;
 }
 
 /* ---- schema ---- */
@@ -50,7 +50,7 @@ int pml_sqlite_distrust(sqlite3 *database)
     return code;
 }
 
-int pml_sqlite_check_schema(sqlite3 *database)
+pml_outcome pml_sqlite_check_schema(sqlite3 *database)
 {
     enum { ROWS = 4, COLUMNS = 4 };
     static const char query[] = "SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema ORDER BY name";
@@ -61,21 +61,22 @@ int pml_sqlite_check_schema(sqlite3 *database)
     sqlite3_stmt *statement = NULL;
     if (sqlite3_prepare_v2(database, query, -1, &statement, NULL) != SQLITE_OK)
         return failure(database);
-    int status = PML_SQLITE_OK, step = SQLITE_ROW, rows = 0;
-    while (status == PML_SQLITE_OK && (step = sqlite3_step(statement)) == SQLITE_ROW) {
-        for (int i = 0; i < COLUMNS && status == PML_SQLITE_OK; i++) {
+    pml_outcome outcome = PML_DONE;
+    int step = SQLITE_ROW, rows = 0;
+    while (outcome == PML_DONE && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        for (int i = 0; i < COLUMNS && outcome == PML_DONE; i++) {
             const char *text = (const char *)sqlite3_column_text(statement, i);
             if (rows == ROWS || !text || strcmp(text, expected[rows][i]) != 0)
-                status = damage(database);
+                outcome = damage(database);
         }
         rows++;
     }
-    if (status == PML_SQLITE_OK && step != SQLITE_DONE)
-        status = failure(database);
-    if (status == PML_SQLITE_OK && rows != ROWS)
-        status = PML_SQLITE_DAMAGED;
+    if (outcome == PML_DONE && step != SQLITE_DONE)
+        outcome = failure(database);
+    if (outcome == PML_DONE && rows != ROWS)
+        outcome = PML_DAMAGED;
     sqlite3_finalize(statement);
-    return status;
+    return outcome;
 }
 
 /* ---- meta ---- */
@@ -126,7 +127,7 @@ static bool take_meta(sqlite3_stmt *row, struct pml_sqlite_meta *meta)
            sqlite3_column_type(row, DIGEST) == SQLITE_INTEGER;
 }
 
-int pml_sqlite_read_meta(sqlite3 *database, struct pml_sqlite_meta *meta)
+pml_outcome pml_sqlite_read_meta(sqlite3 *database, struct pml_sqlite_meta *meta)
 {
     static const char query[] = "SELECT (SELECT value FROM meta WHERE key = 'pack'),"
                                 "(SELECT value FROM meta WHERE key = 'source'),"
@@ -140,13 +141,13 @@ int pml_sqlite_read_meta(sqlite3 *database, struct pml_sqlite_meta *meta)
                                 "(SELECT value FROM meta WHERE key = 'lists'),"
                                 "(SELECT value FROM meta WHERE key = 'digest')";
     sqlite3_stmt *statement = NULL;
-    int status = PML_SQLITE_OK;
+    pml_outcome outcome = PML_DONE;
     if (sqlite3_prepare_v2(database, query, -1, &statement, NULL) != SQLITE_OK || sqlite3_step(statement) != SQLITE_ROW)
-        status = failure(database);
+        outcome = failure(database);
     else if (!take_meta(statement, meta))
-        status = damage(database);
+        outcome = damage(database);
     sqlite3_finalize(statement);
-    return status;
+    return outcome;
 }
 
 /* ---- items and cells ---- */
@@ -157,81 +158,83 @@ struct scan {
     struct pml_store_digest digest;
 };
 
-static int take_place(sqlite3_stmt *row, int column, unsigned dimensions, float *place)
+static pml_outcome take_place(sqlite3_stmt *row, int column, unsigned dimensions, float *place)
 {
     uint8_t bytes[4 * PML_DIMENSIONS_MAX];
     if (dimensions == 0)
-        return sqlite3_column_type(row, column) == SQLITE_NULL ? PML_SQLITE_OK : PML_SQLITE_DAMAGED;
+        return sqlite3_column_type(row, column) == SQLITE_NULL ? PML_DONE : PML_DAMAGED;
     if (!take_blob(row, column, bytes, (int)(4 * dimensions)))
-        return PML_SQLITE_DAMAGED;
+        return PML_DAMAGED;
     for (unsigned i = 0; i < dimensions; i++) {
         const uint8_t *at = bytes + 4 * i;
         uint32_t bits = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
         memcpy(&place[i], &bits, sizeof bits);
         if (!isfinite(place[i]))
-            return PML_SQLITE_DAMAGED;
+            return PML_DAMAGED;
     }
-    return PML_SQLITE_OK;
+    return PML_DONE;
 }
 
-static int take_item(struct scan *scan, sqlite3_stmt *row)
+static pml_outcome take_item(struct scan *scan, sqlite3_stmt *row)
 {
     uint64_t item, slot;
     float place[PML_DIMENSIONS_MAX];
     const unsigned dimensions = scan->info->dimensions;
     if (scan->digest.items == scan->info->items || !take_count(row, 0, INT64_MAX, &item) ||
         !take_count(row, 1, PML_SLOTS_MAX - 1, &slot) || sqlite3_column_type(row, 3) != SQLITE_INTEGER ||
-        take_place(row, 2, dimensions, place) != PML_SQLITE_OK)
-        return PML_SQLITE_DAMAGED;
+        take_place(row, 2, dimensions, place) != PML_DONE)
+        return PML_DAMAGED;
     pml_store_digest_item(&scan->digest, item, slot, dimensions > 0 ? sqlite3_column_blob(row, 2) : NULL,
                           (uint64_t)sqlite3_column_int64(row, 3));
     if (scan->places && dimensions > 0)
         pml_places_put(scan->places, item, (uint32_t)slot, place);
-    return PML_SQLITE_OK;
+    return PML_DONE;
 }
 
-static int take_cell(struct scan *scan, sqlite3_stmt *row)
+static pml_outcome take_cell(struct scan *scan, sqlite3_stmt *row)
 {
-    static const int statuses[] = {[PML_CELL_OK] = PML_SQLITE_OK,
-                                   [PML_CELL_UNORDERED] = PML_SQLITE_DAMAGED,
-                                   [PML_CELL_FULL] = PML_SQLITE_FULL_CELL};
+    static const pml_outcome outcomes[] = {
+        [PML_CELL_OK] = PML_DONE, [PML_CELL_UNORDERED] = PML_DAMAGED, [PML_CELL_FULL] = PML_REFUSED};
     uint64_t slot, cell, item;
     if (!take_count(row, 0, PML_SLOTS_MAX - 1, &slot) || !take_count(row, 1, PML_CELLS_MAX - 1, &cell) ||
         !take_count(row, 2, INT64_MAX, &item))
-        return PML_SQLITE_DAMAGED;
-    return statuses[pml_store_digest_cell(&scan->digest, slot, cell, item)];
+        return PML_DAMAGED;
+    return outcomes[pml_store_digest_cell(&scan->digest, slot, cell, item)];
 }
 
-static int scan_rows(sqlite3 *database, const char *query, struct scan *scan,
-                     int (*take)(struct scan *, sqlite3_stmt *))
+static pml_outcome scan_rows(sqlite3 *database, const char *query, struct scan *scan,
+                             pml_outcome (*take)(struct scan *, sqlite3_stmt *))
 {
     sqlite3_stmt *statement = NULL;
     if (sqlite3_prepare_v2(database, query, -1, &statement, NULL) != SQLITE_OK)
         return failure(database);
-    int status = PML_SQLITE_OK, step = SQLITE_ROW;
-    while (status == PML_SQLITE_OK && (step = sqlite3_step(statement)) == SQLITE_ROW)
-        status = take(scan, statement);
-    if (status == PML_SQLITE_OK && step != SQLITE_DONE)
-        status = failure(database);
-    if (status == PML_SQLITE_DAMAGED)
-        status = damage(database);
+    pml_outcome outcome = PML_DONE;
+    int step = SQLITE_ROW;
+    while (outcome == PML_DONE && (step = sqlite3_step(statement)) == SQLITE_ROW)
+        outcome = take(scan, statement);
+    if (outcome == PML_DONE && step != SQLITE_DONE)
+        outcome = failure(database);
+    if (outcome == PML_DAMAGED)
+        outcome = damage(database);
     sqlite3_finalize(statement);
-    return status;
+    return outcome;
 }
 
-int pml_sqlite_scan(sqlite3 *database, const struct pml_store_info *info, struct pml_places *places, uint64_t *digest)
+pml_outcome pml_sqlite_scan(sqlite3 *database, const struct pml_store_info *info, struct pml_places *places,
+                            uint64_t *digest)
 {
     struct scan scan = {.info = info, .places = places};
     pml_store_digest_begin(&scan.digest, info);
     if (places && info->dimensions > 0 && pml_places_allocate(places, (size_t)info->items, info->dimensions) != 0)
-        return PML_SQLITE_NO_MEMORY;
-    int status = scan_rows(database, "SELECT item, slot, place, digest FROM items ORDER BY item", &scan, take_item);
-    if (status == PML_SQLITE_OK)
-        status = scan_rows(database, "SELECT slot, cell, item FROM cells ORDER BY slot, cell, item", &scan, take_cell);
-    if (status == PML_SQLITE_OK && !pml_store_digest_complete(&scan.digest))
-        status = PML_SQLITE_DAMAGED;
-    if (status == PML_SQLITE_OK && places && info->dimensions > 0 && pml_places_group(places) != 0)
-        status = PML_SQLITE_NO_MEMORY;
+        return PML_NO_MEMORY;
+    pml_outcome outcome =
+        scan_rows(database, "SELECT item, slot, place, digest FROM items ORDER BY item", &scan, take_item);
+    if (outcome == PML_DONE)
+        outcome = scan_rows(database, "SELECT slot, cell, item FROM cells ORDER BY slot, cell, item", &scan, take_cell);
+    if (outcome == PML_DONE && !pml_store_digest_complete(&scan.digest))
+        outcome = PML_DAMAGED;
+    if (outcome == PML_DONE && places && info->dimensions > 0 && pml_places_group(places) != 0)
+        outcome = PML_NO_MEMORY;
     *digest = scan.digest.value;
-    return status;
+    return outcome;
 }

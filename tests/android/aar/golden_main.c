@@ -74,7 +74,7 @@ static int release_is_golden(const struct golden_release *g)
     static uint8_t out[4096];
     pml_pack pack;
     pml_budget budget;
-    const pml_budget_caps caps = {1000.0, 100.0, 1e-5};
+    const pml_budget_caps caps = {.epsilon_response = 1000.0, .epsilon_gaussian = 100.0, .delta = 1e-5};
     const pml_query query = {numbers, g->d, g->label};
     pml_config config = {.mechanism = (pml_mechanism)g->mechanism,
                          .epsilon = g->epsilon,
@@ -147,7 +147,7 @@ static int budget_is_golden(const struct golden_budget *g)
 {
     pml_budget budget;
     pml_budget_left left;
-    return library.pml_budget_restore(&budget, g->owner, g->bytes, PML_BUDGET_SIZE) == PML_OK &&
+    return library.pml_budget_restore(&budget, g->owner, g->bytes, g->size) == PML_OK &&
            library.pml_budget_remaining(&budget, &left) == PML_OK && left.epsilon_cap == g->response_cap / 1048576.0 &&
            left.epsilon_spent == g->response_spent / 1048576.0 && left.mu2_cap == (double)g->gaussian_cap * 0x1p-40 &&
            left.mu2_spent == (double)g->gaussian_spent * 0x1p-40 && left.delta == (double)g->delta * 0x1p-64;

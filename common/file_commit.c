@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: a complete file under another name. Out: the file in its place, on the disk.
- * Never leaves the place empty in between, and never replaces when asked not to. */
+ * Renames a complete file to its final path. The path is never empty in between, and an existing file is replaced only
+ * when that is wanted. */
 #define _POSIX_C_SOURCE 200809L
-#include "file_place.h"
+#include "file_commit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* 0 or an errno; what cannot be flushed (some file systems' folders) needs no flush. */
+/* Returns 0 or an errno. What cannot be flushed (folders of some file systems) needs no flush. */
 static int flush(const char *path)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -33,11 +33,11 @@ static int flush_folder(const char *path)
     folder[slash - path] = 0;
     int error = flush(folder);
     free(folder);
-    return error == EACCES ? 0 : error; /* a folder may be writable and not readable */
+    return error == EACCES ? 0 : error; /* a folder may be writable but not readable */
 }
 
-/* link refuses to replace, rename does not; some file systems have no links, and there a glance before must do. */
-static int move(const char *from, const char *path, int exclusive)
+/* link refuses to replace, rename does not. Some file systems have no links; there we look before we rename. */
+static int move(const char *from, const char *path, bool exclusive)
 {
     if (exclusive) {
         if (link(from, path) == 0)
@@ -50,14 +50,14 @@ static int move(const char *from, const char *path, int exclusive)
     return rename(from, path) == 0 ? 0 : errno;
 }
 
-int pml_file_put(const char *from, const char *path, int exclusive)
+int pml_file_rename(const char *from, const char *path, bool exclusive)
 {
     int error = move(from, path, exclusive);
     return error == 0 ? flush_folder(path) : error;
 }
 
-int pml_file_place(const char *from, const char *path, int exclusive)
+int pml_file_commit(const char *from, const char *path, bool exclusive)
 {
     int error = flush(from);
-    return error == 0 ? pml_file_put(from, path, exclusive) : error;
+    return error == 0 ? pml_file_rename(from, path, exclusive) : error;
 }

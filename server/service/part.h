@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Parts of an answer (SPEC 3): its header, and what each slot gets. They never change, so the same part may be sent to
+ * many at once. */
+#ifndef PML_PART_H
+#define PML_PART_H
+
+#include "server/store/store.h"
+
+#include <stdatomic.h>
+
+/* Counted: pml_part_unref frees it when nobody refers to it any more. */
+struct pml_part {
+    atomic_uint references;
+    uint32_t count;    /* candidates */
+    size_t head, size; /* bytes before the candidates; of all */
+    uint8_t bytes[];
+};
+
+/* A slot's part of an answer: its head, then its candidates. Returns NULL when out of memory. */
+struct pml_part *pml_part_make(uint32_t slot, const struct pml_fragment *candidates);
+
+/* Any bytes. Returns NULL when out of memory. */
+struct pml_part *pml_part_copy(const struct pml_bytes *bytes);
+
+struct pml_part *pml_part_ref(struct pml_part *part); /* returns the part */
+void pml_part_unref(struct pml_part *part);           /* NULL does nothing */
+
+/* The candidates alone; they live as long as the part. */
+struct pml_fragment pml_part_candidates(const struct pml_part *part);
+
+/* An answer in parts: its header, then one part per slot. */
+struct pml_parts {
+    struct pml_part **parts;
+    size_t count;
+    uint64_t size; /* bytes of all */
+};
+void pml_parts_free(struct pml_parts *parts);
+
+#endif
