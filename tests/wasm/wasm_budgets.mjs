@@ -48,7 +48,7 @@ await test('a budget is created once', async () => {
 
 await test('clients that arm at once pay one after the other', async () => {
     const saved = [];
-    const spentOf = (bytes) => new DataView(bytes.buffer).getUint32(44, true);
+    const spentOf = (bytes) => new DataView(bytes.buffer).getUint32(96, true);
     const { load, save } = memoryStore();
     const store = { load, save: async (bytes) => (save(bytes), saved.push(spentOf(bytes))) };
     const budget = await newBudget({ store });
@@ -57,6 +57,19 @@ await test('clients that arm at once pay one after the other', async () => {
     assert.deepEqual(saved, [0, 1, 2, 3, 4, 5].map((count) => count * 2 ** 20));
     for (const client of clients)
         client.close();
+});
+
+await test('a stored budget of version 1 pays on, and is stored as version 2', async () => {
+    const old = golden.budgets.find(({ bytes, numbers }) => bytes.length === 64 && Number(numbers[0]) >= 2 ** 23);
+    const { load, save } = memoryStore();
+    save(old.bytes);
+    const budget = await library.openBudget({ owner: old.owner, store: { load, save } });
+    assert.equal(load().length, 64);
+    const client = pack.client({ epsilon: 1 });
+    await client.arm(budget);
+    assert.equal(load().length, 112);
+    assert.equal(budget.remaining().epsilonSpent, Number(old.numbers[1]) * 2 ** -20 + 1);
+    client.close();
 });
 
 for (const [name, place] of Object.entries(places)) {

@@ -24,6 +24,7 @@ final class BudgetFileTest {
 
     static void run() {
         Check.test("file: made at first use, kept, private; only its lock beside it", BudgetFileTest::kept);
+        Check.test("file: version 1 pays on, and is stored as version 2", BudgetFileTest::upgraded);
         Check.test("file: damaged, empty, too long, a folder, a link: refused and left", BudgetFileTest::damaged);
         Check.test("file: two stores of one file in one process", BudgetFileTest::twoStores);
         Check.test("file: a folder that is not there, a name that is too long", BudgetFileTest::noFolder);
@@ -47,7 +48,7 @@ final class BudgetFileTest {
     }
 
     private static byte[] read(File file) throws IOException {
-        byte[] bytes = new byte[100];
+        byte[] bytes = new byte[200];
         try (FileInputStream stream = new FileInputStream(file)) {
             int count = stream.read(bytes);
             return Arrays.copyOf(bytes, Math.max(count, 0));
@@ -70,6 +71,20 @@ final class BudgetFileTest {
 
     private static double spent(File file) {
         return open(file).remaining().epsilonSpent();
+    }
+
+    private static void upgraded() throws IOException {
+        String[] old = Golden.lines("budget").get(1); /* Σ ε of 8, nothing spent */
+        File file = fresh("old.budget");
+        write(file, Hex.bytes(old[0]));
+        Check.equal(64, read(file).length);
+        Budget budget = Budget.open(new FileBudgetStore(file), Hex.bytes(old[1]), Budget.Caps.of(1.0, 0.0, 0.0));
+        try (Client client = client()) {
+            client.arm(budget);
+        }
+        Check.equal(112, read(file).length);
+        Check.equal(FileBudgetChild.PRICE, budget.remaining().epsilonSpent());
+        Check.equal(8.0, budget.remaining().epsilonCap());
     }
 
     private static void kept() throws IOException {

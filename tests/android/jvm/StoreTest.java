@@ -239,7 +239,7 @@ final class StoreTest {
         OnePreference preferences = new OnePreference();
         try (Client client = new Client(PACK, Options.response(1.0))) {
             client.arm(open(preferences));
-            Check.equal(128, preferences.value.length());
+            Check.equal(224, preferences.value.length());
             Budget budget = open(preferences);
             Budget stale = open(preferences);
             Check.equal(1.0, budget.remaining().epsilonSpent());
