@@ -24,18 +24,18 @@ struct listing {
 /* An item that a cell may list. */
 struct nominee {
     uint64_t votes;
-    int64_t score; /* with the nearest prototype of the cell */
+    int64_t cosine; /* with the nearest prototype of the cell, in 2^-60 */
     uint32_t item;
 };
 
-/* For qsort: more votes, larger score, smaller item first. */
+/* For qsort: more votes, larger cosine, smaller item first. */
 static int by_rank(const void *left, const void *right)
 {
     const struct nominee *a = left, *b = right;
     if (a->votes != b->votes)
         return a->votes > b->votes ? -1 : 1;
-    if (a->score != b->score)
-        return a->score > b->score ? -1 : 1;
+    if (a->cosine != b->cosine)
+        return a->cosine > b->cosine ? -1 : 1;
     return a->item < b->item ? -1 : a->item > b->item;
 }
 
@@ -52,16 +52,17 @@ static void vote(const struct pml_lists_voters *voters, size_t cell, uint64_t *v
     }
 }
 
-/* Every item's score with the nearest prototype of the cell. */
-static void score_items(const struct pml_lists_voters *voters, size_t cell, int64_t *scores)
+/* Every item's cosine with the nearest prototype of the cell. A score would favour items with large norms. */
+static void compare(const struct pml_lists_voters *voters, size_t cell, int64_t *cosines)
 {
     const struct pml_rows *rows = &voters->slot->rows;
     for (size_t i = 0; i < rows->count; i++)
-        scores[i] = INT64_MIN;
+        cosines[i] = INT64_MIN;
     for (uint32_t p = 0; p < voters->cells.prototypes; p++)
         for (size_t i = 0; i < rows->count && voters->cells.cells[p] == cell; i++) {
-            const int64_t score = pml_slot_cells_score(&voters->cells, rows->values + i * rows->columns, p);
-            scores[i] = score > scores[i] ? score : scores[i];
+            const int64_t cosine =
+                pml_slot_cells_score(&voters->cells, rows->values + i * rows->columns, p) * (int64_t)rows->inverse[i];
+            cosines[i] = cosine > cosines[i] ? cosine : cosines[i];
         }
 }
 
@@ -80,13 +81,13 @@ static void sink(struct nominee *heap, size_t count, struct nominee nominee)
 }
 
 /* The first-ranked items, as many as are wanted, in their order. */
-static void choose(const struct listing *listing, const uint64_t *votes, const int64_t *scores, struct nominee *chosen)
+static void choose(const struct listing *listing, const uint64_t *votes, const int64_t *cosines, struct nominee *chosen)
 {
     const size_t count = listing->voters.slot->rows.count, wanted = listing->wanted;
     for (size_t i = 0; i < wanted; i++) /* last ranked first: a heap */
         chosen[i] = (struct nominee){0, INT64_MIN, UINT32_MAX};
     for (size_t i = 0; i < count; i++) {
-        const struct nominee nominee = {votes[i], scores[i], (uint32_t)i};
+        const struct nominee nominee = {votes[i], cosines[i], (uint32_t)i};
         if (by_rank(&nominee, &chosen[0]) < 0)
             sink(chosen, wanted, nominee);
     }
@@ -98,21 +99,21 @@ static pml_outcome list_cell(void *context, size_t cell)
     const struct listing *listing = context;
     const size_t count = listing->voters.slot->rows.count;
     uint64_t *votes = calloc(count, sizeof *votes);
-    int64_t *scores = malloc(count * sizeof *scores);
+    int64_t *cosines = malloc(count * sizeof *cosines);
     struct nominee *chosen = malloc(listing->wanted * sizeof *chosen);
-    pml_outcome outcome = votes && scores && chosen ? PML_DONE : PML_NO_MEMORY;
+    pml_outcome outcome = votes && cosines && chosen ? PML_DONE : PML_NO_MEMORY;
     if (outcome == PML_DONE) {
-        score_items(&listing->voters, cell, scores);
-        choose(listing, votes, scores, chosen);
+        compare(&listing->voters, cell, cosines);
+        choose(listing, votes, cosines, chosen);
         for (size_t r = 0; r < listing->wanted; r++)
             votes[chosen[r].item] = PML_LISTS_OF_CELL * pml_lists_vote((unsigned)r);
         vote(&listing->voters, cell, votes);
-        choose(listing, votes, scores, chosen);
+        choose(listing, votes, cosines, chosen);
         for (size_t i = 0; i < listing->wanted; i++)
             listing->lists[cell * listing->wanted + i] = chosen[i].item;
     }
     free(votes);
-    free(scores);
+    free(cosines);
     free(chosen);
     return outcome;
 }

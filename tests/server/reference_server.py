@@ -132,7 +132,7 @@ def lists_of_share(rows, ids, prototypes, norms, prototype_cells, cells, million
                 votes[cell][other] += part * COMMON // (r + 4)
     listed = []
     for cell in range(cells):
-        order = ranked_by([scores[row][cell] or 0 for row in range(count)], ids)
+        order = ranked_by([(scores[row][cell] or 0) * int(inverses[row]) for row in range(count)], ids)
         for r, row in enumerate(order[:wanted]):
             votes[cell][row] += (COMMON // (r + 4)) << 14
         listed.append(sorted(order, key=lambda row: -votes[cell][row])[:wanted])     # ties stay in this order

@@ -129,7 +129,8 @@ static void list_by_definition(double share, bool listed[ROWS][CELLS])
             size_t count = 0;
             for (size_t i = 0; i < ROWS; i++)
                 if (slots[i] == slot)
-                    ranked[count++] = (struct entry){0, near[i][cell], i};
+                    ranked[count++] = (struct entry){
+                        0, near[i][cell] * (int64_t)pml_inverse_norm(quantised + i * COLUMNS, COLUMNS), i};
             size_t wanted = (size_t)(share * (double)count + 0.5);
             wanted = wanted > 0 || count == 0 ? wanted : 1;
             qsort(ranked, count, sizeof *ranked, by_rank);
