@@ -211,6 +211,7 @@ everything() {
     beside mathematics python tests/check_math.py build/release/math_eval
     beside crowd python tests/crowd/check_crowd.py
     beside "whole crowds" python tests/crowd/enumerate_crowds.py
+    beside accounting python tests/crowd/check_accounting.py build/release/crowd_eval
     beside command python tests/cli/test_cli.py $command
     beside compat python tests/compat/test_compat.py $command
     beside sample python tests/cli/test_sample.py $command

@@ -162,6 +162,11 @@ def check_delta(evaluate, tally, source):
         exact = gaussian_delta(*map(mpf, point))
         cases.append((exact <= result <= exact + mpf("1e-10"), (point, result, mpmath.nstr(exact, 12))))
     tally.check("delta is an upper bound, within 1e-10", cases)
+    cases = []
+    for point, result in zip(points, evaluate("delta_below", points)):
+        exact = gaussian_delta(*map(mpf, point))
+        cases.append((exact - mpf("1e-10") <= result <= exact, (point, result, mpmath.nstr(exact, 12))))
+    tally.check("delta below is a lower bound, within 1e-10", cases)
 
 
 EPSILONS = [2.0 ** -20, 2.0 ** -14, 1e-3, 0.01, 0.03, 0.1, 0.3, 0.5, 1, 2, 3, 4, 6, 8, 12, 16]

@@ -23,6 +23,7 @@ extern "C" {
 
 #define PML_CROWD_FAKES_MAX 16.0 /* mean fakes per client that a plan may ask for */
 #define PML_CROWD_QUERIES_MAX 1048576u
+#define PML_CROWD_DELTA0_MAX (1.0 / 1024.0)
 
 /* What the policy is used for. */
 typedef struct pml_crowd_use {
@@ -53,7 +54,7 @@ PML_API PML_CHECKED pml_status pml_crowd_delta(const pml_crowd *crowd, const pml
 PML_API PML_CHECKED pml_status pml_crowd_epsilon(const pml_crowd *crowd, const pml_crowd_use *use, double delta,
                                                  double *scratch, size_t count, double *epsilon);
 
-/* The μ that one own message is booked with next to δ₀, 2^-60 … below 1: the message is dominated by (0, δ₀) together with
+/* The μ that one own message is booked with next to δ₀, 2^-60 … 2^-10: the message is dominated by (0, δ₀) together with
  * a Gaussian mechanism of this μ (PRIVACY, theorem C). Returns PML_ERROR_CROWD when the crowd is too small for this δ₀. */
 PML_API PML_CHECKED pml_status pml_crowd_mu(const pml_crowd *crowd, uint32_t cells, double delta0, double *scratch,
                                             size_t count, double *mu);
