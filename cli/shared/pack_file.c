@@ -130,7 +130,21 @@ exit_code pack_file_release(const struct command *command, const struct pack_fil
     return status == PML_OK ? EXIT_OK : command_status(command, path, status);
 }
 
+struct pack_slots pack_file_slots(const struct pack_file *file, const pml_release_view *view)
+{
+    if (view->mechanism != PML_CROWD)
+        return (struct pack_slots){0, file->info.slots};
+    const uint32_t slot = pml_release_symbol(view, 0) / file->info.cells;
+    return (struct pack_slots){slot, slot + 1};
+}
+
+uint32_t pack_file_cell(const struct pack_file *file, const pml_release_view *view, uint32_t slot)
+{
+    return view->mechanism == PML_CROWD ? pml_release_symbol(view, 0) % file->info.cells
+                                        : pml_release_symbol(view, slot);
+}
+
 const char *mechanism_name(pml_mechanism mechanism)
 {
-    return mechanism == PML_GAUSSIAN ? "gaussian" : "response";
+    return mechanism == PML_GAUSSIAN ? "gaussian" : mechanism == PML_CROWD ? "crowd" : "response";
 }

@@ -40,7 +40,16 @@ pml_status pack_file_certify(const struct pack_file *file, pml_certificate *cert
 exit_code pack_file_release(const struct command *command, const struct pack_file *file, const char *path,
                             uint8_t **bytes, size_t *size, pml_release_view *view);
 
-/* "response" or "gaussian". */
+/* The slots that a release of this pack speaks of, from `first` to before `end`: all, or the one of a crowd's message. */
+struct pack_slots {
+    uint32_t first, end;
+};
+struct pack_slots pack_file_slots(const struct pack_file *file, const pml_release_view *view);
+
+/* The cell that a response release, or a message of a crowd, names in one of these slots. */
+uint32_t pack_file_cell(const struct pack_file *file, const pml_release_view *view, uint32_t slot);
+
+/* "response", "gaussian" or "crowd". */
 const char *mechanism_name(pml_mechanism mechanism);
 
 #endif
