@@ -169,11 +169,12 @@ class Build:
 #   test_x               the program as a whole: a crash counts too
 #   check_secrets/MODE   valgrind, on tests/programs/secrets.c (tests/check_secrets.sh)
 #   check_math           tests/check_math.py, on tests/programs/math_eval.c
+#   check_accounting/PART   a part of tests/crowd/check_accounting.py, on tests/programs/crowd_eval.c
 
 
 def program_of(killer):
     name = killer.partition("/")[0]
-    return {"check_secrets": "secrets", "check_math": "math_eval"}.get(name, name)
+    return {"check_secrets": "secrets", "check_math": "math_eval", "check_accounting": "crowd_eval"}.get(name, name)
 
 
 def failed_tests(output):
@@ -188,6 +189,8 @@ def kills(killer, program):
         command = ["valgrind", "-q", "--error-exitcode=9", "--track-origins=no", program, part]
     elif name == "check_math":
         command = [sys.executable, TREE / "tests/check_math.py", program]
+    elif name == "check_accounting":
+        command = [sys.executable, TREE / "tests/crowd/check_accounting.py", program, part]
     try:
         done = run(command, timeout=TIMEOUT, cwd=program.parent)
     except subprocess.TimeoutExpired:
@@ -209,7 +212,7 @@ def put_in(mutant):
     folder = make_folder(mutant.name)
     changed = folder / Path(mutant.file).name
     changed.write_text(mutant.apply())
-    compile_file(changed, folder / "changed.o", *core_options(mutant.file))
+    compile_file(changed, folder / "changed.o", f"-I{(TREE / mutant.file).parent}", *core_options(mutant.file))
     if (folder / "changed.o").read_bytes() == object_of(mutant.file).read_bytes():
         raise Failure(f"changes nothing: the place in {mutant.file} is not compiled, or means the same")
     return folder

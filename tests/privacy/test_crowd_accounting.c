@@ -60,6 +60,10 @@ static void test_delta_of_known_crowds(void)
     TEST_ASSERT_DOUBLE_WITHIN(5e-10, 9.9619e-7, delta_at(noise(26.6, 20), one, 0.1));
     TEST_ASSERT_DOUBLE_WITHIN(5e-10, 9.4749e-7, delta_at(noise(112, 8), one, 0.1));
     TEST_ASSERT_DOUBLE_WITHIN(5e-9, 1.001e-6, delta_at(noise(60, 20), one, 0.057));
+    /* Few large clusters: the quotients of neighbouring counts rise and fall. */
+    TEST_ASSERT_DOUBLE_WITHIN(1e-7, 0.0875305759, delta_at(noise(3, 20), one, 0.3));
+    TEST_ASSERT_DOUBLE_WITHIN(1e-7, 0.6283205977, delta_at(noise(0.7, 5), one, 1.0));
+    TEST_ASSERT_DOUBLE_WITHIN(1e-7, 0.0103518528, delta_at(noise(8, 12), one, 0.05));
     TEST_ASSERT_DOUBLE_WITHIN(1e-12, 1.0, delta_at(noise(0, 20), one, 5.0)); /* no noise hides nothing */
 }
 
