@@ -31,7 +31,7 @@ struct findings {
 
 /* ---- options ---- */
 
-static int refuse(const char *message)
+static exit_code refuse(const char *message)
 {
     return command_fail(&command_crowd, EXIT_USAGE, "%s", message);
 }
@@ -41,7 +41,7 @@ static bool is_between(double value, double least, double most)
     return value >= least && value <= most;
 }
 
-static int check(struct arguments *a)
+static exit_code check(struct arguments *a)
 {
     a->relay = strcmp(a->noise, "relay") == 0;
     if (!a->relay && strcmp(a->noise, "clients") != 0)
@@ -62,19 +62,19 @@ static int check(struct arguments *a)
         return refuse("--own must be 1 to 8.");
     if (!is_between(a->floor, PML_CROWD_FLOOR_MIN, PML_EPSILON_MAX))
         return refuse("--floor must be 2e-5 to 16; 8 is the default.");
-    return -1;
+    return EXIT_OK;
 }
 
-static int check_plan(const struct arguments *a)
+static exit_code check_plan(const struct arguments *a)
 {
     if (!is_between(a->epsilon, PML_EPSILON_MIN, PML_EPSILON_MAX))
         return refuse("--epsilon must be 1e-6 to 16.");
     if (!is_between((double)a->copies_max, 1, PML_CROWD_COPIES_MAX))
         return refuse("--copies-max must be 1 to 64; 8 is the default.");
-    return -1;
+    return EXIT_OK;
 }
 
-static int check_policy(const struct arguments *a)
+static exit_code check_policy(const struct arguments *a)
 {
     if (!is_between((double)a->copies, 1, PML_CROWD_COPIES_MAX))
         return refuse("--copies must be 1 to 64.");
@@ -82,10 +82,10 @@ static int check_policy(const struct arguments *a)
         return refuse("--clusters must be 0 to 4.");
     if (!is_between(a->relay_clusters, 0.0, PML_CROWD_RELAY_MAX))
         return refuse("--relay-clusters must be 0 to 16777216.");
-    return -1;
+    return EXIT_OK;
 }
 
-static int parse(int argc, char **argv, struct arguments *a)
+static exit_code parse(int argc, char **argv, struct arguments *a)
 {
     struct option_spec specs[] = {
         {"epsilon", OPTION_NUMBER, &a->epsilon, false, false},
@@ -105,8 +105,8 @@ static int parse(int argc, char **argv, struct arguments *a)
     };
     *a = (struct arguments){
         .queries = 1, .copies_max = 8, .own = 1, .delta = 1e-8, .honest = 0.5, .floor = 8.0, .noise = "clients"};
-    int code = options_parse(&command_crowd, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
-    if (code >= 0)
+    exit_code code = options_parse(&command_crowd, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
+    if (code != EXIT_OK)
         return code;
     bool policy = specs[2].given || specs[3].given || specs[4].given;
     a->plans = specs[0].given || specs[1].given;
@@ -118,7 +118,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (policy && specs[4].given && !specs[3].given)
         a->noise = "relay";
     code = check(a);
-    if (code >= 0)
+    if (code != EXIT_OK)
         return code;
     return a->plans ? check_plan(a) : check_policy(a);
 }
@@ -273,7 +273,7 @@ static void write_findings(const struct arguments *a, const struct findings *fou
 
 /* ---- command ---- */
 
-static int examine(const struct arguments *a, double *scratch)
+static exit_code examine(const struct arguments *a, double *scratch)
 {
     struct findings found = {0};
     if (!a->plans)
@@ -293,11 +293,11 @@ static int examine(const struct arguments *a, double *scratch)
     return EXIT_OK;
 }
 
-static int run(int argc, char **argv)
+static exit_code run(int argc, char **argv)
 {
     struct arguments arguments;
-    int code = parse(argc, argv, &arguments);
-    if (code >= 0)
+    exit_code code = parse(argc, argv, &arguments);
+    if (code != EXIT_OK)
         return code;
     double *scratch = malloc(PML_CROWD_SCRATCH_MAX * sizeof *scratch);
     if (!scratch)
