@@ -80,7 +80,7 @@ static int make_release(struct worker *worker, const pml_query *query)
 {
     int status = pml_client_arm(worker->client, &worker->budget);
     if (status == PML_ERROR_SPENT) {
-        status = budget_unlimited(&worker->budget, worker->crew->config.mechanism, worker->crew->config.delta);
+        status = budget_unlimited(&worker->budget, &worker->crew->config);
         if (status == PML_OK)
             status = pml_client_arm(worker->client, &worker->budget);
     }
@@ -265,7 +265,7 @@ static int open_worker(struct worker *worker, struct crew *crew, size_t number)
         return PML_NO_MEMORY;
     int status = pml_client_init(&worker->client, worker->memory, size, pack, &crew->config);
     if (status == PML_OK)
-        status = budget_unlimited(&worker->budget, worker->crew->config.mechanism, worker->crew->config.delta);
+        status = budget_unlimited(&worker->budget, &worker->crew->config);
     if (status != PML_OK)
         return status;
     worker->release_size = pml_client_release_size(worker->client);
