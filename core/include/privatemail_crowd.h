@@ -23,7 +23,6 @@ extern "C" {
 
 #define PML_CROWD_FAKES_MAX 16.0 /* mean fakes per client that a plan may ask for */
 #define PML_CROWD_QUERIES_MAX 1048576u
-#define PML_CROWD_DELTA0_MAX (1.0 / 1024.0)
 
 /* What the policy is used for. */
 typedef struct pml_crowd_use {
