@@ -17,23 +17,14 @@ from flow import make_collection  # noqa: E402
 from harness import BUDGET, INPUT, OUTPUT, PRIVACY, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
 from reference_crowd import crowd_prices, crowd_release, public_list, read_budget_2, read_bundle, symbol_of  # noqa: E402
 from reference_formats import write_budget  # noqa: E402
-from serving import Server, reference_server  # noqa: E402
+from serving import Server  # noqa: E402
+from reference_server import DevicePack as Pack  # noqa: E402
 
 SLOTS = {"one": ["--slots", "one", "--cells", "16"], "class": ["--slots", "class", "--cells", "5"]}
 CROWD = ["privatize", "--pack", "one.pmpk", "--features", "query.npy", "--crowd", "4000", "--epsilon", "1",
          "--out", "new.cbor"]
 POLICY = ["privatize", "--pack", "one.pmpk", "--features", "query.npy", "--crowd", "4000", "--clusters", "2",
           "--copies", "4", "--honest", "1", "--floor", "16", "--out", "many.cbor"]
-
-
-class Pack(reference_server.ServerPack):
-    """A pack read from its bytes, with prototypes in lists as the reference of the device has them."""
-
-    def __init__(self, data):
-        super().__init__(data)
-        self.prototypes = self.prototypes.reshape(-1, self.d).tolist()
-        self.prototype_norms = self.prototype_norms.ravel().tolist()
-        self.cells = self.prototype_cells.ravel().tolist()
 
 
 def make_packs(tester):
