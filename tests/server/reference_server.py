@@ -56,6 +56,16 @@ class ServerPack:
         return self.slots[int(label)] if self.kind else 0
 
 
+class DevicePack(ServerPack):
+    """The same with prototypes in lists, as the device's reference (tests/golden) has them."""
+
+    def __init__(self, data):
+        super().__init__(data)
+        self.prototypes = self.prototypes.reshape(-1, self.d).tolist()
+        self.prototype_norms = self.prototype_norms.ravel().tolist()
+        self.cells = self.prototype_cells.ravel().tolist()
+
+
 # Features (5.1 to 5.3, 5.13) ---------------------------------------------------------------------------------
 
 def quantise_rows(features):
