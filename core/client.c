@@ -124,7 +124,7 @@ pml_status pml_client_pay(pml_client *client, pml_budget *budget)
         client->state = CLIENT_IDLE;
         return status;
     }
-    memcpy(client->charged, budget->bytes, sizeof client->charged);
+    memcpy(client->charged, budget->bytes + PML_BUDGET_IDENTITY_AT, sizeof client->charged);
     client->state = CLIENT_ARMED;
     return PML_OK;
 }
@@ -149,7 +149,7 @@ pml_status pml_client_disarm(pml_client *client, pml_budget *budget)
     pml_status status = pml_budget_refund(budget, &price, &refunded);
     if (status != PML_OK)
         return status;
-    if (memcmp(client->charged, budget->bytes, sizeof client->charged) != 0)
+    if (memcmp(client->charged, budget->bytes + PML_BUDGET_IDENTITY_AT, sizeof client->charged) != 0)
         return PML_ERROR_BUDGET;
     pml_pipeline_wipe_noise(client); /* before the refund is stored: paid and unusable is safe, the reverse is not */
     client->state = CLIENT_BUSY;

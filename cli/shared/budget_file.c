@@ -75,7 +75,8 @@ void budget_file_close(struct budget_file *file)
     pml_budget_left left;
     if (file->lock >= 0) {
         if (file->is_new && file->on_disk && pml_budget_remaining(&file->budget, &left) == PML_OK &&
-            left.epsilon_spent <= 0.0 && left.mu2_spent <= 0.0)
+            left.epsilon_spent <= 0.0 && left.mu2_spent <= 0.0 && left.floor_spent <= 0.0 &&
+            left.crowd_mu2_spent <= 0.0)
             unlink(file->path);
         unlink(file->lock_path); /* while it is held: see take_lock */
         pml_leftover_set(PML_LEFTOVER_LOCK, NULL);
@@ -156,12 +157,12 @@ static exit_code read_old(const struct command *command, struct budget_file *fil
     if (pml_file_read(file->path, 4096, &bytes, &size, &file->message) != PML_DONE)
         return command_fail(command, EXIT_BUDGET, "%s Check --budget.", file->message.text);
     pml_status status = pml_budget_restore(&file->budget, tag, bytes, size);
-    const unsigned version = size == PML_BUDGET_SIZE && memcmp(bytes, "PMLB", 4) == 0 ? bytes[4] : 1; /* SPEC 4 */
+    const unsigned version = size > 8 && memcmp(bytes, "PMLB", 4) == 0 ? bytes[4] : 1; /* SPEC 4 */
     free(bytes);
     file->on_disk = true;
-    if (status == PML_ERROR_BUDGET && version != 1)
+    if (status == PML_ERROR_BUDGET && version > 2)
         return command_fail(command, EXIT_BUDGET,
-                            "%s is a budget of version %u; this command reads version 1. Use a newer privatemail.",
+                            "%s is a budget of version %u; this command reads 1 and 2. Use a newer privatemail.",
                             file->path, version);
     return status == PML_OK ? EXIT_OK : command_status(command, file->path, status);
 }

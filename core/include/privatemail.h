@@ -302,12 +302,12 @@ typedef struct pml_client pml_client;
 /* Memory of a client or a ranking, in bytes, at any alignment. One byte less is refused.
  *
  *     object     features  slots  neighbours  dimensions  bytes
- *     response   512       100    -           -           1136
- *     response   64        10     -           -           512
- *     response   512       1      -           -           944
- *     crowd      512       any    -           -           1360
- *     Gaussian   512       100    10          2           5096
- *     Gaussian   512       1      10          2           1136
+ *     response   512       100    -           -           1128
+ *     response   64        10     -           -           504
+ *     response   512       1      -           -           936
+ *     crowd      512       -      -           -           1352
+ *     Gaussian   512       100    10          2           5088
+ *     Gaussian   512       1      10          2           1128
  *     ranking    512       -      -           -           928
  *
  * (printed by tests/test_memory). The pack is never copied. Use the macros for static storage, the functions otherwise:
@@ -318,7 +318,7 @@ typedef struct pml_client pml_client;
 #define PML_SIZE(x) ((size_t)(x))
 #endif
 #define PML_ROUND8(x) ((PML_SIZE(x) + 7u) & ~PML_SIZE(7))
-#define PML_CLIENT_FIXED 424u
+#define PML_CLIENT_FIXED 416u
 #define PML_CROWD_FIXED 424u
 #define PML_RANKING_FIXED 416u
 #define PML_RESPONSE_MEMORY(features, slots)                                                                           \

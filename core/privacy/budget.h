@@ -28,7 +28,8 @@ pml_status pml_budget_check(const pml_budget *budget);
 pml_status pml_budget_charge(const pml_budget *budget, const struct pml_price *price, pml_budget *changed);
 pml_status pml_budget_refund(const pml_budget *budget, const struct pml_price *price, pml_budget *changed);
 
-/* What never changes in a budget: owner and caps, the first bytes of it. */
-#define PML_BUDGET_IDENTITY 72u
+/* What never changes in a budget, and differs between two: owner and caps. */
+#define PML_BUDGET_IDENTITY_AT 8u
+#define PML_BUDGET_IDENTITY 64u
 
 #endif

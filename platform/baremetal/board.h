@@ -14,9 +14,10 @@ int board_store(void *context, const uint8_t *bytes, size_t size);
 
 enum board_stored { BOARD_STORED, BOARD_BLANK, BOARD_DAMAGED };
 
-/* Fills `bytes` when it answers BOARD_STORED. BOARD_BLANK: nothing was ever stored; a first storing that was cut short
+/* Fills `bytes`, which has room for *size, and sets *size when it returns BOARD_STORED. A budget of version 1 is shorter:
+ * pml_budget_restore reads both. BOARD_BLANK: nothing was ever stored; a first storing that was cut short
  * counts as none. */
-enum board_stored board_restore(uint8_t *bytes, size_t size);
+enum board_stored board_restore(uint8_t *bytes, size_t *size);
 
 /* The radio, the wire. The bytes are public once they are a release. */
 void board_send(const uint8_t *message, size_t size);

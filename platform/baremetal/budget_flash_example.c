@@ -16,7 +16,8 @@
 #include <stdbool.h>
 
 enum {
-    BUDGET_WORDS = 16,
+    BUDGET_WORDS = 28,
+    OLD_WORDS = 16, /* of version 1 (SPEC 4), before the marks: they stand at one place in both */
     PAGE_SIZE = 1024,
     /* A cut between two words leaves 16 or more, as numbers stay below 2^16; one in the middle of an erasure leaves so
      * few once in 100,000 times. */
@@ -24,9 +25,10 @@ enum {
 };
 
 struct record {
-    uint32_t budget[BUDGET_WORDS];
+    uint32_t budget[OLD_WORDS];
     uint32_t number;     /* of the writing, from 1 */
     uint32_t complement; /* ~number */
+    uint32_t rest[BUDGET_WORDS - OLD_WORDS];
 };
 
 /* nRF51 Series Reference Manual, chapter NVMC. A test puts a controller in its place that loses power. */
@@ -42,6 +44,12 @@ enum { READ_ONLY = 0, WRITE = 1, ERASE = 2 };
 static volatile struct record *page(unsigned index)
 {
     return (volatile struct record *)(firmware_flash_end + index * PAGE_SIZE);
+}
+
+/* A word of the budget. */
+static volatile uint32_t *word_of(volatile struct record *record, unsigned index)
+{
+    return index < OLD_WORDS ? record->budget + index : record->rest + (index - OLD_WORDS);
 }
 
 /* In how many bits the marks are not each other's complement. */
@@ -65,11 +73,11 @@ static bool is_damaged(const volatile struct record *record)
     return wrong > 0 && wrong <= DAMAGED_BITS;
 }
 
-static bool is_blank(const volatile struct record *record)
+static bool is_blank(volatile struct record *record)
 {
     bool blank = record->number == UINT32_MAX && record->complement == UINT32_MAX;
     for (unsigned i = 0; i < BUDGET_WORDS; i++)
-        blank = blank && record->budget[i] == UINT32_MAX;
+        blank = blank && *word_of(record, i) == UINT32_MAX;
     return blank;
 }
 
@@ -122,7 +130,7 @@ static bool write_record(volatile struct record *record, const uint8_t *bytes, u
     erase(record);
     set_mode(WRITE);
     for (unsigned i = 0; i < BUDGET_WORDS && written; i++, bytes += 4)
-        written = write_word(record->budget + i, (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
+        written = write_word(word_of(record, i), (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
                                                      (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24);
     written = written && write_word(&record->complement, ~number) && write_word(&record->number, number);
     set_mode(READ_ONLY);
@@ -138,16 +146,18 @@ int board_store(void *context, const uint8_t *bytes, size_t size)
     return write_record(last == page(0) ? page(1) : page(0), bytes, last ? last->number + 1 : 1) ? 0 : -1;
 }
 
-enum board_stored board_restore(uint8_t *bytes, size_t size)
+enum board_stored board_restore(uint8_t *bytes, size_t *size)
 {
-    const volatile struct record *last = newest();
+    volatile struct record *last = newest();
     if (is_damaged(page(0)) || is_damaged(page(1)))
         return BOARD_DAMAGED;
     if (!last) /* the first record of all goes to page 0: when it was cut short, there is nothing in page 1 */
         return is_blank(page(1)) ? BOARD_BLANK : BOARD_DAMAGED;
-    if (size != BUDGET_WORDS * 4)
+    const size_t stored = last->budget[1] == 1 ? OLD_WORDS * 4 : BUDGET_WORDS * 4; /* the version */
+    if (*size < stored)
         return BOARD_DAMAGED;
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = (uint8_t)(last->budget[i / 4] >> (8 * (i % 4)));
+    for (unsigned i = 0; i < stored; i++)
+        bytes[i] = (uint8_t)(*word_of(last, i / 4) >> (8 * (i % 4)));
+    *size = stored;
     return BOARD_STORED;
 }

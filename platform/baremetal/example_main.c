@@ -24,9 +24,10 @@ static pml_status open_budget(void)
 {
     static const pml_budget_caps caps = {.epsilon_response = 20.0};
     uint8_t stored[PML_BUDGET_SIZE];
-    switch (board_restore(stored, sizeof stored)) {
+    size_t size = sizeof stored;
+    switch (board_restore(stored, &size)) {
     case BOARD_STORED:
-        return pml_budget_restore(&budget, owner, stored, sizeof stored);
+        return pml_budget_restore(&budget, owner, stored, size);
     case BOARD_BLANK:
         return pml_budget_create(&budget, owner, &caps);
     default:

@@ -25,6 +25,7 @@ const equal = (one, other) => one.length === other.length && one.every((byte, i)
 export class Budget {
     #machine;
     #bytes;
+    #known; // what the store holds as far as this budget knows: #bytes, or at first their form in an older version
     #store;
 
     constructor(key, machine, store) {
@@ -49,16 +50,18 @@ export class Budget {
         const stored = await this.#stored();
         machine.write(machine.small, name);
         if (stored) {
-            if (stored.length !== BUDGET_SIZE)
+            if (stored.length > BUDGET_SIZE)
                 throw machine.error(STATUS.BUDGET);
             machine.write(machine.chunk, stored);
-            machine.call('pml_budget_restore', machine.budget, machine.small, machine.chunk, BUDGET_SIZE);
+            machine.call('pml_budget_restore', machine.budget, machine.small, machine.chunk, stored.length);
             this.#bytes = machine.bytes(machine.budget, BUDGET_SIZE).slice();
+            this.#known = stored.slice();
         } else {
             machine.call('pml_wasm_budget_create', machine.budget, machine.small, ...caps);
             const bytes = machine.bytes(machine.budget, BUDGET_SIZE).slice();
             await this.#ask('save', bytes);
             this.#bytes = bytes;
+            this.#known = bytes;
         }
     }
 
@@ -86,10 +89,11 @@ export class Budget {
     [CHANGE](work) {
         return inTurn(async () => {
             const bytes = work(this.#bytes);
-            if (!equal(await this.#stored() ?? [], this.#bytes))
+            if (!equal(await this.#stored() ?? [], this.#known))
                 throw this.#machine.error(STATUS.PERSIST, new Error('the stored budget has changed: open it anew'));
             await this.#ask('save', bytes);
             this.#bytes = bytes;
+            this.#known = bytes;
         });
     }
 

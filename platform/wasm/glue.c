@@ -6,7 +6,7 @@
 #define EXPORTED(name) __attribute__((export_name(#name)))
 #define IMPORTED(name) __attribute__((import_module("env"), import_name(#name)))
 
-/* The only imports. Both return 0 for success; persist takes the 64 bytes to store. */
+/* The only imports. Both return 0 for success; persist takes the bytes to store. */
 IMPORTED(entropy) int host_entropy(uint8_t *out, size_t size);
 IMPORTED(persist) int host_persist(const uint8_t *bytes, size_t size);
 

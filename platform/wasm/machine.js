@@ -11,7 +11,7 @@ const STATUS_NAMES = [
 export const STATUS = Object.fromEntries(STATUS_NAMES.map((name, index) => [name, -index]));
 
 export const ID_SIZE = 16;
-export const BUDGET_SIZE = 64;
+export const BUDGET_SIZE = 112;
 export const CHUNK_SIZE = 65536; // of an answer, fed at once; also more than any release has
 const PAGE_SIZE = 65536;
 

@@ -233,7 +233,7 @@ export class PrivateMail {
     /**
      * The budget of `owner` (16 bytes that name a person) from `store`, or a new one with these caps when it has none:
      * `epsilon` for response releases; `epsilonGaussian` and `delta`, 0 unless given, for Gaussian ones.
-     * `store`: { load(), save(bytes) }, each may answer a promise. load: 64 bytes, or null when there is no budget yet.
+     * `store`: { load(), save(bytes) }, each may answer a promise. load: the bytes saved, or null when there is no budget yet.
      * save: keeps them durably, or throws, rejects or answers false. load comes before every save: when it answers
      * other bytes than this budget last saw, another one spent meanwhile; the charge fails with PML_ERROR_PERSIST, and
      * the budget is to be opened anew. Stores are called one after the other, so none may wait for another charge. One

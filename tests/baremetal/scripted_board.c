@@ -18,7 +18,7 @@ int board_store(void *context, const uint8_t *bytes, size_t size)
     return 0;
 }
 
-enum board_stored board_restore(uint8_t *bytes, size_t size)
+enum board_stored board_restore(uint8_t *bytes, size_t *size)
 {
     (void)bytes;
     (void)size;

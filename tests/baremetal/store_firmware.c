@@ -5,7 +5,7 @@
 #include "firmware.h"
 #include "report.h"
 
-enum { SIZE = 64, READY_AT = 0x400 };
+enum { SIZE = 112, OLD_SIZE = 64, READY_AT = 0x400 };
 
 static uint8_t bytes[SIZE];
 
@@ -20,7 +20,7 @@ static volatile uint32_t *powered(unsigned offset);
 #define board_store store_until_cut
 #define board_restore restore_until_cut
 int store_until_cut(void *context, const uint8_t *stored, size_t size);
-enum board_stored restore_until_cut(uint8_t *stored, size_t size);
+enum board_stored restore_until_cut(uint8_t *stored, size_t *size);
 #include "budget_flash_example.c"
 #undef board_store
 #undef board_restore
@@ -65,7 +65,8 @@ static bool store_cut(uint8_t value, unsigned steps)
 
 static bool restores(uint8_t value)
 {
-    bool same = board_restore(bytes, SIZE) == BOARD_STORED;
+    size_t size = SIZE;
+    bool same = board_restore(bytes, &size) == BOARD_STORED && size == SIZE;
     for (unsigned i = 0; i < SIZE; i++)
         same = same && bytes[i] == (uint8_t)(value + i);
     return same;
@@ -73,7 +74,8 @@ static bool restores(uint8_t value)
 
 static bool finds(enum board_stored what)
 {
-    return board_restore(bytes, SIZE) == what;
+    size_t size = SIZE;
+    return board_restore(bytes, &size) == what;
 }
 
 static void make_blank(void)
@@ -155,6 +157,24 @@ static void test_damaged_marks(void)
     report_check(finds(BOARD_DAMAGED), "no complete record and not blank is damage");
 }
 
+/* Firmware that stored budgets of version 1 was replaced. */
+static void test_old_records(void)
+{
+    size_t size = SIZE, less = OLD_SIZE - 1;
+    make_blank();
+    steps_left = 100;
+    set_mode(WRITE);
+    for (unsigned i = 0; i < OLD_WORDS; i++)
+        write_word(page(0)->budget + i, i == 1 ? 1 : 0x01010101u * i);
+    write_word(&page(0)->complement, ~7u);
+    write_word(&page(0)->number, 7);
+    set_mode(READ_ONLY);
+    report_check(board_restore(bytes, &less) == BOARD_DAMAGED && board_restore(bytes, &size) == BOARD_STORED &&
+                     size == OLD_SIZE && bytes[4] == 1 && bytes[OLD_SIZE - 1] == OLD_WORDS - 1,
+                 "a record of version 1 comes back as it was");
+    report_check(store(9) && restores(9) && page(1)->number == 8, "the next one is of this version, and the newest");
+}
+
 int main(void)
 {
     test_turns();
@@ -162,5 +182,6 @@ int main(void)
     test_cuts(1, "power cut in the second storing leaves the first");
     test_cuts(2, "power cut in the third storing leaves the second");
     test_damaged_marks();
+    test_old_records();
     return report_end();
 }

@@ -112,9 +112,15 @@ class Tester:
 def read_budget(data):
     """(response spent, response cap, Gaussian spent, Gaussian cap) in SPEC 4's units; None when it is not sound."""
     import hashlib
-    if len(data) != 64 or data[:4] != b"PMLB" or hashlib.sha256(data[:56]).digest()[:8] != data[56:]:
+    if data[:4] != b"PMLB" or hashlib.sha256(data[:-8]).digest()[:8] != data[-8:]:
         return None
-    gaussian_cap, _, cap, spent, gaussian_spent = struct.unpack_from("<QQIIQ", data, 24)
+    if len(data) == 64:                                       # version 1
+        gaussian_cap, _, cap, spent, gaussian_spent = struct.unpack_from("<QQIIQ", data, 24)
+        return spent, cap, gaussian_spent, gaussian_cap
+    if len(data) != 112:
+        return None
+    gaussian_cap, _, cap = struct.unpack_from("<QQI", data, 24)
+    gaussian_spent, spent = struct.unpack_from("<Q", data, 72)[0], struct.unpack_from("<I", data, 96)[0]
     return spent, cap, gaussian_spent, gaussian_cap
 
 

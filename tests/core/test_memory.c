@@ -174,6 +174,7 @@ static void test_the_tables_of_header_and_document(void)
         {"response", 512, 100, 0, 0, PML_RESPONSE_MEMORY(512, 100), 8192},
         {"response", 64, 10, 0, 0, PML_RESPONSE_MEMORY(64, 10), 512},
         {"response", 512, 1, 0, 0, PML_RESPONSE_MEMORY(512, 1), 8192},
+        {"crowd", 512, 0, 0, 0, PML_CROWD_MEMORY(512), 8192},
         {"Gaussian", 512, 100, 10, 2, PML_GAUSSIAN_MEMORY(512, 100, 10, 2), 16384},
         {"Gaussian", 512, 1, 10, 2, PML_GAUSSIAN_MEMORY(512, 1, 10, 2), 16384},
         {"ranking", 512, 0, 0, 0, PML_RANKING_MEMORY(512), 1024},

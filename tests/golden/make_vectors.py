@@ -25,7 +25,7 @@ PLAIN_HEAD = """\
 #          bytes (all messages)  own (a byte per message)
 # budget   bytes  owner  epsilon_cap  epsilon_spent (both in 2^-20)  mu2_cap  mu2_spent (both in 2^-40)  delta (in 2^-64)
 #          floor_cap  floor_spent (both in 2^-20)  crowd_mu2_cap  crowd_mu2_spent (both in 2^-40)  crowd_delta
-#          crowd_delta0_cap  crowd_delta0_spent (all in 2^-64)  bytes of version 2
+#          crowd_delta0_cap  crowd_delta0_spent (all in 2^-64)
 """
 
 STRUCTS = """\
@@ -320,7 +320,7 @@ def write_budgets(header):
     for number, data in enumerate(made):
         owner, amounts = read_budget_2(data)
         values = [amounts[name] for name in order]
-        header.plain("budget", data.hex(), owner.hex(), *values, upgrade_budget(data).hex())
+        header.plain("budget", data.hex(), owner.hex(), *values)
         rows.append([header.array("uint8_t", "budget_%d" % number, data), str(len(data)),
                      header.array("uint8_t", "budget_%d_owner" % number, owner)] + [unsigned(value) for value in values]
                     + [header.array("uint8_t", "budget_%d_current" % number, upgrade_budget(data))])

@@ -219,6 +219,7 @@ microbit_only() {
         below "$all" $microbit_ram
     check "microbit: the example's pack lies in flash" pack_in_flash "$out/microbit/metered_example.elf"
     check "microbit: a budget found spent in flash is refused (PML_ERROR_SPENT)" refused_after spent 21
+    check "microbit: a budget of version 1 found spent in flash is refused (PML_ERROR_SPENT)" refused_after old 21
     check "microbit: a budget found damaged in flash is refused (PML_ERROR_BUDGET)" refused_after damaged 20
     check "microbit: the example draws from the chip's generator, differently each time" entropy_differs
     check "the entropy example does not compile for a chip that it does not know" entropy_refuses

@@ -237,7 +237,7 @@ await test('budgets: restored, spent, damaged, foreign', async () => {
     client.close();
     const bytes = store.load();
     await fails('BUDGET', () => library.openBudget({ owner: new Uint8Array(16), store }));
-    for (const stored of [bytes.slice(1), bytes.map((byte, i) => (i === 46 ? 0 : byte)), new Uint8Array(64)])
+    for (const stored of [bytes.slice(1), bytes.map((byte, i) => (i === 98 ? 0 : byte)), new Uint8Array(64)])
         await fails('BUDGET', () => library.openBudget({ owner, store: { load: () => stored, save() {} } }));
     await fails('ARGUMENT', () => library.openBudget({ owner, store: { load: () => 'text', save() {} } }));
     await fails('ARGUMENT', () => library.openBudget({ owner: 'me', epsilon: 1, store: memoryStore() }));

@@ -15,7 +15,7 @@ await test('a client of 100 slots, 8 cells and 512 features has the memory of th
     const pack = await library.openPack(makePack(512, 100, 8));
     const client = pack.client({ epsilon: 4 });
     clientMemory = client.memorySize;
-    assert.equal(clientMemory, 1104);
+    assert.equal(clientMemory, 1128);
     await client.arm(await newBudget());
     assert.equal(client.release(makeFeatures(512, 1), 99).bytes.length, 64);
     client.close();

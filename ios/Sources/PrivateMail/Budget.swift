@@ -2,7 +2,7 @@
 import CPrivateMail
 import Foundation
 
-/// Where a budget's 64 bytes live between launches.
+/// Where a budget's bytes live between launches.
 ///
 /// Keep them out of backups: a copy put back spends again what was spent since. The calls of all stores come one at a
 /// time. A store must not charge, refund or open a budget, nor use the client it is called for (all get
@@ -63,6 +63,8 @@ public final class Budget: @unchecked Sendable {  // the bytes are only touched 
     private let gate = Gate()
     private let store: any BudgetStore
     private let bytes: UnsafeMutablePointer<pml_budget>
+    /// What the store holds as far as this budget knows: the bytes, or at first their form in an older version.
+    private var stored: Data?
 
     /// Restores the budget from its store, or creates and saves it when the store is empty.
     ///
@@ -79,13 +81,18 @@ public final class Budget: @unchecked Sendable {  // the bytes are only touched 
     }
 
     private func restoreOrCreate(_ owner: [UInt8], _ limits: Limits) throws(PrivateMailError) {
-        if let stored = try asking({ try store.load() }) {
+        stored = try asking { try store.load() }
+        if let stored {
             try check(stored.withUnsafeBytes { pml_budget_restore(bytes, owner, $0.baseAddress, $0.count) })
         } else {
-            var caps = pml_budget_caps(
-                epsilon_response: limits.response, epsilon_gaussian: limits.gaussian, delta: limits.delta)
+            var caps = pml_budget_caps()
+            caps.epsilon_response = limits.response
+            caps.epsilon_gaussian = limits.gaussian
+            caps.delta = limits.delta
             try check(pml_budget_create(bytes, owner, &caps))
-            try asking { try store.save(current) }
+            let new = Data(bytes: bytes, count: Int(PML_BUDGET_SIZE))
+            try asking { try store.save(new) }
+            stored = new
         }
     }
 
@@ -119,9 +126,8 @@ public final class Budget: @unchecked Sendable {  // the bytes are only touched 
 
     /// Called by the library while the bytes are lent, and still the old ones.
     func replaceStored(with changed: Data) throws {
-        guard try store.load() == current else { throw Conflict() }
+        guard try store.load() == stored else { throw Conflict() }
         try store.save(changed)
+        stored = changed
     }
-
-    private var current: Data { Data(bytes: bytes, count: Int(PML_BUDGET_SIZE)) }
 }

@@ -37,7 +37,7 @@ public final class FileBudgetStore: BudgetStore, @unchecked Sendable {  // `seen
     }
 
     private var name: String { url.lastPathComponent }
-    private let size = 64
+    private let size = 112
 
     private func inFolder<Result>(_ body: (Folder) throws -> Result) throws -> Result {
         lock.lock()

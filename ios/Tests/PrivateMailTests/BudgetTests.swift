@@ -12,7 +12,7 @@ final class BudgetTests: XCTestCase {
     func testCreationRestorationAndOwners() throws {
         let store = MemoryStore()
         let budget = try Budget(owner: owner, limits: .init(response: 3), store: store)
-        XCTAssertEqual(store.bytes?.count, 64)
+        XCTAssertEqual(store.bytes?.count, 112)
         try client(try vectors.pack(Golden.one)).arm(budget)
         let again = try Budget(owner: owner, limits: .init(response: 1000), store: store)
         XCTAssertEqual(try again.account(), try budget.account())  // the caps are those of its creation

@@ -5,7 +5,7 @@ import PrivateMail
 import XCTest
 
 final class FileBudgetStoreTests: XCTestCase {
-    private func bytes(_ value: UInt8) -> Data { Data(repeating: value, count: 64) }
+    private func bytes(_ value: UInt8) -> Data { Data(repeating: value, count: 112) }
 
     private func names(in folder: URL) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()

@@ -75,7 +75,7 @@ final class BudgetFileTest {
     private static void kept() throws IOException {
         File file = fresh("kept.budget");
         Budget budget = open(file);
-        Check.equal(64, read(file).length);
+        Check.equal(112, read(file).length);
         try (Client client = client()) {
             client.arm(budget);
             Check.equal(FileBudgetChild.PRICE, spent(file));
@@ -195,7 +195,7 @@ final class BudgetFileTest {
             }
             killer.join();
             Check.equal(128 + 9, process.waitFor());
-            Check.equal(64, read(file).length);
+            Check.equal(112, read(file).length);
             double left = spent(file);
             Check.that(left >= acknowledged, "spent " + left + ", but " + acknowledged + " was acknowledged");
             Check.that(left <= acknowledged + FileBudgetChild.PRICE, "spent " + left + " of " + acknowledged);

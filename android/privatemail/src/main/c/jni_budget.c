@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Budgets: 64 bytes in a direct buffer, at any alignment. */
+ * Budgets: their bytes in a direct buffer, at any alignment. */
 #include "jni_shim.h"
 
 enum { OWNER_SIZE = 16 };

@@ -19,7 +19,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * charged, and the budget is to be opened anew.
  */
 public final class Budget {
-    private static final int SIZE = 64;
+    private static final int SIZE = 112;
     private static final int OWNER_SIZE = 16;
 
     /** Set in a thread while it runs a store's code. */
@@ -28,6 +28,8 @@ public final class Budget {
     private final BudgetStore store;
     private final ReentrantLock lock = new ReentrantLock();
     private final ByteBuffer bytes = ByteBuffer.allocateDirect(SIZE);
+    /** What the store holds as far as this object knows: {@link #bytes}, or at first their form in an older version. */
+    private byte[] stored;
 
     private Budget(BudgetStore store) {
         this.store = store;
@@ -66,13 +68,14 @@ public final class Budget {
         synchronized (store) {
             INSIDE_STORE.set(true);
             try {
-                byte[] stored = store.load();
+                stored = store.load();
                 if (stored != null) {
                     return Native.budgetRestore(bytes, owner, stored);
                 }
                 int status = Native.budgetCreate(bytes, owner, caps.response, caps.gaussian, caps.delta);
                 if (status == Status.OK.code()) {
-                    store.save(current());
+                    stored = current();
+                    store.save(stored.clone());
                 }
                 return status;
             } finally {
@@ -120,10 +123,12 @@ public final class Budget {
         synchronized (store) {
             INSIDE_STORE.set(true);
             try {
-                if (!Arrays.equals(current(), store.load())) {
+                if (!Arrays.equals(stored, store.load())) {
                     throw new IOException("the stored budget has changed since it was opened: open it anew");
                 }
+                byte[] saved = changed.clone();
                 store.save(changed);
+                stored = saved;
             } finally {
                 INSIDE_STORE.remove();
             }

@@ -27,6 +27,6 @@ public interface BudgetStore {
     @Nullable
     byte[] load() throws IOException;
 
-    /** Stores the 64 bytes of a budget. The array is the callee's. */
+    /** Stores the bytes of a budget. The array is the callee's. */
     void save(@NonNull byte[] bytes) throws IOException;
 }

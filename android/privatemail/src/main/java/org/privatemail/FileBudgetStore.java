@@ -17,7 +17,7 @@ import java.util.Arrays;
  * folder must exist. The file must be one of its own, no link and without a second name.
  */
 public final class FileBudgetStore implements BudgetStore {
-    private static final int LONGEST = 64;
+    private static final int LONGEST = 112;
 
     private final File file;
     private byte[] seen;
