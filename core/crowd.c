@@ -86,7 +86,6 @@ size_t pml_crowd_left(const pml_client *client)
 
 pml_status pml_crowd_next(pml_client *client, uint8_t *out, size_t capacity, unsigned *own)
 {
-    uint32_t which;
     if (out)
         memset(out, 0, capacity);
     if (own)
@@ -98,8 +97,7 @@ pml_status pml_crowd_next(pml_client *client, uint8_t *out, size_t capacity, uns
         return PML_ERROR_ARGUMENT;
     if (capacity < pml_client_release_size(client))
         return PML_ERROR_BUFFER;
-    pml_crowd_write(client, out, &which);
-    *own = which;
+    pml_crowd_write(client, out, own);
     settle(client);
     pml_wipe_stack();
     return PML_OK;

@@ -82,7 +82,7 @@ void pml_write_crowd(pml_client *client, uint32_t slot, uint8_t *body)
     pml_crowd_own(client, symbol);
 }
 
-void pml_crowd_write(pml_client *client, uint8_t *out, uint32_t *own)
+void pml_crowd_write(pml_client *client, uint8_t *out, unsigned *own)
 {
     const pml_pack *pack = client->pack;
     uint32_t symbol = pml_bundle_pick(&client->random, &client->crowd->bundle, own);

@@ -20,7 +20,7 @@ bool pml_crowd_unchanged(const pml_client *client);
 PML_NOINLINE void pml_crowd_own(pml_client *client, uint32_t symbol);
 
 /* Writes the bundle's next message. */
-PML_NOINLINE void pml_crowd_write(pml_client *client, uint8_t *out, uint32_t *own);
+PML_NOINLINE void pml_crowd_write(pml_client *client, uint8_t *out, unsigned *own);
 
 /* What the messages of a crowd say (SPEC 2, one form). */
 static inline pml_mechanism crowd_mechanism(const pml_pack *pack)

@@ -45,7 +45,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = ROOT / "tests/constant_time/allowed.txt"
 FLAGS = ("-S", "-g1", "-std=c11", "-ffreestanding", "-ffp-contract=off", "-fvisibility=hidden",
-         "-Icore", "-Icore/include", "-Iplatform")
+         "-Icore", "-Icore/include", "-Icore/stages", "-Iplatform")
 
 # ---- compilers ---------------------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ run() {
         sed 's/^/    /' "$program.log"
         return
     fi
-    expect 0 "$name" kernels response answer gaussian
+    expect 0 "$name" kernels response crowd answer gaussian
     expect 9 "$name, the planted leak is found" leak
     rm "$program"
 }

@@ -40,7 +40,7 @@ void pml_bundle_own(struct bundle *bundle, uint32_t own)
 }
 
 /* By masks over all entries: the time does not tell an own message from a fake. */
-uint32_t pml_bundle_pick(pml_random *random, struct bundle *bundle, uint32_t *own)
+uint32_t pml_bundle_pick(pml_random *random, struct bundle *bundle, unsigned *own)
 {
     const uint32_t chosen = pml_random_below(random, bundle->total);
     uint32_t symbol = 0, sum = 0;

@@ -19,6 +19,6 @@ void pml_bundle_draw(pml_random *random, uint32_t rate, uint32_t symbols, uint32
 void pml_bundle_own(struct bundle *bundle, uint32_t own);
 
 /* The next message's symbol, of a bundle that is not empty; *own is 1 and more for own messages, 0 for a fake. */
-uint32_t pml_bundle_pick(pml_random *random, struct bundle *bundle, uint32_t *own);
+uint32_t pml_bundle_pick(pml_random *random, struct bundle *bundle, unsigned *own);
 
 #endif

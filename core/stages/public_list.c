@@ -25,25 +25,31 @@ static void offer(uint64_t *keys, uint32_t count, uint64_t key)
     }
 }
 
+/* Is the prototype one of the slot whose first one this is? Hidden, so that no loop counts from the secret place on. */
+static uint64_t is_inside(const pml_pack *pack, uint32_t first, uint32_t prototype)
+{
+    return mask_less_unsigned(hide(prototype) - first, pack->prototypes);
+}
+
 /* The row of the slot's first prototype that belongs to the cell, or of its first one when none does. */
-static void copy_prototype(const pml_pack *pack, uint32_t slot, uint32_t cell, int8_t *row)
+static void copy_prototype(const pml_pack *pack, uint32_t first, uint32_t cell, int8_t *row)
 {
     const int8_t *rows = (const int8_t *)pack->section[PML_SECTION_PROTOTYPES];
     const uint8_t *cells = pack->section[PML_SECTION_PROTOTYPE_CELLS];
-    const uint32_t end = (uint32_t)pack->slots * pack->prototypes, first = slot * pack->prototypes;
+    const uint32_t end = (uint32_t)pack->slots * pack->prototypes;
     uint32_t index = first;
     uint64_t missing = ~(uint64_t)0;
     for (uint32_t i = 0; i < end; i++) {
-        uint64_t inside = mask_less_unsigned(i - first, pack->prototypes);
-        uint64_t found = missing & inside & mask_equal(load_le16(cells + 2 * (size_t)i), cell);
+        uint64_t found = missing & is_inside(pack, first, i) & mask_equal(load_le16(cells + 2 * (size_t)i), cell);
         index = select32(found, i, index);
         missing &= ~found;
     }
-    memset(row, 0, pack->features);
-    for (uint32_t i = 0; i < end; i++) {
+    const size_t features = pack->features; /* known not to be changed through the row */
+    memset(row, 0, features);
+    for (uint32_t i = 0; i < end; i++, rows += features) {
         const int8_t mask = (int8_t)mask_equal(i, index);
-        for (uint32_t j = 0; j < pack->features; j++)
-            row[j] = (int8_t)(row[j] | (rows[(size_t)i * pack->features + j] & mask));
+        for (size_t j = 0; j < features; j++)
+            row[j] = (int8_t)(row[j] | (rows[j] & mask));
     }
 }
 
@@ -59,13 +65,13 @@ void pml_public_list(const pml_pack *pack, const struct pml_kernels *kernels, ui
     list[0] = symbol;
     if (others == 0)
         return;
-    uint32_t start = 0, slot = 0; /* of the symbol's slot, without a division */
+    uint32_t start = 0, first = 0; /* symbol and prototype of the symbol's slot, without a division */
     for (uint32_t s = 1; s < pack->slots; s++) {
         uint64_t reached = ~mask_less_unsigned(symbol, s * pack->cells);
         start += pack->cells & (uint32_t)reached;
-        slot += 1 & (uint32_t)reached;
+        first += pack->prototypes & (uint32_t)reached;
     }
-    copy_prototype(pack, slot, symbol - start, row);
+    copy_prototype(pack, first, symbol - start, row);
     for (uint32_t cell = 0; cell < count; cell++)
         offer(keys, others, key_of(0, cell) & ~mask_equal(cell, symbol - start));
     for (uint32_t at = 0; at < end; at += PML_KERNEL_ROWS) {
@@ -74,8 +80,7 @@ void pml_public_list(const pml_pack *pack, const struct pml_kernels *kernels, ui
         for (uint32_t i = 0; i < rest; i++) {
             int64_t score = multiply_signed(dots[i], pack_u32(norms, at + i));
             uint32_t cell = load_le16(cells + 2 * (size_t)(at + i));
-            uint64_t counts = mask_less_unsigned(at + i - slot * pack->prototypes, pack->prototypes) &
-                              ~mask_equal(cell, symbol - start);
+            uint64_t counts = is_inside(pack, first, at + i) & ~mask_equal(cell, symbol - start);
             offer(keys, others, key_of((uint64_t)(score + ((int64_t)1 << 43)), cell) & counts);
         }
     }

@@ -137,6 +137,81 @@ static void feed_wipe(void)
     pml_ranking_wipe(f.ranking);
 }
 
+#if PML_WITH_CROWD
+static unsigned own;
+
+static void crowd_arm(void)
+{
+    want(PML_OK, pml_crowd_arm(f.client, &f.budget, PML_BUNDLE_QUERY));
+}
+
+static pml_crowd_content content = {.query = &given};
+
+static void crowd_begin(void)
+{
+    crowd_arm();
+    want(PML_OK, pml_crowd_begin(f.client, &content));
+}
+
+static void crowd_one(void)
+{
+    crowd_begin();
+    want(PML_OK, pml_crowd_next(f.client, out, sizeof out, &own));
+}
+
+static void crowd_all(void)
+{
+    crowd_begin();
+    while (pml_crowd_left(f.client) > 0)
+        want(PML_OK, pml_crowd_next(f.client, out, sizeof out, &own));
+}
+
+static void crowd_wipe(void)
+{
+    crowd_one();
+    pml_client_wipe(f.client);
+}
+
+static void crowd_disarm(void)
+{
+    crowd_arm();
+    want(PML_OK, pml_client_disarm(f.client, &f.budget));
+}
+
+static void crowd_bad_label(void)
+{
+    crowd_arm();
+    given.label = INT32_MAX;
+    want(PML_ERROR_LABEL, pml_crowd_begin(f.client, &content));
+}
+
+static void crowd_idle(void)
+{
+    want(PML_OK, pml_crowd_arm(f.client, &f.budget, PML_BUNDLE_IDLE));
+    want(PML_OK, pml_crowd_begin(f.client, NULL));
+    while (pml_crowd_left(f.client) > 0)
+        want(PML_OK, pml_crowd_next(f.client, out, sizeof out, &own));
+}
+
+static void crowd_fails(void)
+{
+    f.store.fail_at = 1;
+    want(PML_ERROR_PERSIST, pml_crowd_arm(f.client, &f.budget, PML_BUNDLE_QUERY));
+}
+
+static const struct scenario crowd_scenarios[] = {
+    {"arm", crowd_arm, NOISE},
+    {"begin", crowd_begin, NOISE},
+    {"one message", crowd_one, NOISE},
+    {"the whole bundle", crowd_all, 0},
+    {"wipe in the middle", crowd_wipe, 0},
+    {"disarm", crowd_disarm, 0},
+    {"bad label", crowd_bad_label, NOISE},
+    {"an idle bundle", crowd_idle, 0},
+    {"persist fails", crowd_fails, 0},
+};
+#endif
+
 /* ---- scenarios ---- */
 
 static const struct scenario scenarios[] = {
@@ -172,17 +247,30 @@ void tearDown(void)
     answer = (struct writer){0};
 }
 
-static void search_all(unsigned index, int mechanism)
+static void search_these(const struct scenario *these, size_t count, unsigned index, int mechanism)
 {
     unsigned failed = 0;
     prepare(index, mechanism);
-    for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++)
-        if (search(scenarios + i) > 0) {
-            printf("    ... after: %s\n", scenarios[i].name);
+    for (size_t i = 0; i < count; i++)
+        if (search(these + i) > 0) {
+            printf("    ... after: %s\n", these[i].name);
             failed++;
         }
     TEST_ASSERT_EQUAL(0, failed);
 }
+
+static void search_all(unsigned index, int mechanism)
+{
+    search_these(scenarios, sizeof scenarios / sizeof scenarios[0], index, mechanism);
+}
+
+#if PML_WITH_CROWD
+static void test_a_crowd_leaves_nothing(void)
+{
+    search_these(crowd_scenarios, sizeof crowd_scenarios / sizeof crowd_scenarios[0], PACK_RESPONSE_ONLY, PML_CROWD);
+    TEST_ASSERT_TRUE(most_clusters >= 4);
+}
+#endif
 
 #if PML_WITH_RESPONSE
 static void test_response_leaves_nothing(void)
@@ -238,6 +326,9 @@ int main(void)
 #endif
 #if PML_WITH_GAUSSIAN
     RUN_TEST(test_gaussian_leaves_nothing);
+#endif
+#if PML_WITH_CROWD
+    RUN_TEST(test_a_crowd_leaves_nothing);
 #endif
     RUN_TEST(test_planted_residue_is_found);
     return UNITY_END();

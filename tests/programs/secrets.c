@@ -3,7 +3,7 @@
  * every branch and every address that depends on a secret (tests/check_secrets.sh). `secrets MODE...`, with each set of
  * kernels that the CPU runs, as valgrind shows it; mode `leak` plants one such branch, to show that it would be found. */
 #include "golden/vectors.h"
-#include "pipeline.h"
+#include "pipeline_crowd.h"
 #include "stages/answer.h"
 #include "stages/stages.h"
 #include "support/kernel_sets.h"
@@ -41,7 +41,8 @@ static void need(int status)
 }
 
 /* An armed client; `substitute` leaves no public verdict on the input. */
-static pml_client *armed(pml_pack *pack, pml_mechanism mechanism, const struct pml_kernels *kernels)
+static pml_client *armed(pml_pack *pack, pml_mechanism mechanism, const struct pml_kernels *kernels,
+                         const pml_crowd *crowd)
 {
     static const uint8_t owner[16] = "secrets";
     pml_config config = {.mechanism = mechanism,
@@ -50,6 +51,7 @@ static pml_client *armed(pml_pack *pack, pml_mechanism mechanism, const struct p
                          .substitute = true,
                          .entropy = entropy,
                          .persist = persist,
+                         .crowd = crowd,
                          .kernels = kernels};
     pml_budget budget;
     pml_client *client;
@@ -58,9 +60,15 @@ static pml_client *armed(pml_pack *pack, pml_mechanism mechanism, const struct p
     need(pml_client_init(&client, malloc(size), size, pack, &config));
     const pml_budget_caps caps = {.epsilon_response = 10.0,
                                   .epsilon_gaussian = mechanism == PML_GAUSSIAN ? 10.0 : 0.0,
-                                  .delta = mechanism == PML_GAUSSIAN ? 1e-5 : 0.0};
+                                  .delta = mechanism == PML_GAUSSIAN ? 1e-5 : 0.0,
+                                  .epsilon_floor = 10.0};
     need(pml_budget_create(&budget, owner, &caps));
-    need(pml_client_arm(client, &budget));
+#if PML_WITH_CROWD
+    if (crowd)
+        need(pml_crowd_arm(client, &budget, PML_BUNDLE_QUERY));
+#endif
+    if (!crowd)
+        need(pml_client_arm(client, &budget));
     return client;
 }
 
@@ -78,7 +86,7 @@ static void make_query(float *features, int32_t *label)
 static void response(const struct pml_kernels *kernels, bool leak)
 {
     pml_pack pack;
-    pml_client *client = armed(&pack, PML_RESPONSE, kernels);
+    pml_client *client = armed(&pack, PML_RESPONSE, kernels, NULL);
     float features[MAX_FEATURES];
     int32_t label;
     uint8_t out[256];
@@ -95,6 +103,31 @@ static void response(const struct pml_kernels *kernels, bool leak)
     free(client);
 }
 
+#endif
+
+#if PML_WITH_CROWD
+/* From features to the last message. What the messages are is secret, and in which order they come: only that there are
+ * so many is known. The words of the order are rejected, or not, before they meet anything (SPEC 5.16). */
+static void crowd(const struct pml_kernels *kernels)
+{
+    static const pml_crowd policy = {.clients = 9, .clusters = 4.0, .copies = 8, .own = 5};
+    pml_pack pack;
+    pml_client *client = armed(&pack, PML_RESPONSE, kernels, &policy);
+    float features[MAX_FEATURES];
+    int32_t label;
+    uint8_t out[64];
+    unsigned own;
+    make_query(features, &label);
+    const pml_query query = {features, pack.features, label};
+    const pml_crowd_content content = {.query = &query};
+    SECRET(&client->shift, sizeof client->shift);
+    SECRET(client->crowd->bundle.symbol, sizeof client->crowd->bundle.symbol);
+    SECRET(client->crowd->bundle.left, sizeof client->crowd->bundle.left);
+    need(pml_crowd_begin(client, &content));
+    while (pml_crowd_left(client) > 0)
+        need(pml_crowd_next(client, out, sizeof out, &own));
+    free(client);
+}
 #endif
 
 /* Ranking: begin and feed; the list is the device's own and may be looked at after finish. */
@@ -127,7 +160,7 @@ static void answer(const struct pml_kernels *kernels)
 static void gaussian(const struct pml_kernels *kernels)
 {
     pml_pack pack;
-    pml_client *client = armed(&pack, PML_GAUSSIAN, kernels);
+    pml_client *client = armed(&pack, PML_GAUSSIAN, kernels, NULL);
     const pml_pack *v = &pack;
     float features[MAX_FEATURES];
     int32_t label;
@@ -177,6 +210,10 @@ static bool run(const char *mode, const struct pml_kernels *kernels)
     if (strcmp(mode, "response") == 0 || strcmp(mode, "leak") == 0)
         return response(kernels, mode[0] == 'l'), true;
 #endif
+#if PML_WITH_CROWD
+    if (strcmp(mode, "crowd") == 0)
+        return crowd(kernels), true;
+#endif
     if (strcmp(mode, "answer") == 0)
         return answer(kernels), true;
 #if PML_WITH_GAUSSIAN
@@ -194,7 +231,7 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < sets.count && known; i++)
             known = run(argv[mode], sets.of[i]);
     if (!known) {
-        fprintf(stderr, "usage: secrets kernels|response|answer|gaussian|leak ...\n");
+        fprintf(stderr, "usage: secrets kernels|response|crowd|answer|gaussian|leak ...\n");
         return 2;
     }
     printf("%s\n", sets.of[sets.count - 1]->name);

@@ -24,7 +24,7 @@
 
 #include "answer_writer.h"
 #include "base/chacha20.h"
-#include "client.h"
+#include "pipeline_crowd.h"
 #include "privacy/draws.h"
 #include "stages/stages.h"
 
@@ -48,7 +48,7 @@
 #define VALGRIND_MAKE_MEM_DEFINED(place, size) 0
 #endif
 
-enum { STACK_SIZE = 32768, PATTERN = 0xA5, SETS = 3, BLOCKS = 16, MATCHES = 4, MEMORY_MAX = 8192, SECRETS = 8 };
+enum { STACK_SIZE = 32768, PATTERN = 0xA5, SETS = 3, BLOCKS = 16, MATCHES = 4, MEMORY_MAX = 8192, SECRETS = 10 };
 
 /* ---- secrets ---- */
 
@@ -81,6 +81,11 @@ static uint32_t key_stream[BLOCKS][16];
 static int8_t row[64], sketch[PML_SKETCH_MAX];
 static int32_t noise[64], update[PML_DIMENSIONS_MAX];
 static uint16_t others[64];
+#if PML_WITH_CROWD
+static const pml_crowd policy = {.clients = 1000, .clusters = 4.0, .copies = 8, .own = 4, .cover = true};
+static struct bundle bundle;
+static size_t most_clusters; /* of a set: four make a window */
+#endif
 
 static void draw_query(unsigned set)
 {
@@ -94,21 +99,38 @@ static void draw_query(unsigned set)
     given = (pml_query){query.features, pack->features, query.label};
     f.script = (struct script){.seed = query.seed};
     f.store = (struct store){.calls = 0};
-    TEST_ASSERT_EQUAL(PML_OK, make_budget(&f.budget, test_owner, 10.0, PML_WITH_GAUSSIAN ? 100.0 : 0.0,
-                                          PML_WITH_GAUSSIAN ? 1e-5 : 0.0));
+    const pml_budget_caps caps = {.epsilon_response = 10.0,
+                                  .epsilon_gaussian = PML_WITH_GAUSSIAN ? 100.0 : 0.0,
+                                  .delta = PML_WITH_GAUSSIAN ? 1e-5 : 0.0,
+                                  .epsilon_floor = 10.0};
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_create(&f.budget, test_owner, &caps));
 }
 
 /* Computes everything that must not be found; the dynamic linker, which saves registers, gets its work done too. */
 static void learn(void)
 {
     static const uint8_t nonce[12];
-    const bool gaussian = f.config.mechanism == PML_GAUSSIAN;
+    const bool gaussian = f.config.mechanism == PML_GAUSSIAN, crowd = f.config.crowd != NULL;
+    const int key = crowd ? NOISE : 0; /* the order of a bundle is drawn as it is written */
     for (uint32_t i = 0; i < BLOCKS; i++)
         pml_chacha20_block(query.seed, i, nonce, key_stream[i]);
     TEST_ASSERT_EQUAL(PML_OK, pml_quantise(query.features, pack->features, row));
     TEST_ASSERT_EQUAL(PML_OK, pml_sketch(&f.pack, NULL, row, sketch));
     pml_client_wipe(f.client);
-    TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f.client, &f.budget));
+#if PML_WITH_CROWD
+    if (crowd) {
+        const pml_crowd_content content = {.query = &given};
+        TEST_ASSERT_EQUAL(PML_OK, pml_crowd_arm(f.client, &f.budget, PML_BUNDLE_QUERY));
+        TEST_ASSERT_EQUAL(PML_OK, pml_crowd_begin(f.client, &content));
+        bundle = f.client->crowd->bundle;
+    }
+    size_t clusters = 0;
+    while (bundle.left[PML_CROWD_OWN_MAX + clusters] > 0)
+        clusters++;
+    most_clusters = clusters > most_clusters ? clusters : most_clusters;
+#endif
+    if (!crowd)
+        TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f.client, &f.budget));
     const size_t count = gaussian ? (size_t)pack->slots * pack->dimensions : pack->slots;
 #if PML_WITH_GAUSSIAN
     if (gaussian)
@@ -116,17 +138,21 @@ static void learn(void)
 #endif
     if (gaussian)
         memcpy(noise, f.client->noise, count * sizeof *noise);
-    else
+    else if (!crowd)
         memcpy(others, f.client->others, count * sizeof *others);
     pml_client_wipe(f.client);
     const struct secret known[SECRETS] = {
-        {"seed", query.seed, sizeof query.seed, 8, 0},
-        {"key stream", key_stream, sizeof key_stream, 8, 0},
+        {"seed", query.seed, sizeof query.seed, 8, key},
+        {"key stream", key_stream, sizeof key_stream, 8, key},
         {"features", query.features, pack->features * sizeof *query.features, 8, 0},
         {"row", row, pack->features, 8, 0},
         {"sketch", sketch, pack->sketch, 8, SKETCH},
         {"noise", noise, gaussian ? count * sizeof *noise : 0, 16, NOISE},
-        {"others", others, gaussian ? 0 : count * sizeof *others, 16, NOISE},
+        {"others", others, gaussian || crowd ? 0 : count * sizeof *others, 16, NOISE},
+#if PML_WITH_CROWD
+        {"own messages", bundle.symbol, crowd ? policy.own * sizeof *bundle.symbol : 0, 16, NOISE},
+        {"clusters", bundle.symbol + PML_CROWD_OWN_MAX, crowd ? clusters * sizeof *bundle.symbol : 0, 16, NOISE},
+#endif
         {"update", update, gaussian ? pack->dimensions * sizeof *update : 0, 8, 0},
     };
     memcpy(secrets, known, sizeof secrets);
@@ -259,9 +285,13 @@ static void write_answer(void)
     }
 }
 
+/* PML_CROWD: a client of a crowd. */
 static void prepare(unsigned index, int mechanism)
 {
-    setup_fixture(&f, index, mechanism, 1.0);
+    setup_fixture(&f, index, mechanism == PML_CROWD ? PML_RESPONSE : mechanism, 1.0);
+#if PML_WITH_CROWD
+    f.config.crowd = mechanism == PML_CROWD ? &policy : NULL;
+#endif
     setup_client(&f);
     pack = &f.pack;
     write_answer();
