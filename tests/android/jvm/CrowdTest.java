@@ -124,8 +124,9 @@ final class CrowdTest {
     }
 
     private static void spent() {
-        Budget budget = Budget.open(new MemoryStore(), Golden.OWNER, Budget.Caps.of(9.0, 0.0, 0.0).crowd(8.0, 1.0, 1e-6));
-        Budget none = Budget.open(new MemoryStore(), Golden.OWNER, Budget.Caps.of(9.0, 0.0, 0.0));
+        Budget.Caps caps = Budget.Caps.of(9.0, 0.0, 0.0);
+        Budget budget = Budget.open(new MemoryStore(), Golden.OWNER, caps.crowd(8.0, 1.0, 1e-6));
+        Budget none = Budget.open(new MemoryStore(), Golden.OWNER, caps);
         try (Client client = new Client(PACK, Options.crowd(8.0, CROWD)); Client unpromising =
                 new Client(PACK, Options.crowd(1.0, Crowd.of(1000, 0.5, 8)))) {
             client.armBundle(budget, Bundle.Kind.QUERY);
@@ -193,8 +194,8 @@ final class CrowdTest {
     private static void changed() {
         ByteBuffer policy = CROWD.policy();
         ByteBuffer memory = ByteBuffer.allocateDirect(Native.clientSize(PACK, PACK.view(), 1, policy));
-        PrivateMailException.check(Native.clientInit(PACK, PACK.view(), memory, memory.capacity(), 1, 8.0, 0.0, 0, false,
-                policy));
+        PrivateMailException.check(Native.clientInit(PACK, PACK.view(), memory, memory.capacity(), 1, 8.0, 0.0, 0,
+                false, policy));
         Budget budget = Golden.budget();
         Check.Action arm = () -> PrivateMailException.check(
                 Native.settle(null, memory, budget, budget.bytes(), Bundle.Kind.QUERY.code));
@@ -213,7 +214,8 @@ final class CrowdTest {
 
     private static void caps() {
         Budget.Caps none = Budget.Caps.of(1.0, 0.0, 0.0);
-        Object[][] bad = {{Status.EPSILON, none.crowd(-1.0, 1.0, 1e-6)}, {Status.EPSILON, none.crowd(4096.0, 1.0, 1e-6)},
+        Object[][] bad = {
+            {Status.EPSILON, none.crowd(-1.0, 1.0, 1e-6)}, {Status.EPSILON, none.crowd(4096.0, 1.0, 1e-6)},
             {Status.EPSILON, none.crowd(Double.NaN, 1.0, 1e-6)}, {Status.EPSILON, none.crowd(8.0, 17.0, 1e-6)},
             {Status.EPSILON, none.crowd(8.0, Double.NaN, 1e-6)}, {Status.DELTA, none.crowd(8.0, 1.0, 0.0)},
             {Status.DELTA, none.crowd(8.0, 1.0, 1.0)}, {Status.DELTA, none.crowd(8.0, 0.0, 1e-6)}};

@@ -108,7 +108,8 @@ final class GoldenTest {
         } finally {
             ScriptedEntropy.count();
         }
-        Check.equal(kind == Bundle.Kind.QUERY ? 2 * Double.parseDouble(fields[3]) : 0.0, budget.remaining().floorSpent());
+        double floor = kind == Bundle.Kind.QUERY ? Double.parseDouble(fields[3]) : 0.0;
+        Check.equal(2 * floor, budget.remaining().floorSpent());
     }
 
     private static void compare(String[] fields, Pack pack, Receipt receipt, Bundle bundle) {
@@ -137,7 +138,8 @@ final class GoldenTest {
         int label = Integer.parseInt(fields[4]);
         Client.Scope scope = Client.Scope.values()[Integer.parseInt(fields[5])];
         int limit = Integer.parseInt(fields[6]);
-        Options options = crowd != null ? crowd : pack.cells() > 0 ? Options.response(1.0) : Options.gaussian(1.0, 1e-5);
+        Options plain = pack.cells() > 0 ? Options.response(1.0) : Options.gaussian(1.0, 1e-5);
+        Options options = crowd == null ? plain : crowd;
         boolean sketches = Golden.packBytes(Integer.parseInt(fields[1]))[78] != 0; // SPEC 1: L
         try (Client client = new Client(pack, options)) {
             InputStream whole = new ByteArrayInputStream(bytes);

@@ -51,7 +51,8 @@ final class StoreTest {
         for (String[] fields : Golden.lines("budget")) {
             MemoryStore store = new MemoryStore();
             store.bytes = Hex.bytes(fields[0]);
-            Budget budget = Budget.open(store, Hex.bytes(fields[1]), Budget.Caps.of(1.0, 0.0, 0.0).crowd(9.0, 1.0, 1e-5));
+            Budget.Caps caps = Budget.Caps.of(1.0, 0.0, 0.0).crowd(9.0, 1.0, 1e-5);
+            Budget budget = Budget.open(store, Hex.bytes(fields[1]), caps);
             Budget.Remaining before = budget.remaining();
             if (store.bytes.length != 64 || before.epsilonCap() == 0.0) {
                 continue;
@@ -62,7 +63,7 @@ final class StoreTest {
                 Check.equal(112, store.bytes.length);
                 Check.refuses(Status.SPENT, () -> crowd.armBundle(budget, Bundle.Kind.QUERY)); // it gained no crowd
             }
-            Budget.Remaining after = Budget.open(store, Hex.bytes(fields[1]), Budget.Caps.of(9.0, 0.0, 0.0)).remaining();
+            Budget.Remaining after = Budget.open(store, Hex.bytes(fields[1]), caps).remaining();
             Check.equal(before.epsilonCap(), after.epsilonCap());
             Check.equal(before.epsilonSpent() + 0.25, after.epsilonSpent());
             Check.equal(before.mu2Spent(), after.mu2Spent());

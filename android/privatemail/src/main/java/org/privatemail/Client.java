@@ -67,8 +67,8 @@ public final class Client implements AutoCloseable {
     /**
      * Lays out the client's memory and calibrates its noise.
      *
-     * @throws PrivateMailException EPSILON, DELTA, ARGUMENT, MECHANISM or CROWD for the options; SECTION or SENSITIVITY when
-     *     the pack does not serve them
+     * @throws PrivateMailException EPSILON, DELTA, ARGUMENT, MECHANISM or CROWD for the options; SECTION or SENSITIVITY
+     *     when the pack does not serve them
      */
     public Client(@NonNull Pack pack, @NonNull Options options) {
         this.pack = pack;
@@ -116,7 +116,8 @@ public final class Client implements AutoCloseable {
      * Pays for one bundle of a crowd, durably, and draws all that does not depend on the query. Do it early, as
      * {@link #arm}.
      *
-     * @throws PrivateMailException as {@link #arm}; SPENT also when the policy makes no promise and the budget keeps one
+     * @throws PrivateMailException as {@link #arm}; SPENT also when the policy makes no promise and the budget keeps
+     *     one
      */
     public void armBundle(@NonNull Budget budget, @NonNull Bundle.Kind kind) {
         settle(budget, kind.code);
@@ -258,10 +259,12 @@ public final class Client implements AutoCloseable {
         }
     }
 
-    /** A failure after the begin, such as one of the virtual machine, ends the bundle: what has met a query is spent. */
+    /** A failure after the begin, such as of the virtual machine, ends the bundle: what has met a query is spent. */
     private Bundle bundleLocked(Bundle.Kind kind, FloatBuffer features, int label, ByteBuffer kept) {
-        PrivateMailException.check(Native.bundleBegin(this, memory, features, features == null ? 0 : features.position(),
-                features == null ? 0 : features.remaining(), label, kept, kept == null ? 0 : kept.capacity()));
+        int first = features == null ? 0 : features.position();
+        int count = features == null ? 0 : features.remaining();
+        PrivateMailException.check(Native.bundleBegin(this, memory, features, first, count, label, kept,
+                kept == null ? 0 : kept.capacity()));
         try {
             List<Bundle.Message> messages = new ArrayList<>();
             while (Native.bundleLeft(this, memory) > 0) {

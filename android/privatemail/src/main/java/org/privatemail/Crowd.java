@@ -11,8 +11,8 @@ import java.util.Objects;
  * then what differs from the defaults.
  *
  * <pre>{@code
- * CrowdPlan plan = CrowdPlan.Goal.of(cells, floor, 0.1, 1e-6).clients(100_000).plan();
- * Crowd crowd = plan.crowd().promising(cells, 1e-12);
+ * CrowdPlan plan = CrowdPlan.Goal.of(cells, floor, 0.1, 1e-9).clients(100_000).plan();
+ * Crowd crowd = plan.crowd().promising(cells, 1e-9);
  * }</pre>
  *
  * Many people ask in one epoch through a relay that mixes their messages, and the server sees only the mixture. Among

@@ -6,8 +6,8 @@ import androidx.annotation.Nullable;
 import java.util.Objects;
 
 /**
- * What a client promises. An immutable value: {@link #response}, {@link #crowd} or {@link #gaussian}, then what differs from the
- * defaults.
+ * What a client promises. An immutable value: {@link #response}, {@link #crowd} or {@link #gaussian}, then what differs
+ * from the defaults.
  *
  * <pre>{@code Options.gaussian(1.0, 1e-5).valueBytes(2).substitute(true)}</pre>
  *
