@@ -7,6 +7,7 @@ import { fillPolicy } from './crowd.js';
 import { CHUNK_SIZE, STATUS } from './machine.js';
 
 const MECHANISMS = new Map([['response', 1], ['gaussian', 2]]);
+const RECEIPTS = [undefined, 'response', 'gaussian', 'crowd']; // the last: of a crowd, when the pack has several slots
 const BUNDLES = new Map([['query', 1], ['kept', 2], ['idle', 3]]);
 const SCOPES = new Map([['own', 0], ['all', 1]]);
 const MATCHES_MAX = 256;
@@ -20,7 +21,6 @@ export class Client {
     #memory;
     #size;
     #policySize;
-    #mechanism;
     #answerLimit;
     #substitute;
     #address = 0;
@@ -39,7 +39,6 @@ export class Client {
             throw machine.error(STATUS.MECHANISM);
         this.#machine = machine;
         this.#pack = pack;
-        this.#mechanism = mechanism;
         this.#substitute = substitute === true;
         this.#answerLimit = toInteger(machine, answerLimit, 1, Number.MAX_SAFE_INTEGER);
         // A policy goes before the client: it is copied, so the page cannot change it after an arm.
@@ -80,7 +79,8 @@ export class Client {
     /** What one release costs and how it is made; in a crowd one own message, and the floor. All of it is public. */
     get receipt() {
         this.#checkState();
-        return { ...this.#machine.ask('receipt', 'pml_client_receipt', this.#address), mechanism: this.#mechanism };
+        const receipt = this.#machine.ask('receipt', 'pml_client_receipt', this.#address);
+        return { ...receipt, mechanism: RECEIPTS[receipt.mechanism] };
     }
 
     /** Pays for one release from `budget`, whose store has it before the promise is kept, and draws the randomness. */

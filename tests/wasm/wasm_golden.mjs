@@ -182,6 +182,7 @@ for (const wanted of golden.bundles)
         assert.ok(messages.length <= receipt.messages && messages.every((one) => one.bytes.length === receipt.bytes));
         const { cellCodes, dimensions } = pack.info;
         assert.ok(messages.every((one) => !cellCodes || pack.rows(one.bytes).length === dimensions));
+        assert.equal(receipt.mechanism, pack.info.slots > 1 ? 'crowd' : 'response');
         assert.equal(budget.remaining().floorSpent, wanted.kind === 'query' ? wanted.options.epsilon : 0);
         client.close();
     });

@@ -102,20 +102,20 @@ final class CrowdTest {
         MemoryStore store = new MemoryStore();
         Budget budget = Golden.budget(store);
         try (Client client = new Client(PACK, Options.crowd(8.0, CROWD))) {
-            client.armBundle(budget, Bundle.Kind.QUERY);
+            client.armBundle(budget, CrowdBundle.Kind.QUERY);
             Budget.Remaining query = budget.remaining();
             Check.equal(8.0, query.floorSpent());
             Check.that(Math.abs(query.crowdMu2Spent() - 2 * 0.03 * 0.03) < 1e-11, "mu² " + query.crowdMu2Spent());
             Check.that(Math.abs(query.crowdDelta0Spent() - 2e-12) < 1e-18, "δ₀ " + query.crowdDelta0Spent());
             client.disarm(budget);
             Check.equal(0.0, budget.remaining().floorSpent() + budget.remaining().crowdMu2Spent());
-            client.armBundle(budget, Bundle.Kind.QUERY);
+            client.armBundle(budget, CrowdBundle.Kind.QUERY);
             byte[] kept = client.bundle(FEATURES, Golden.LABEL).kept();
-            client.armBundle(budget, Bundle.Kind.KEPT);
+            client.armBundle(budget, CrowdBundle.Kind.KEPT);
             Check.equal(kept, client.keptBundle(kept).kept());
             Check.equal(8.0, budget.remaining().floorSpent());
             Check.equal(2 * query.crowdMu2Spent(), budget.remaining().crowdMu2Spent());
-            client.armBundle(budget, Bundle.Kind.IDLE);
+            client.armBundle(budget, CrowdBundle.Kind.IDLE);
             Check.that(client.idleBundle().kept() == null, "an idle bundle has something to keep");
             Check.equal(2 * query.crowdMu2Spent(), budget.remaining().crowdMu2Spent());
             Check.equal(0.0, budget.remaining().epsilonSpent() + budget.remaining().mu2Spent());
@@ -129,14 +129,14 @@ final class CrowdTest {
         Budget none = Budget.open(new MemoryStore(), Golden.OWNER, caps);
         try (Client client = new Client(PACK, Options.crowd(8.0, CROWD)); Client unpromising =
                 new Client(PACK, Options.crowd(1.0, Crowd.of(1000, 0.5, 8)))) {
-            client.armBundle(budget, Bundle.Kind.QUERY);
+            client.armBundle(budget, CrowdBundle.Kind.QUERY);
             byte[] kept = client.bundle(FEATURES, Golden.LABEL).kept();
             Budget.Remaining before = budget.remaining();
-            Check.refuses(Status.SPENT, () -> client.armBundle(budget, Bundle.Kind.QUERY)); // the floor is used up
-            Check.refuses(Status.SPENT, () -> unpromising.armBundle(budget, Bundle.Kind.KEPT));
-            Check.refuses(Status.SPENT, () -> client.armBundle(none, Bundle.Kind.QUERY));
+            Check.refuses(Status.SPENT, () -> client.armBundle(budget, CrowdBundle.Kind.QUERY)); // the floor is used up
+            Check.refuses(Status.SPENT, () -> unpromising.armBundle(budget, CrowdBundle.Kind.KEPT));
+            Check.refuses(Status.SPENT, () -> client.armBundle(none, CrowdBundle.Kind.QUERY));
             Check.equal(before.crowdMu2Spent(), budget.remaining().crowdMu2Spent());
-            client.armBundle(budget, Bundle.Kind.KEPT);
+            client.armBundle(budget, CrowdBundle.Kind.KEPT);
             client.keptBundle(kept);
         }
     }
@@ -148,18 +148,18 @@ final class CrowdTest {
             Check.refuses(Status.STATE, () -> client.bundle(FEATURES, Golden.LABEL));
             Check.refuses(Status.STATE, client::idleBundle);
             Check.refuses(Status.CROWD, () -> client.arm(budget));
-            Check.refuses(Status.CROWD, () -> other.armBundle(budget, Bundle.Kind.QUERY));
+            Check.refuses(Status.CROWD, () -> other.armBundle(budget, CrowdBundle.Kind.QUERY));
             Check.equal(0.0, budget.remaining().epsilonSpent() + budget.remaining().floorSpent());
             other.arm(budget);
             Check.refuses(Status.CROWD, () -> other.bundle(FEATURES, Golden.LABEL));
             other.disarm(budget);
-            client.armBundle(budget, Bundle.Kind.IDLE);
+            client.armBundle(budget, CrowdBundle.Kind.IDLE);
             Check.refuses(Status.CROWD, () -> client.release(FEATURES, Golden.LABEL));
-            Check.refuses(Status.STATE, () -> client.armBundle(budget, Bundle.Kind.IDLE));
+            Check.refuses(Status.STATE, () -> client.armBundle(budget, CrowdBundle.Kind.IDLE));
             Check.refuses(Status.ARGUMENT, () -> client.bundle(FEATURES, Golden.LABEL));
             client.idleBundle();
             Check.refuses(Status.STATE, client::idleBundle);
-            Check.throwing(NullPointerException.class, () -> client.armBundle(null, Bundle.Kind.IDLE));
+            Check.throwing(NullPointerException.class, () -> client.armBundle(null, CrowdBundle.Kind.IDLE));
             Check.throwing(NullPointerException.class, () -> client.armBundle(budget, null));
             Check.throwing(NullPointerException.class, () -> client.keptBundle(null));
         }
@@ -173,15 +173,15 @@ final class CrowdTest {
         float[] bad = FEATURES.clone();
         bad[1] = Float.NaN;
         try (Client client = new Client(PACK, Options.crowd(8.0, CROWD))) {
-            client.armBundle(budget, Bundle.Kind.QUERY);
+            client.armBundle(budget, CrowdBundle.Kind.QUERY);
             Check.refuses(Status.FEATURES, () -> client.bundle(bad, Golden.LABEL));
             Check.refuses(Status.LABEL, () -> client.bundle(FEATURES, 12345));
             Check.refuses(Status.DIMENSION, () -> client.bundle(new float[3], Golden.LABEL));
             Check.refuses(Status.ARGUMENT, () -> client.keptBundle(new byte[3]));
-            Bundle bundle = client.bundle(FEATURES, Golden.LABEL);
+            CrowdBundle bundle = client.bundle(FEATURES, Golden.LABEL);
             byte[] kept = bundle.kept();
             Check.that(bundle.messages().size() >= 2, "there are two own messages");
-            client.armBundle(budget, Bundle.Kind.KEPT);
+            client.armBundle(budget, CrowdBundle.Kind.KEPT);
             Check.refuses(Status.RELEASE, () -> client.keptBundle(new byte[0]));
             Check.refuses(Status.RELEASE, () -> client.keptBundle(Arrays.copyOf(kept, kept.length - 1)));
             Check.refuses(Status.RELEASE, () -> client.keptBundle(bundle.bytes()));
@@ -198,14 +198,14 @@ final class CrowdTest {
                 false, policy));
         Budget budget = Golden.budget();
         Check.Action arm = () -> PrivateMailException.check(
-                Native.settle(null, memory, budget, budget.bytes(), Bundle.Kind.QUERY.code));
+                Native.settle(null, memory, budget, budget.bytes(), CrowdBundle.Kind.QUERY.code));
         Check.Action begin = () -> PrivateMailException.check(Native.bundleBegin(null, memory,
                 Golden.direct(FEATURES), 0, FEATURES.length, Golden.LABEL, null, 0));
         Native.crowdFill(policy, 100_000, 0.25, 8, 2, 0.0, false, 1e-12, 0.03);
         Check.refuses(Status.CROWD, arm);
         Check.equal(0.0, budget.remaining().floorSpent());
         Native.crowdFill(policy, 100_000, 0.5, 8, 2, 0.0, false, 1e-12, 0.03);
-        PrivateMailException.check(Native.settle(null, memory, budget, budget.bytes(), Bundle.Kind.QUERY.code));
+        PrivateMailException.check(Native.settle(null, memory, budget, budget.bytes(), CrowdBundle.Kind.QUERY.code));
         Native.crowdFill(policy, 100_000, 0.5, 64, 2, 0.0, false, 1e-12, 0.03);
         Check.refuses(Status.CROWD, begin);
         PrivateMailException.check(Native.settle(null, memory, budget, budget.bytes(), Native.DISARM));

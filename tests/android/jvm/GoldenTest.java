@@ -91,7 +91,7 @@ final class GoldenTest {
 
     private static void bundle(String[] fields) {
         Pack pack = Golden.pack(Integer.parseInt(fields[1]));
-        Bundle.Kind kind = Bundle.Kind.values()[Integer.parseInt(fields[2]) - 1];
+        CrowdBundle.Kind kind = CrowdBundle.Kind.values()[Integer.parseInt(fields[2]) - 1];
         Crowd crowd = Crowd.of(1000, Double.parseDouble(fields[4]), Integer.parseInt(fields[5]))
                 .own(Integer.parseInt(fields[6])).cover(fields[7].equals("1")).booked(1e-12, 0.03);
         float[] features = Hex.floats(fields[9]);
@@ -101,18 +101,18 @@ final class GoldenTest {
         try (Client client = new Client(pack, Options.crowd(Double.parseDouble(fields[3]), crowd))) {
             for (boolean array : new boolean[] {true, false}) {
                 client.armBundle(budget, kind);
-                compare(fields, pack, client.receipt(), kind == Bundle.Kind.IDLE ? client.idleBundle()
-                        : kind == Bundle.Kind.KEPT ? client.keptBundle(Hex.bytes(fields[11]))
+                compare(fields, pack, client.receipt(), kind == CrowdBundle.Kind.IDLE ? client.idleBundle()
+                        : kind == CrowdBundle.Kind.KEPT ? client.keptBundle(Hex.bytes(fields[11]))
                         : array ? client.bundle(features, label) : client.bundle(Golden.direct(features), label));
             }
         } finally {
             ScriptedEntropy.count();
         }
-        double floor = kind == Bundle.Kind.QUERY ? Double.parseDouble(fields[3]) : 0.0;
+        double floor = kind == CrowdBundle.Kind.QUERY ? Double.parseDouble(fields[3]) : 0.0;
         Check.equal(2 * floor, budget.remaining().floorSpent());
     }
 
-    private static void compare(String[] fields, Pack pack, Receipt receipt, Bundle bundle) {
+    private static void compare(String[] fields, Pack pack, Receipt receipt, CrowdBundle bundle) {
         byte[] own = Hex.bytes(fields[13]);
         Check.equal(Hex.bytes(fields[12]), bundle.bytes());
         Check.equal(own.length, bundle.messages().size());
@@ -120,7 +120,7 @@ final class GoldenTest {
         Check.equal(pack.slots() > 1 ? Mechanism.CROWD : Mechanism.RESPONSE, receipt.mechanism());
         byte[] kept = null;
         for (int i = 0; i < own.length; i++) {
-            Bundle.Message message = bundle.messages().get(i);
+            CrowdBundle.Message message = bundle.messages().get(i);
             Check.equal((int) own[i], message.own());
             Check.equal(receipt.bytes(), message.bytes().length);
             float[][] rows = pack.rows(message.bytes());

@@ -61,7 +61,7 @@ final class StoreTest {
                     new Client(PACK, Options.crowd(1.0, Crowd.of(1000, 0.5, 8)))) {
                 client.arm(budget);
                 Check.equal(112, store.bytes.length);
-                Check.refuses(Status.SPENT, () -> crowd.armBundle(budget, Bundle.Kind.QUERY)); // it gained no crowd
+                Check.refuses(Status.SPENT, () -> crowd.armBundle(budget, CrowdBundle.Kind.QUERY)); // it gained no crowd
             }
             Budget.Remaining after = Budget.open(store, Hex.bytes(fields[1]), caps).remaining();
             Check.equal(before.epsilonCap(), after.epsilonCap());

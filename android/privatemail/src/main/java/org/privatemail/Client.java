@@ -119,7 +119,7 @@ public final class Client implements AutoCloseable {
      * @throws PrivateMailException as {@link #arm}; SPENT also when the policy makes no promise and the budget keeps
      *     one
      */
-    public void armBundle(@NonNull Budget budget, @NonNull Bundle.Kind kind) {
+    public void armBundle(@NonNull Budget budget, @NonNull CrowdBundle.Kind kind) {
         settle(budget, kind.code);
     }
 
@@ -194,19 +194,19 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * The bundle that {@link #armBundle} paid for as {@link Bundle.Kind#QUERY}. When the query is refused, the client
+     * The bundle that {@link #armBundle} paid for as {@link CrowdBundle.Kind#QUERY}. When the query is refused, the client
      * stays armed.
      *
      * @throws PrivateMailException STATE when it is not armed; ARGUMENT when it is armed for another kind; DIMENSION,
      *     FEATURES, LABEL for the query
      */
     @NonNull
-    public Bundle bundle(@NonNull FloatBuffer features, int label) {
+    public CrowdBundle bundle(@NonNull FloatBuffer features, int label) {
         FloatBuffer own = features.duplicate(); /* as in release */
         pack.requireFeatures(own);
         enter();
         try {
-            return bundleLocked(Bundle.Kind.QUERY, own, label, null);
+            return bundleLocked(CrowdBundle.Kind.QUERY, own, label, null);
         } finally {
             lock.unlock();
         }
@@ -214,11 +214,11 @@ public final class Client implements AutoCloseable {
 
     /** The same, of an array. */
     @NonNull
-    public Bundle bundle(@NonNull float[] features, int label) {
+    public CrowdBundle bundle(@NonNull float[] features, int label) {
         pack.requireCount(features.length);
         enter();
         try {
-            return bundleLocked(Bundle.Kind.QUERY, copy(features), label, null);
+            return bundleLocked(CrowdBundle.Kind.QUERY, copy(features), label, null);
         } finally {
             Native.wipe(copied, 4 * copied.capacity());
             lock.unlock();
@@ -226,18 +226,18 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * The bundle that {@link #armBundle} paid for as {@link Bundle.Kind#KEPT}.
+     * The bundle that {@link #armBundle} paid for as {@link CrowdBundle.Kind#KEPT}.
      *
-     * @param message {@link Bundle#kept} of the photo's earlier bundle
+     * @param message {@link CrowdBundle#kept} of the photo's earlier bundle
      * @throws PrivateMailException STATE, ARGUMENT as in {@link #bundle}; RELEASE, PACK_ID for the message
      */
     @NonNull
-    public Bundle keptBundle(@NonNull byte[] message) {
+    public CrowdBundle keptBundle(@NonNull byte[] message) {
         ByteBuffer kept = ByteBuffer.allocateDirect(message.length);
         kept.put(message);
         enter();
         try {
-            return bundleLocked(Bundle.Kind.KEPT, null, 0, kept);
+            return bundleLocked(CrowdBundle.Kind.KEPT, null, 0, kept);
         } finally {
             Native.wipe(kept, kept.capacity());
             lock.unlock();
@@ -245,37 +245,37 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * The bundle of an epoch without a query, armed as {@link Bundle.Kind#IDLE}; often empty.
+     * The bundle of an epoch without a query, armed as {@link CrowdBundle.Kind#IDLE}; often empty.
      *
      * @throws PrivateMailException STATE, ARGUMENT as in {@link #bundle}
      */
     @NonNull
-    public Bundle idleBundle() {
+    public CrowdBundle idleBundle() {
         enter();
         try {
-            return bundleLocked(Bundle.Kind.IDLE, null, 0, null);
+            return bundleLocked(CrowdBundle.Kind.IDLE, null, 0, null);
         } finally {
             lock.unlock();
         }
     }
 
     /** A failure after the begin, such as of the virtual machine, ends the bundle: what has met a query is spent. */
-    private Bundle bundleLocked(Bundle.Kind kind, FloatBuffer features, int label, ByteBuffer kept) {
+    private CrowdBundle bundleLocked(CrowdBundle.Kind kind, FloatBuffer features, int label, ByteBuffer kept) {
         int first = features == null ? 0 : features.position();
         int count = features == null ? 0 : features.remaining();
         PrivateMailException.check(Native.bundleBegin(this, memory, features, first, count, label, kept,
                 kept == null ? 0 : kept.capacity()));
         try {
-            List<Bundle.Message> messages = new ArrayList<>();
+            List<CrowdBundle.Message> messages = new ArrayList<>();
             while (Native.bundleLeft(this, memory) > 0) {
                 byte[] bytes = new byte[receipt.bytes()];
                 int own = Native.bundleNext(this, memory, message, message.capacity());
                 PrivateMailException.check(Math.min(own, 0));
                 message.clear();
                 message.get(bytes);
-                messages.add(new Bundle.Message(bytes, own));
+                messages.add(new CrowdBundle.Message(bytes, own));
             }
-            return new Bundle(kind, receipt, messages);
+            return new CrowdBundle(kind, receipt, messages);
         } catch (RuntimeException | Error failure) {
             Native.clientWipe(this, memory);
             throw failure;
@@ -291,7 +291,7 @@ public final class Client implements AutoCloseable {
      * streams in. Nothing is fetched afterwards, and nothing should be: it would tell what was found.
      *
      * <p>In a crowd it is the answer to one own message, which has one slot. Fetch the answers to all messages of the
-     * bundle, and rank those of {@link Bundle.Message#own} above 0.
+     * bundle, and rank those of {@link CrowdBundle.Message#own} above 0.
      *
      * <p>One answer at a time; a second one waits for the first. {@link #close} and {@link #wipe} from another thread
      * do not wait for the stream: the answer fails when its read returns, the former with

@@ -11,7 +11,7 @@ import java.util.List;
  * Immutable. Hand it over as a whole; what may be resent are the same bytes, in the same epoch. Which messages are the
  * app's own stays on the device.
  */
-public final class Bundle {
+public final class CrowdBundle {
     /** What a bundle is about, and what it costs. */
     public enum Kind {
         /** A photo's cell is drawn and sent: costs the floor ε₀ and the own messages of the crowd. */
@@ -54,7 +54,7 @@ public final class Bundle {
     private final Receipt receipt;
     private final List<Message> messages;
 
-    Bundle(Kind kind, Receipt receipt, List<Message> messages) {
+    CrowdBundle(Kind kind, Receipt receipt, List<Message> messages) {
         this.kind = kind;
         this.receipt = receipt;
         this.messages = Collections.unmodifiableList(messages);
