@@ -24,6 +24,7 @@ final class BudgetFileTest {
 
     static void run() {
         Check.test("file: made at first use, kept, private; only its lock beside it", BudgetFileTest::kept);
+        Check.test("file: one of version 1 becomes one of version 2 with the next charge", BudgetFileTest::upgraded);
         Check.test("file: damaged, empty, too long, a folder, a link: refused and left", BudgetFileTest::damaged);
         Check.test("file: two stores of one file in one process", BudgetFileTest::twoStores);
         Check.test("file: a folder that is not there, a name that is too long", BudgetFileTest::noFolder);
@@ -47,7 +48,7 @@ final class BudgetFileTest {
     }
 
     private static byte[] read(File file) throws IOException {
-        byte[] bytes = new byte[100];
+        byte[] bytes = new byte[200];
         try (FileInputStream stream = new FileInputStream(file)) {
             int count = stream.read(bytes);
             return Arrays.copyOf(bytes, Math.max(count, 0));
@@ -70,6 +71,22 @@ final class BudgetFileTest {
 
     private static double spent(File file) {
         return open(file).remaining().epsilonSpent();
+    }
+
+    private static void upgraded() throws IOException {
+        File file = fresh("version1.budget");
+        String[] golden = Golden.lines("budget").get(0);
+        byte[] old = Hex.bytes(golden[0]);
+        write(file, old);
+        Budget budget = Budget.open(new FileBudgetStore(file), Hex.bytes(golden[1]), Budget.Caps.of(9.0, 0.0, 0.0));
+        double before = budget.remaining().epsilonSpent();
+        Check.equal(old, read(file)); // opening changes nothing
+        try (Client client = client()) {
+            client.arm(budget);
+        }
+        Check.equal(112, read(file).length);
+        Budget again = Budget.open(new FileBudgetStore(file), Hex.bytes(golden[1]), Budget.Caps.of(9.0, 0.0, 0.0));
+        Check.equal(before + FileBudgetChild.PRICE, again.remaining().epsilonSpent());
     }
 
     private static void kept() throws IOException {
