@@ -30,6 +30,7 @@ let package = Package(
             name: "PrivateMail", dependencies: ["CPrivateMail", "CPrivateMailPlatform"],
             path: "ios/Sources/PrivateMail", resources: [.copy("PrivacyInfo.xcprivacy")]),
         .executableTarget(name: "privatemail-example", dependencies: ["PrivateMail"], path: "ios/Example"),
+        .executableTarget(name: "privatemail-crowd-example", dependencies: ["PrivateMail"], path: "ios/CrowdExample"),
         .executableTarget(
             name: "privatemail-search-example", dependencies: ["PrivateMail"], path: "ios/SearchExample"),
         .testTarget(
@@ -37,6 +38,7 @@ let package = Package(
             dependencies: [
                 "PrivateMail",
                 .target(name: "privatemail-example", condition: .when(platforms: [.macOS, .linux])),
+                .target(name: "privatemail-crowd-example", condition: .when(platforms: [.macOS, .linux])),
                 .target(name: "privatemail-search-example", condition: .when(platforms: [.macOS, .linux])),
             ],
             path: "ios/Tests/PrivateMailTests"),

@@ -11,42 +11,51 @@
 
 enum { RELEASES_MAX = 1024, LABELS_SHOWN = 6 };
 
-struct release {
+/* One release, or the bundle of a crowd: messages of equal length. */
+struct input {
     uint8_t *bytes;
-    size_t size;
-    pml_release_view view;
-    float *rows; /* NULL when the pack has no codes */
+    size_t size, length;
 };
 
-static void release_close(struct release *release)
-{
-    free(release->bytes);
-    free(release->rows);
-}
+/* One release, or one message of a bundle. */
+struct release {
+    const char *path;
+    const struct pack_file *file;
+    size_t message, messages; /* its place in the bundle, and how many that has; 1 for a release */
+    size_t size;
+    pml_release_view view;
+    struct pack_slots slots;
+    float *rows; /* of these slots; NULL when the pack has no codes */
+};
 
-/* The rows of a release that has been parsed. */
-static pml_status read_rows(const struct pack_file *file, struct release *release)
+/* Shows all releases of an input. */
+static exit_code show_input(const struct input *input, const char *path, const struct pack_file *file,
+                            void (*show)(void *context, const struct release *release), void *context)
 {
-    size_t count = (size_t)file->info.slots * file->info.dimensions;
-    if (count == 0)
-        return PML_OK;
-    release->rows = malloc(count * sizeof *release->rows);
-    if (!release->rows)
-        return PML_ERROR_MEMORY;
-    pml_status status = pml_release_rows(&file->pack, release->bytes, release->size, release->rows, count);
-    if (status != PML_ERROR_SECTION)
-        return status;
-    free(release->rows);
-    release->rows = NULL;
-    return PML_OK;
-}
-
-static exit_code release_open(const char *path, const struct pack_file *file, struct release *release)
-{
-    exit_code code = pack_file_release(&command_decode, file, path, &release->bytes, &release->size, &release->view);
-    if (code != EXIT_OK)
-        return code;
-    pml_status status = read_rows(file, release);
+    const size_t count = (size_t)file->info.slots * file->info.dimensions;
+    float *rows = malloc((count > 0 ? count : 1) * sizeof *rows);
+    pml_status status = rows ? PML_OK : PML_ERROR_MEMORY;
+    for (size_t at = 0; at < input->size && status == PML_OK; at += input->length) {
+        struct release release = {.path = path,
+                                  .file = file,
+                                  .message = at / input->length,
+                                  .messages = input->size / input->length,
+                                  .size = input->length};
+        status = pml_release_parse(&file->pack, input->bytes + at, input->length, &release.view);
+        if (status != PML_OK)
+            break;
+        release.slots = pack_file_slots(file, &release.view);
+        const pml_status rows_status =
+            count > 0 ? pml_release_rows(&file->pack, input->bytes + at, input->length, rows, count)
+                      : PML_ERROR_SECTION;
+        release.rows = rows_status == PML_OK ? rows : NULL;
+        status = rows_status == PML_ERROR_SECTION ? PML_OK : rows_status;
+        if (status == PML_OK)
+            show(context, &release);
+    }
+    free(rows);
+    if (status == PML_ERROR_MEMORY)
+        return command_no_memory(&command_decode);
     return status == PML_OK ? EXIT_OK : command_status(&command_decode, path, status);
 }
 
@@ -67,25 +76,30 @@ static void print_labels(const struct pack_file *file, uint32_t slot)
         printf(" and %zu more", shown - LABELS_SHOWN);
 }
 
-static void print_release(const char *path, const struct pack_file *file, const struct release *release)
+static void print_release(void *context, const struct release *release)
 {
-    size_t k = file->info.dimensions;
-    printf("%s: %s release of pack %s, %zu bytes", path, mechanism_name(release->view.mechanism), file->id,
-           release->size);
+    const struct pack_file *file = release->file;
+    const size_t k = file->info.dimensions;
+    (void)context;
+    printf("%s", release->path);
+    if (release->messages > 1)
+        printf(", message %zu", release->message);
+    printf(": %s release of pack %s, %zu bytes", mechanism_name(release->view.mechanism), file->id, release->size);
     if (release->view.mechanism == PML_GAUSSIAN)
         printf(", step %" PRIu32, release->view.step);
     putchar('\n');
-    for (uint32_t slot = 0; slot < file->info.slots; slot++) {
+    for (uint32_t slot = release->slots.first; slot < release->slots.end; slot++) {
+        const size_t row = slot - release->slots.first;
         printf("  slot %" PRIu32, slot);
         print_labels(file, slot);
-        if (release->view.mechanism == PML_RESPONSE)
-            printf(": cell %" PRIu32, pml_release_symbol(&release->view, slot));
+        if (release->view.mechanism != PML_GAUSSIAN)
+            printf(": cell %" PRIu32, pack_file_cell(file, &release->view, slot));
         else
             printf(": values");
         for (size_t i = 0; i < k && release->view.mechanism == PML_GAUSSIAN; i++)
-            printf(" %" PRId32, pml_release_value(&release->view, slot * k + i));
+            printf(" %" PRId32, pml_release_value(&release->view, row * k + i));
         for (size_t i = 0; i < k && release->rows; i++)
-            printf("%s%g", i == 0 ? ", row " : " ", (double)release->rows[slot * k + i]);
+            printf("%s%g", i == 0 ? ", row " : " ", (double)release->rows[row * k + i]);
         putchar('\n');
     }
 }
@@ -104,24 +118,25 @@ static void write_labels(struct json *json, const struct pack_file *file, uint32
     json_close(json, ']');
 }
 
-static void write_slot(struct json *json, const struct pack_file *file, const struct release *release, uint32_t slot)
+static void write_slot(struct json *json, const struct release *release, uint32_t slot)
 {
-    size_t k = file->info.dimensions;
+    const struct pack_file *file = release->file;
+    const size_t k = file->info.dimensions, row = slot - release->slots.first;
     json_open(json, NULL, '{');
     json_count(json, "slot", slot);
     write_labels(json, file, slot);
-    if (release->view.mechanism == PML_RESPONSE) {
-        json_count(json, "symbol", pml_release_symbol(&release->view, slot));
+    if (release->view.mechanism != PML_GAUSSIAN) {
+        json_count(json, "symbol", pack_file_cell(file, &release->view, slot));
     } else {
         json_open(json, "values", '[');
         for (size_t i = 0; i < k; i++)
-            json_integer(json, NULL, pml_release_value(&release->view, slot * k + i));
+            json_integer(json, NULL, pml_release_value(&release->view, row * k + i));
         json_close(json, ']');
     }
     if (release->rows) {
         json_open(json, "row", '[');
         for (size_t i = 0; i < k; i++)
-            json_number(json, NULL, (double)release->rows[slot * k + i]);
+            json_number(json, NULL, (double)release->rows[row * k + i]);
         json_close(json, ']');
     } else {
         json_text(json, "row", NULL);
@@ -129,48 +144,47 @@ static void write_slot(struct json *json, const struct pack_file *file, const st
     json_close(json, '}');
 }
 
-static void write_release(struct json *json, const char *path, const struct pack_file *file,
-                          const struct release *release)
+static void write_release(void *context, const struct release *release)
 {
+    struct json *json = context;
     json_open(json, NULL, '{');
-    json_text(json, "file", path);
-    json_text(json, "pack", file->id);
+    json_text(json, "file", release->path);
+    if (release->messages > 1)
+        json_count(json, "message", release->message);
+    json_text(json, "pack", release->file->id);
     json_text(json, "mechanism", mechanism_name(release->view.mechanism));
     json_count(json, "bytes", release->size);
     if (release->view.mechanism == PML_GAUSSIAN)
         json_count(json, "step", release->view.step);
     json_open(json, "slots", '[');
-    for (uint32_t slot = 0; slot < file->info.slots; slot++)
-        write_slot(json, file, release, slot);
+    for (uint32_t slot = release->slots.first; slot < release->slots.end; slot++)
+        write_slot(json, release, slot);
     json_close(json, ']');
     json_close(json, '}');
 }
 
 /* ---- command ---- */
 
-/* All are opened before the first is written, so that a bad one leaves no half document on stdout. */
+/* All are opened and checked before the first is shown, so that a bad one leaves no half document on stdout. */
 static exit_code decode(const char *const *paths, size_t count, const struct pack_file *file, bool as_json)
 {
     struct json json = {0};
-    struct release *releases = calloc(count, sizeof *releases);
-    if (!releases)
+    struct input *inputs = calloc(count, sizeof *inputs);
+    if (!inputs)
         return command_fail(&command_decode, EXIT_FAULT, "out of memory. Decode fewer releases at a time.");
     exit_code code = EXIT_OK;
     for (size_t i = 0; i < count && code == EXIT_OK; i++)
-        code = release_open(paths[i], file, &releases[i]);
-    if (code == EXIT_OK && as_json && count > 1)
+        code = pack_file_bundle(&command_decode, file, paths[i], &inputs[i].bytes, &inputs[i].size, &inputs[i].length);
+    const bool several = count > 1 || inputs[0].size > inputs[0].length;
+    if (code == EXIT_OK && as_json && several)
         json_open(&json, NULL, '[');
-    for (size_t i = 0; i < count && code == EXIT_OK; i++) {
-        if (as_json)
-            write_release(&json, paths[i], file, &releases[i]);
-        else
-            print_release(paths[i], file, &releases[i]);
-    }
-    if (code == EXIT_OK && as_json && count > 1)
+    for (size_t i = 0; i < count && code == EXIT_OK; i++)
+        code = show_input(&inputs[i], paths[i], file, as_json ? write_release : print_release, &json);
+    if (code == EXIT_OK && as_json && several)
         json_close(&json, ']');
     for (size_t i = 0; i < count; i++)
-        release_close(&releases[i]);
-    free(releases);
+        free(inputs[i].bytes);
+    free(inputs);
     return code;
 }
 
@@ -200,10 +214,12 @@ static const char help[] =
     "Usage: privatemail decode R.cbor [R2.cbor ...] --pack P.pmpk [--json]\n\n"
     "Shows everything that a server sees in a release: the mechanism, the pack, and for every slot the released cell "
     "or\n"
-    "values and the embedding row they stand for. Takes up to 1024 releases.\n\n"
+    "values and the embedding row they stand for. Takes up to 1024 releases. A bundle (privatize --crowd) is shown\n"
+    "message by message.\n\n"
     "Options:\n"
     "  --pack P.pmpk   the pack the releases were made with\n"
-    "  --json          JSON on stdout instead of text (docs/CLI.md): an object, or an array for several releases\n"
+    "  --json          JSON on stdout instead of text (docs/CLI.md): an object, or an array for several releases or "
+    "messages\n"
     "  --help          this text\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 a file cannot be read or is not a release of this pack,\n"
     "4 stdout cannot be written, 7 out of memory.\n\n"

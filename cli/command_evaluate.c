@@ -3,7 +3,9 @@
  * method could find, and what a random download would find. */
 #define _POSIX_C_SOURCE 200809L
 #include "lab/evaluate/evaluate_report.h"
+#include "tools/pack/cells_rule.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -50,43 +52,108 @@ static void show_overall(void *context, const char *stage, double done)
 
 /* ---- the measurement ---- */
 
-/* All ε of one share. Those with the same number of cells use the same service. */
-static exit_code measure_share(struct evaluate_bench *bench, const struct evaluate_options *options, size_t share_index,
-                               struct overall *overall, struct evaluate_row *rows)
+/* What the service was made for. */
+struct ready {
+    unsigned cells;
+    double share;
+};
+
+/* Plans for the cells of the pack, and runs all queries in the crowd. */
+static exit_code measure_crowd(const struct evaluate_bench *bench, struct evaluate_row *row,
+                               const struct pml_progress *progress)
 {
-    const double share = options->shares.values[share_index];
-    const struct pml_progress progress = {show_overall, overall, "queries"};
-    for (size_t first = 0; first < options->epsilons.count; first++) {
-        const unsigned cells = evaluate_bench_cells(options, options->epsilons.values[first], share);
-        bool ready = false;
-        for (size_t e = first; e < options->epsilons.count; e++) {
-            const double epsilon = options->epsilons.values[e];
-            struct evaluate_row *row = &rows[e * options->shares.count + share_index];
-            if (row->cells != 0 || evaluate_bench_cells(options, epsilon, share) != cells)
-                continue;
-            exit_code code = ready ? EXIT_OK : evaluate_bench_set(bench, cells, share);
-            ready = true;
-            *row = (struct evaluate_row){.epsilon = epsilon, .share = share, .cells = cells};
-            if (code == EXIT_OK)
-                code = evaluate_trials_run(bench, epsilon, &progress, &row->result);
-            if (code != EXIT_OK)
-                return code;
-            overall->done++;
+    const struct evaluate_options *options = bench->options;
+    const pml_pack_info *info = &bench->pack.info;
+    if (options->crowd.own > info->cells)
+        return command_fail(&command_evaluate, EXIT_USAGE,
+                            "the pack has %u cells per slot, so --own must be at most that.", info->cells);
+    exit_code code = crowd_policy_make(&command_evaluate, &options->crowd, row->epsilon, options->delta,
+                                       (uint64_t)info->slots * info->cells, &row->promise);
+    pml_crowd policy = row->promise.policy;
+    policy.mu = policy.delta0 = 0.0; /* nothing is counted here */
+    return code == EXIT_OK ? evaluate_trials_run(bench, options->crowd.floor, &policy, progress, &row->result) : code;
+}
+
+/* One row. Rows of the same number of cells and share that follow each other use the same service. */
+static exit_code measure_row(struct evaluate_bench *bench, struct evaluate_row *row,
+                             const struct pml_progress *progress, struct ready *ready)
+{
+    const struct evaluate_options *options = bench->options;
+    const double list = options->crowd.asked ? row->share / (double)options->crowd.own : row->share;
+    exit_code code = EXIT_OK;
+    if (ready->cells != row->cells || ready->share < list || ready->share > list)
+        code = evaluate_bench_set(bench, row->cells, list);
+    *ready = (struct ready){row->cells, list};
+    if (code != EXIT_OK)
+        return code;
+    return options->crowd.asked ? measure_crowd(bench, row, progress)
+                                : evaluate_trials_run(bench, row->epsilon, NULL, progress, &row->result);
+}
+
+/* What response alone finds with as much that comes down. */
+static exit_code measure_local(struct evaluate_bench *bench, struct evaluate_row *row,
+                               const struct pml_progress *progress)
+{
+    struct evaluate_local *local = &row->local;
+    local->share = fmin(row->result.mean[EVALUATE_CARRIED], 0.5);
+    local->cells = pml_cells_rule(row->epsilon, local->share);
+    exit_code code = evaluate_bench_set(bench, local->cells, local->share);
+    return code == EXIT_OK ? evaluate_trials_run(bench, row->epsilon, NULL, progress, &local->result) : code;
+}
+
+static exit_code choose_rows(const struct evaluate_options *options, const struct evaluate_data *data,
+                             struct evaluate_report *report)
+{
+    exit_code code = EXIT_OK;
+    for (size_t e = 0; e < options->epsilons.count; e++) {
+        for (size_t s = 0; s < options->shares.count && code == EXIT_OK; s++) {
+            struct evaluate_row *row = &report->rows[report->row_count++];
+            *row = (struct evaluate_row){.epsilon = options->epsilons.values[e], .share = options->shares.values[s]};
+            if (options->crowd.asked)
+                code = evaluate_bench_crowd_cells(options, row->epsilon, row->share, data->public.features.rows,
+                                                  &row->cells);
+            else
+                row->cells = evaluate_bench_cells(options, row->epsilon, row->share);
         }
     }
-    return EXIT_OK;
+    return code;
+}
+
+/* In the order of share and cells, so that rows with the same service follow each other. */
+static size_t next_row(const struct evaluate_report *report, const bool *done, const struct evaluate_row *last)
+{
+    size_t best = report->row_count;
+    for (size_t i = 0; i < report->row_count; i++) {
+        const struct evaluate_row *row = &report->rows[i];
+        const bool same = last && row->cells == last->cells && row->share >= last->share && row->share <= last->share;
+        if (!done[i] && (best == report->row_count || same))
+            best = i;
+        if (!done[i] && same)
+            break;
+    }
+    return best;
 }
 
 static exit_code measure(const struct evaluate_options *options, const struct evaluate_data *data,
                          struct evaluate_report *report)
 {
     struct evaluate_bench bench = {.options = options, .data = data};
-    struct overall overall = {0, options->epsilons.count * options->shares.count};
-    exit_code code = EXIT_OK;
-    for (size_t i = 0; i < options->shares.count && code == EXIT_OK; i++)
-        code = measure_share(&bench, options, i, &overall, report->rows);
+    struct ready ready = {0};
+    bool done[EVALUATE_LIST_MAX * EVALUATE_LIST_MAX] = {false};
+    struct evaluate_row *row = NULL;
+    exit_code code = choose_rows(options, data, report);
+    const bool crowd = options->crowd.asked;
+    struct overall overall = {0, report->row_count * (crowd ? 2 : 1)};
+    const struct pml_progress progress = {show_overall, &overall, "queries"};
+    for (size_t i = 0; i < report->row_count && code == EXIT_OK; i++, overall.done++) {
+        const size_t next = next_row(report, done, row);
+        row = &report->rows[next];
+        done[next] = true;
+        code = measure_row(&bench, row, &progress, &ready);
+    }
+    for (size_t i = 0; crowd && i < report->row_count && code == EXIT_OK; i++, overall.done++)
+        code = measure_local(&bench, &report->rows[i], &progress);
     progress_end();
-    report->row_count = overall.rows;
     report->slots = bench.pack.info.slots;
     report->sketch = bench.pack.info.sketch;
     evaluate_bench_close(&bench);
@@ -137,12 +204,15 @@ static const char help[] =
     "  --slot-count G           with --slots group, as for privatemail pack\n"
     "  --class-from C           true: the device knows the class of its query; predicted: it takes the most frequent\n"
     "                           class of the 8 nearest public rows. Default true\n"
-    "  --epsilon E,...          1e-6 to 16, at most 16 values. Default 1,2,4,6,8\n"
-    "  --delta D                gaussian only: 1e-15 to below 1. Default 1e-5\n"
+    "  --epsilon E,...          1e-6 to 16, at most 16 values. Default 1,2,4,6,8; in a crowd 0.1,0.5,1\n"
+    "  --delta D                1e-15 to below 1. Default 1e-5 for gaussian, 1e-8 in a crowd; response alone has none\n"
     "  --share F,...            share of the gallery in an answer, 1e-6 to 0.5, at most 16 values; shares of fewer "
     "than\n"
     "                           32 items are skipped. Default 0.01,0.02,0.05,0.1\n"
     "  --cells N                cells per slot, 2 to 65536, or auto: chosen for epsilon and share. Default auto\n"
+    "  --crowd N                ask in a crowd of N clients per epoch, 1 to 4294967296, planned for each epsilon; the\n"
+    "                           share is that of all own messages together. --honest H, --floor E0, --own W,\n"
+    "                           --copies-max V and --noise WHO: see privatemail crowd --help\n"
     "  --cells-per-item N       list every item in its 1 or 2 nearest cells instead of lists of a share, with N/F "
     "cells\n"
     "  --rows-per-prototype N   as for privatemail pack; here 1 needs nothing else\n"
@@ -155,6 +225,7 @@ static const char help[] =
     "  --help                   this text\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit, 4 stdout cannot be written,\n"
     "6 the pack or the parameters cannot give the promise, 7 no entropy or out of memory.\n\n"
-    "Example: privatemail evaluate --epsilon 4 --share 0.02,0.05\n";
+    "Example: privatemail evaluate --epsilon 4 --share 0.02,0.05\n"
+    "         privatemail evaluate --crowd 1000000 --epsilon 0.1 --share 0.02\n";
 
 const struct command command_evaluate = {"evaluate", "measure what a private search finds", help, run};

@@ -35,7 +35,7 @@ struct job {
     uint8_t *release;
     size_t size;
     pml_release_view view;
-    double *places; /* NULL for response */
+    double *places; /* NULL unless Gaussian */
     struct pml_bytes answer;
     struct listing *listings;
     uint64_t carried;
@@ -79,13 +79,14 @@ static pml_outcome take_slot(void *context, uint32_t slot, const struct pml_frag
 static exit_code find(struct job *job)
 {
     const pml_pack_info *info = &job->file.info;
+    const struct pack_slots slots = pack_file_slots(&job->file, &job->view);
     bool gaussian = job->view.mechanism == PML_GAUSSIAN;
     pml_outcome outcome = PML_DONE;
     job->listings = calloc(info->slots, sizeof *job->listings);
     if (gaussian)
         job->places = malloc((size_t)info->slots * info->dimensions * sizeof *job->places);
     if (!job->listings || (gaussian && !job->places) ||
-        pml_answer_write_header(&job->answer, info->id, info->slots, info->sketch,
+        pml_answer_write_header(&job->answer, info->id, slots.end - slots.first, info->sketch,
                                 pml_store_describe(job->store)->items) != PML_DONE)
         outcome = PML_NO_MEMORY;
     if (outcome == PML_DONE && gaussian)
@@ -135,18 +136,19 @@ static void print_candidate(void *context, const struct pml_candidate *candidate
 
 static void print(const struct job *job)
 {
+    const struct pack_slots slots = pack_file_slots(&job->file, &job->view);
     size_t k = job->file.info.dimensions;
     printf("%s release of pack %s: the answer carries %" PRIu64 " of %" PRIu64 " items (%.3g %%), %zu bytes\n",
            mechanism_name(job->view.mechanism), job->file.id, job->carried, pml_store_describe(job->store)->items,
            100.0 * share(job), job->answer.size);
-    for (uint32_t slot = 0; slot < job->file.info.slots; slot++) {
+    for (uint32_t slot = slots.first; slot < slots.end; slot++) {
         printf("  slot %" PRIu32, slot);
         if (job->places) {
             printf(", place");
             for (size_t i = 0; i < k; i++)
                 printf(" %.6g", job->places[slot * k + i]);
         } else {
-            printf(", cell %" PRIu32, pml_release_symbol(&job->view, slot));
+            printf(", cell %" PRIu32, pack_file_cell(&job->file, &job->view, slot));
         }
         printf(": %" PRIu32 " candidates", job->listings[slot].count);
         each_candidate(job, slot, print_candidate, NULL);
@@ -174,7 +176,7 @@ static void write_slot(struct json *json, const struct job *job, uint32_t slot)
             json_number(json, NULL, job->places[slot * k + i]);
         json_close(json, ']');
     } else {
-        json_count(json, "cell", pml_release_symbol(&job->view, slot));
+        json_count(json, "cell", pack_file_cell(&job->file, &job->view, slot));
     }
     json_count(json, "count", job->listings[slot].count);
     json_open(json, "candidates", '[');
@@ -185,6 +187,7 @@ static void write_slot(struct json *json, const struct job *job, uint32_t slot)
 
 static void write(const struct job *job)
 {
+    const struct pack_slots slots = pack_file_slots(&job->file, &job->view);
     struct json json = {0};
     json_open(&json, NULL, '{');
     json_text(&json, "pack", job->file.id);
@@ -194,7 +197,7 @@ static void write(const struct job *job)
     json_number(&json, "share", share(job));
     json_count(&json, "bytes", job->answer.size);
     json_open(&json, "slots", '[');
-    for (uint32_t slot = 0; slot < job->file.info.slots; slot++)
+    for (uint32_t slot = slots.first; slot < slots.end; slot++)
         write_slot(&json, job, slot);
     json_close(&json, ']');
     json_close(&json, '}');

@@ -38,7 +38,7 @@ size_limit=49152
 stack_size=8192
 
 # -mbulk-memory: memcpy and memset are instructions of every browser since 2021.
-flags=(--target=wasm32 -std=c11 -O2 -ffreestanding -mbulk-memory -mmutable-globals -ffp-contract=off
+flags=(--target=wasm32 -std=c11 -ffreestanding -mbulk-memory -mmutable-globals -ffp-contract=off
        -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Werror -Icore -Icore/include)
 
 # What privatemail.js calls; the linker leaves out the rest. glue.c names its own exports.
@@ -48,14 +48,20 @@ exports=(__heap_base __stack_pointer
          pml_budget_restore pml_budget_remaining
          pml_client_arm pml_client_disarm pml_client_release_size pml_client_receipt pml_client_wipe
          pml_ranking_size pml_ranking_feed pml_ranking_finish pml_ranking_wipe
-         pml_release_rows)
+         pml_release_rows
+         pml_crowd_arm pml_crowd_begin pml_crowd_left pml_crowd_next
+         pml_crowd_scratch pml_crowd_delta pml_crowd_epsilon pml_crowd_mu pml_crowd_plan)
 
 objects=$out/objects
 rm -rf "$objects"
 mkdir -p "$objects"
 sources=($(sed -nE 's/^ +([a-z0-9_/]+\.c)$/core\/\1/p' core/sources.cmake) platform/wasm/{glue,memory}.c)
 for source in "${sources[@]}"; do
-    "$clang" "${flags[@]}" -c "$source" -o "$objects/$(basename "$source" .c).o"
+    case $source in
+    */kernels_portable.c) level=-O2 ;; # where a client spends its time
+    *) level=-Os ;;                    # a page is downloaded more often than it is run
+    esac
+    "$clang" "${flags[@]}" $level -c "$source" -o "$objects/$(basename "$source" .c).o"
 done
 
 # The stack comes first in memory, so that an overflow traps instead of overwriting data.

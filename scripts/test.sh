@@ -213,6 +213,7 @@ everything() {
     beside "whole crowds" python tests/crowd/enumerate_crowds.py
     beside accounting python tests/crowd/check_accounting.py build/release/crowd_eval
     beside "crowd command" python tests/cli/test_crowd.py $command
+    beside "crowd messages" python tests/cli/test_crowd_messages.py $command
     beside command python tests/cli/test_cli.py $command
     beside compat python tests/compat/test_compat.py $command
     beside sample python tests/cli/test_sample.py $command

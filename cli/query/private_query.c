@@ -38,13 +38,42 @@ exit_code private_query_open(struct private_query *query, const struct command *
     return code == EXIT_OK ? check_class(query) : code;
 }
 
+/* The policy of a crowd. Without a budget nothing is booked. */
+static exit_code make_policy(struct private_query *query)
+{
+    const struct query_arguments *arguments = query->arguments;
+    const pml_pack_info *info = &query->file.info;
+    if (arguments->crowd.own > info->cells)
+        return command_fail(query->command, EXIT_USAGE, "%s has %u cells per slot, so --own must be at most that.",
+                            arguments->pack, info->cells);
+    exit_code code = crowd_policy_make(query->command, &arguments->crowd, arguments->epsilon, arguments->delta,
+                                       (uint64_t)info->slots * info->cells, &query->promise);
+    query->policy = query->promise.policy;
+    if (!arguments->budget)
+        query->policy.mu = query->policy.delta0 = 0.0;
+    query->receipt.crowd = &query->promise;
+    return code;
+}
+
+/* Makes the client again where a budget books less than the policy says. */
+static pml_status make_client(struct private_query *query)
+{
+    size_t size = pml_client_size(&query->file.pack, &query->config);
+    pml_status status = pml_client_init(&query->client, query->memory, size, &query->file.pack, &query->config);
+    return status == PML_OK ? pml_client_receipt(query->client, &query->receipt.price) : status;
+}
+
 exit_code private_query_client(struct private_query *query)
 {
     const struct query_arguments *arguments = query->arguments;
-    bool gaussian = strcmp(arguments->mechanism, "gaussian") == 0;
+    const bool gaussian = strcmp(arguments->mechanism, "gaussian") == 0, crowd = arguments->crowd.asked;
+    exit_code code = crowd ? make_policy(query) : EXIT_OK;
+    if (code != EXIT_OK)
+        return code;
     query->config = (pml_config){.mechanism = gaussian ? PML_GAUSSIAN : PML_RESPONSE,
-                                 .epsilon = arguments->epsilon,
+                                 .epsilon = crowd ? arguments->crowd.floor : arguments->epsilon,
                                  .delta = gaussian ? arguments->delta : 0.0,
+                                 .crowd = crowd ? &query->policy : NULL,
                                  .value_bytes = (unsigned)arguments->value_bytes,
                                  .entropy = pml_platform_entropy,
                                  .persist = budget_file_store,
@@ -54,20 +83,46 @@ exit_code private_query_client(struct private_query *query)
     query->memory = malloc(size > 0 ? size : 1);
     if (!query->memory)
         return command_no_memory(query->command);
-    pml_status status = pml_client_init(&query->client, query->memory, size, &query->file.pack, &query->config);
-    if (status == PML_OK)
-        status = pml_client_receipt(query->client, &query->receipt.price);
+    pml_status status = make_client(query);
+    if (status == PML_OK && crowd)
+        status = crowd_bundle_open(&query->bundle, query->client);
     if (status == PML_ERROR_SECTION)
         return command_fail(query->command, EXIT_PRIVACY, "%s has no %s, which %s needs. Use --mechanism %s.",
                             arguments->pack, gaussian ? "anchors" : "cells", mechanism_name(query->config.mechanism),
                             gaussian ? "response" : "gaussian");
+    if (status == PML_ERROR_MEMORY)
+        return command_no_memory(query->command);
     if (status != PML_OK)
         return command_status(query->command, arguments->pack, status);
-    query->release = malloc(query->receipt.price.bytes);
+    query->release = crowd ? query->bundle.bytes : malloc(query->receipt.price.bytes);
     return query->release ? EXIT_OK : command_no_memory(query->command);
 }
 
 /* ---- paying ---- */
+
+/* A budget that keeps no promise in a crowd books the floor alone. One that keeps a promise refuses a policy that makes
+ * none, and one without a floor pays for no bundle. */
+static exit_code book_crowd(struct private_query *query)
+{
+    const pml_budget_left *left = &query->receipt.left;
+    const char *path = query->arguments->budget;
+    if (!query->arguments->crowd.asked)
+        return EXIT_OK;
+    if (left->floor_cap <= 0.0)
+        return command_fail(query->command, EXIT_BUDGET,
+                            "%s allows nothing in a crowd. Start another budget with --budget-crowd.", path);
+    if (left->crowd_mu2_cap > 0.0 && query->policy.mu <= 0.0)
+        return command_fail(
+            query->command, EXIT_BUDGET,
+            "%s keeps a promise in a crowd, and %s. Choose a smaller --epsilon or --delta, or use a "
+            "budget of the floor alone.",
+            path, query->promise.crowded ? "these fakes are too few to be counted in it" : "only the floor holds here");
+    if (left->crowd_mu2_cap > 0.0)
+        return EXIT_OK;
+    query->policy.mu = query->policy.delta0 = 0.0;
+    pml_status status = make_client(query);
+    return status == PML_OK ? EXIT_OK : command_status(query->command, query->arguments->pack, status);
+}
 
 exit_code private_query_budget(struct private_query *query, uint64_t count)
 {
@@ -79,20 +134,23 @@ exit_code private_query_budget(struct private_query *query, uint64_t count)
                 query->command->name);
         return EXIT_OK;
     }
-    exit_code code =
-        budget_file_open(query->command, &query->budget, arguments->budget, arguments->owner, arguments->budget_new);
+    exit_code code = budget_file_open(query->command, &query->budget, arguments->budget, arguments->owner,
+                                      (struct budget_caps){arguments->budget_new, arguments->budget_crowd});
     if (code != EXIT_OK)
         return code;
     query->receipt.budget_path = arguments->budget;
     if (pml_budget_remaining(&query->budget.budget, &query->receipt.left) != PML_OK)
         return command_status(query->command, arguments->budget, PML_ERROR_BUDGET);
+    code = book_crowd(query);
+    if (code != EXIT_OK)
+        return code;
     double more = receipt_releases_left(&query->receipt);
     if (more < (double)count)
         return command_fail(
             query->command, EXIT_BUDGET,
             "%s is spent: it pays for %.0f more such releases, and %llu are wanted. Send a release that "
-            "was already made, or choose a smaller --epsilon.",
-            arguments->budget, more, (unsigned long long)count);
+            "was already made, or choose a smaller --%s.",
+            arguments->budget, more, (unsigned long long)count, arguments->crowd.asked ? "floor" : "epsilon");
     return EXIT_OK;
 }
 
@@ -118,9 +176,10 @@ exit_code private_query_pay(struct private_query *query)
     const struct query_arguments *arguments = query->arguments;
     pml_status status = PML_OK;
     if (!arguments->budget)
-        status = budget_file_throwaway(&query->budget, query->config.mechanism, query->config.delta);
+        status = budget_file_throwaway(&query->budget, &query->config);
     if (status == PML_OK)
-        status = pml_client_arm(query->client, &query->budget.budget);
+        status = arguments->crowd.asked ? crowd_bundle_arm(query->client, &query->budget.budget, PML_BUNDLE_QUERY)
+                                        : pml_client_arm(query->client, &query->budget.budget);
     if (status == PML_ERROR_PERSIST)
         return command_fail(query->command, EXIT_OUTPUT, "the budget could not be stored, so no release was made: %s",
                             query->budget.message.text);
@@ -176,8 +235,10 @@ exit_code private_query_release(struct private_query *query)
 {
     const struct query_arguments *arguments = query->arguments;
     const pml_query vector = private_query_vector(query);
-    pml_status status = pml_client_release(query->client, &vector, query->release, query->receipt.price.bytes);
-    query->size = query->receipt.price.bytes;
+    pml_status status = arguments->crowd.asked
+                            ? crowd_bundle_make(&query->bundle, query->client, &vector)
+                            : pml_client_release(query->client, &vector, query->release, query->receipt.price.bytes);
+    query->size = query->receipt.price.bytes * (arguments->crowd.asked ? query->bundle.count : 1);
     if (status == PML_ERROR_LABEL)
         return command_status(query->command, arguments->labels ? arguments->labels : "--label", status);
     return status == PML_OK ? EXIT_OK : command_status(query->command, arguments->features, status);
@@ -199,7 +260,9 @@ void private_query_close(struct private_query *query)
     pml_features_free(&query->features);
     pml_client_wipe(query->client);
     budget_file_close(&query->budget);
-    free(query->release);
+    if (query->release != query->bundle.bytes)
+        free(query->release);
+    crowd_bundle_close(&query->bundle);
     free(query->memory);
     pack_file_close(&query->file);
 }

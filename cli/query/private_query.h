@@ -5,6 +5,7 @@
 #define CLI_PRIVATE_QUERY_H
 
 #include "cli/shared/budget_file.h"
+#include "cli/shared/crowd_bundle.h"
 #include "cli/shared/pack_file.h"
 #include "common/npy.h"
 #include "query_options.h"
@@ -15,13 +16,16 @@ struct private_query {
     const struct query_arguments *arguments;
     struct pack_file file;
     pml_config config;
+    struct crowd_promise promise; /* in a crowd */
+    pml_crowd policy;             /* the promise's, as far as the budget books it */
+    struct crowd_bundle bundle;
     struct budget_file budget;
     void *memory; /* the client's */
     pml_client *client;
     struct pml_features features;
     int32_t label;
-    uint8_t *release;
-    size_t size; /* of the release that was made */
+    uint8_t *release; /* in a crowd: the bundle's bytes */
+    size_t size;      /* of the release or bundle that was made */
     struct receipt receipt;
 };
 
@@ -32,7 +36,8 @@ exit_code private_query_open(struct private_query *query, const struct command *
 /* Makes the client, and learns the price of its releases. */
 exit_code private_query_client(struct private_query *query);
 
-/* Opens the budget and checks that it pays for `count` releases. Without --budget, prints that nothing is counted. */
+/* Opens the budget and checks that it pays for `count` releases or bundles. Without --budget, prints that nothing is
+ * counted. */
 exit_code private_query_budget(struct private_query *query, uint64_t count);
 
 /* Fails when the output `path` would overwrite an input, the budget or its lock. `option` names the output. */
@@ -48,7 +53,7 @@ exit_code private_query_read(struct private_query *query);
 /* The features and class for the library; they point into `query`. */
 pml_query private_query_vector(const struct private_query *query);
 
-/* Makes the release that was paid for. */
+/* Makes the release or bundle that was paid for. */
 exit_code private_query_release(struct private_query *query);
 
 /* Gives the price back if no release was made with it. */

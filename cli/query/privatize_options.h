@@ -7,7 +7,7 @@
 
 struct privatize_arguments {
     struct query_arguments query;
-    const char *out;
+    const char *out, *own_out;
     uint64_t repeat;
     bool has_repeat, force;
 };

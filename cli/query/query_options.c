@@ -36,7 +36,7 @@ static exit_code check_label(const struct command *command, const struct query_a
 exit_code query_options_parse(const struct command *command, int argc, char **argv, struct query_arguments *arguments,
                               struct option_spec *own, size_t count)
 {
-    enum { COMMON = 15 };
+    enum { COMMON = 16 };
     struct option_spec specs[COMMON + QUERY_OWN_OPTIONS_MAX] = {
         {"label", OPTION_NUMBER, &arguments->label, false, false},
         {"epsilon", OPTION_NUMBER, &arguments->epsilon, false, false},
@@ -51,6 +51,7 @@ exit_code query_options_parse(const struct command *command, int argc, char **ar
         {"mechanism", OPTION_TEXT, &arguments->mechanism, false, false},
         {"budget", OPTION_TEXT, &arguments->budget, false, false},
         {"budget-new", OPTION_TEXT, &arguments->budget_new, false, false},
+        {"budget-crowd", OPTION_TEXT, &arguments->budget_crowd, false, false},
         {"owner", OPTION_TEXT, &arguments->owner, false, false},
         {"json", OPTION_FLAG, &arguments->json, false, false},
     };
@@ -67,6 +68,20 @@ exit_code query_options_parse(const struct command *command, int argc, char **ar
 }
 
 /* ---- checking ---- */
+
+/* In a crowd ε and δ are the crowd's. */
+static exit_code check_crowd(const struct command *command, struct query_arguments *arguments)
+{
+    if (strcmp(arguments->mechanism, "response") != 0 || arguments->has_value_bytes)
+        return command_fail(command, EXIT_USAGE, "a crowd asks by response. Leave --mechanism and --value-bytes out.");
+    if (!arguments->crowd.taken && !(arguments->epsilon >= PML_EPSILON_MIN && arguments->epsilon <= PML_EPSILON_MAX))
+        return command_fail(command, EXIT_USAGE, "--epsilon must be 1e-6 to 16. In a crowd 0.1 to 1 is usual.");
+    if (!arguments->has_delta)
+        arguments->delta = CROWD_DELTA_DEFAULT;
+    if (!(arguments->delta >= 0x1p-50 && arguments->delta < 1.0))
+        return command_fail(command, EXIT_USAGE, "--delta must be 1e-15 to below 1; 1e-8 is the default in a crowd.");
+    return EXIT_OK;
+}
 
 static exit_code check_privacy(const struct command *command, struct query_arguments *arguments)
 {
@@ -93,15 +108,17 @@ static exit_code check_privacy(const struct command *command, struct query_argum
 
 exit_code query_options_check(const struct command *command, struct query_arguments *arguments)
 {
-    if (!arguments->has_epsilon)
+    if (!arguments->has_epsilon && !arguments->crowd.taken)
         return command_fail(command, EXIT_USAGE, "--epsilon is missing. privatemail %s --help explains what it is.",
                             command->name);
-    if (!arguments->budget && (arguments->budget_new || arguments->owner))
+    if (!arguments->budget && (arguments->budget_new || arguments->budget_crowd || arguments->owner))
         return command_fail(command, EXIT_USAGE, "--%s needs --budget FILE.",
-                            arguments->owner ? "owner" : "budget-new");
+                            arguments->owner        ? "owner"
+                            : arguments->budget_new ? "budget-new"
+                                                    : "budget-crowd");
     if (!arguments->mechanism)
         arguments->mechanism = "response";
     if (!arguments->owner)
         arguments->owner = "default";
-    return check_privacy(command, arguments);
+    return arguments->crowd.asked ? check_crowd(command, arguments) : check_privacy(command, arguments);
 }

@@ -3,16 +3,17 @@
 #ifndef CLI_QUERY_OPTIONS_H
 #define CLI_QUERY_OPTIONS_H
 
-#include "cli/shared/command.h"
+#include "cli/shared/crowd_policy.h"
 
 #include <privatemail.h>
 
 struct query_arguments {
-    const char *pack, *pack_id, *model, *features, *labels, *mechanism, *budget, *budget_new, *owner;
+    const char *pack, *pack_id, *model, *features, *labels, *mechanism, *budget, *budget_new, *budget_crowd, *owner;
     double label, epsilon, delta;
     uint64_t row, value_bytes;
     uint8_t id[PML_ID_SIZE]; /* pack_id as bytes */
     bool has_label, has_epsilon, has_delta, has_value_bytes, json;
+    struct crowd_arguments crowd; /* of commands that ask in a crowd; they check it before the rest */
 };
 
 enum { QUERY_OWN_OPTIONS_MAX = 16 };

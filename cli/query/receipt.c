@@ -4,16 +4,37 @@
 
 #include "cli/shared/pack_file.h"
 
+#include <inttypes.h>
 #include <math.h>
+
+/* How often a budget pays `price`, both in the budget's units of 2^-bits (SPEC 4) and the price rounded up as there, so
+ * that the count is exact. */
+static double times_paid(double cap, double spent, double price, int bits)
+{
+    return floor(ldexp(cap - spent, bits) / ceil(ldexp(price, bits)));
+}
+
+static double square_up(double mu)
+{
+    return mu * mu * (1.0 + 0x1p-48);
+}
 
 double receipt_releases_left(const struct receipt *receipt)
 {
-    /* in the budget's units (SPEC 4), and the price rounded up as there, so that the count is exact */
     const pml_budget_left *left = &receipt->left;
-    if (receipt->price.mechanism == PML_GAUSSIAN)
-        return floor((left->mu2_cap - left->mu2_spent) * 0x1p40 /
-                     ceil(receipt->price.mu * receipt->price.mu * 0x1p40 * (1.0 + 0x1p-48)));
-    return floor((left->epsilon_cap - left->epsilon_spent) * 0x1p20 / ceil(receipt->price.epsilon * 0x1p20));
+    const pml_receipt *price = &receipt->price;
+    if (price->mechanism == PML_GAUSSIAN)
+        return times_paid(left->mu2_cap, left->mu2_spent, square_up(price->mu), 40);
+    if (!receipt->crowd)
+        return times_paid(left->epsilon_cap, left->epsilon_spent, price->epsilon, 20);
+    double more = times_paid(left->floor_cap, left->floor_spent, price->epsilon, 20);
+    if (price->mu > 0.0) { /* w own messages per bundle, each rounded up */
+        const double own = receipt->crowd->policy.own;
+        more =
+            fmin(more, floor(times_paid(left->crowd_mu2_cap, left->crowd_mu2_spent, square_up(price->mu), 40) / own));
+        more = fmin(more, floor(times_paid(left->crowd_delta0_cap, left->crowd_delta0_spent, price->delta, 64) / own));
+    }
+    return more;
 }
 
 void receipt_print_budget(FILE *stream, const struct receipt *receipt)
@@ -25,15 +46,46 @@ void receipt_print_budget(FILE *stream, const struct receipt *receipt)
     if (receipt->price.mechanism == PML_GAUSSIAN)
         fprintf(stream, "budget: %s has spent mu^2 %.6g of %.6g (delta %.3g)", receipt->budget_path, left->mu2_spent,
                 left->mu2_cap, left->delta);
+    else if (receipt->crowd)
+        fprintf(stream, "budget: %s has spent floor %.6g of %.6g, crowd mu^2 %.6g of %.6g, delta0 %.3g of %.3g",
+                receipt->budget_path, left->floor_spent, left->floor_cap, left->crowd_mu2_spent, left->crowd_mu2_cap,
+                left->crowd_delta0_spent, left->crowd_delta0_cap);
     else
         fprintf(stream, "budget: %s has spent epsilon %.6g of %.6g", receipt->budget_path, left->epsilon_spent,
                 left->epsilon_cap);
-    fprintf(stream, "; it pays for %.0f more releases like this\n", more);
+    fprintf(stream, "; it pays for %.0f more %s like this\n", more, receipt->crowd ? "bundles" : "releases");
+}
+
+static void print_crowd(FILE *stream, const struct receipt *receipt)
+{
+    const struct crowd_promise *promise = receipt->crowd;
+    char assumption[CROWD_ASSUMPTION_MAX];
+    for (size_t i = 0; i < receipt->count; i++)
+        fprintf(stream, "%s: a bundle of %zu message%s, %zu bytes each\n", receipt->paths[i], receipt->messages[i],
+                receipt->messages[i] == 1 ? "" : "s", receipt->price.bytes);
+    fprintf(stream, "floor: epsilon %g, whoever works together against it\n", promise->floor);
+    crowd_promise_assumption(promise, assumption);
+    if (promise->crowded)
+        fprintf(stream, "crowd: epsilon %.4g, delta %g, %s\n", promise->epsilon, promise->delta, assumption);
+    else
+        fprintf(stream, "crowd: no promise, only the floor holds\n");
+    fprintf(stream, "noise: the true cell is kept with probability %.6g", receipt->price.keep);
+    if (promise->fakes > 0.0)
+        fprintf(stream, "; %.4g fakes per %s on average, in clusters of 1 to %" PRIu32 " equal messages",
+                promise->fakes, promise->policy.relay_clusters > 0.0 ? "epoch by the relay" : "client",
+                promise->policy.copies);
+    fputc('\n', stream);
+    receipt_print_budget(stream, receipt);
+    fprintf(stream, "Hand over each bundle as a whole, in one epoch. Never tell which of its messages are own.\n");
 }
 
 void receipt_print(FILE *stream, const struct receipt *receipt)
 {
     const pml_receipt *price = &receipt->price;
+    if (receipt->crowd) {
+        print_crowd(stream, receipt);
+        return;
+    }
     if (receipt->count == 1)
         fprintf(stream, "%s: one %s release, %zu bytes\n", receipt->paths[0], mechanism_name(price->mechanism),
                 price->bytes);
@@ -73,25 +125,59 @@ void receipt_write_budget(struct json *json, const struct receipt *receipt)
     json_number(json, "mu2_cap", left->mu2_cap);
     json_number(json, "mu2_spent", left->mu2_spent);
     json_number(json, "delta", left->delta);
+    json_number(json, "floor_cap", left->floor_cap);
+    json_number(json, "floor_spent", left->floor_spent);
+    json_number(json, "crowd_mu2_cap", left->crowd_mu2_cap);
+    json_number(json, "crowd_mu2_spent", left->crowd_mu2_spent);
+    json_number(json, "crowd_delta0_cap", left->crowd_delta0_cap);
+    json_number(json, "crowd_delta0_spent", left->crowd_delta0_spent);
+    json_number(json, "crowd_delta", left->crowd_delta);
     json_number(json, "releases_left", receipt_releases_left(receipt));
     json_close(json, '}');
+}
+
+static void write_crowd(struct json *json, const struct receipt *receipt)
+{
+    const struct crowd_promise *promise = receipt->crowd;
+    const pml_crowd *policy = &promise->policy;
+    char assumption[CROWD_ASSUMPTION_MAX];
+    crowd_promise_assumption(promise, assumption);
+    json_number(json, "floor", promise->floor);
+    json_text(json, "promise", promise->crowded ? "crowd" : "floor");
+    json_text(json, "assumption", promise->crowded ? assumption : NULL);
+    json_count(json, "clients", promise->clients);
+    json_number(json, "honest", promise->honest);
+    json_number(json, "clusters", policy->clusters);
+    json_count(json, "copies", policy->copies);
+    json_count(json, "own", policy->own);
+    json_number(json, "relay_clusters", policy->relay_clusters);
+    json_number(json, "fakes", promise->fakes);
+    json_number(json, "delta0", policy->mu > 0.0 ? policy->delta0 : NAN);
+    json_open(json, "messages", '[');
+    for (size_t i = 0; i < receipt->count; i++)
+        json_count(json, NULL, receipt->messages[i]);
+    json_close(json, ']');
 }
 
 void receipt_write(const struct receipt *receipt)
 {
     struct json json = {0};
     const pml_receipt *price = &receipt->price;
-    bool gaussian = price->mechanism == PML_GAUSSIAN;
+    const struct crowd_promise *crowd = receipt->crowd;
+    const bool gaussian = price->mechanism == PML_GAUSSIAN;
+    const double mu = crowd ? crowd->policy.mu : price->mu;
     json_open(&json, NULL, '{');
     json_text(&json, "pack", receipt->pack);
     json_text(&json, "mechanism", mechanism_name(price->mechanism));
-    json_number(&json, "epsilon", price->epsilon);
-    json_number(&json, "delta", price->delta);
+    json_number(&json, "epsilon", crowd ? crowd->epsilon : price->epsilon);
+    json_number(&json, "delta", crowd ? crowd->delta : price->delta);
     json_number(&json, "sensitivity", gaussian ? price->sensitivity : NAN);
     json_number(&json, "sigma", gaussian ? price->sigma : NAN);
-    json_number(&json, "mu", gaussian ? price->mu : NAN);
+    json_number(&json, "mu", mu > 0.0 ? mu : NAN);
     json_number(&json, "keep", gaussian ? NAN : price->keep);
     json_count(&json, "bytes", price->bytes);
+    if (crowd)
+        write_crowd(&json, receipt);
     json_open(&json, "releases", '[');
     for (size_t i = 0; i < receipt->count; i++)
         json_text(&json, NULL, receipt->paths[i]);

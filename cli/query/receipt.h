@@ -3,18 +3,18 @@
 #ifndef CLI_RECEIPT_H
 #define CLI_RECEIPT_H
 
-#include "cli/shared/command.h"
-
-#include <privatemail.h>
+#include "cli/shared/crowd_policy.h"
 
 #include <stdio.h>
 
 struct receipt {
     const char *pack; /* id, hexadecimal */
     pml_receipt price;
-    char *const *paths; /* of the releases */
+    char *const *paths; /* of the releases or bundles */
     size_t count;
-    const char *budget_path; /* NULL: not counted */
+    const struct crowd_promise *crowd; /* NULL: these are releases without a crowd */
+    const size_t *messages;            /* of each bundle */
+    const char *budget_path;           /* NULL: not counted */
     pml_budget_left left;
 };
 

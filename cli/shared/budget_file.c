@@ -102,43 +102,57 @@ int budget_file_store(void *context, const uint8_t *bytes, size_t size)
 
 /* ---- open ---- */
 
-static exit_code read_caps(const struct command *command, const char *text, double caps[3])
+/* One number, or three; `form` says what they are. */
+static exit_code read_caps(const struct command *command, const char *form, const char *text, double caps[3])
 {
     char *end = NULL;
     size_t count = 0;
     caps[0] = caps[1] = caps[2] = 0.0;
-    for (const char *at = text; count < 3; at = end + 1) {
+    for (const char *at = text; at && count < 3; at = end + 1) {
         caps[count++] = strtod(at, &end);
         if (end != at && *end == 0 && (count == 1 || count == 3))
             return EXIT_OK;
         if (end == at || *end != ',')
             break;
     }
-    return command_fail(
-        command, EXIT_USAGE,
-        "--budget-new needs EPS_RESPONSE or EPS_RESPONSE,EPS_GAUSSIAN,DELTA (such as 20,8,1e-6), not '%s'.", text);
+    return text ? command_fail(command, EXIT_USAGE, "%s, not '%s'.", form, text) : EXIT_OK;
 }
 
 static exit_code make_new(const struct command *command, struct budget_file *file, const uint8_t tag[16],
-                          const char *text)
+                          struct budget_caps fresh)
 {
-    double caps[3];
+    double local[3], crowd[3];
     struct stat found;
-    exit_code code = read_caps(command, text, caps);
+    exit_code code =
+        read_caps(command, "--budget-new needs EPS_RESPONSE or EPS_RESPONSE,EPS_GAUSSIAN,DELTA (such as 20,8,1e-6)",
+                  fresh.local, local);
+    if (code == EXIT_OK)
+        code = read_caps(command, "--budget-crowd needs EPS_FLOOR or EPS_FLOOR,EPS_CROWD,DELTA (such as 80,2,1e-6)",
+                         fresh.crowd, crowd);
     if (code != EXIT_OK)
         return code;
     if (lstat(file->path, &found) == 0)
         return command_fail(command, EXIT_OUTPUT,
                             "%s exists already. Leave --budget-new out to spend from it, or name another file.",
                             file->path);
-    const pml_budget_caps allowed = {.epsilon_response = caps[0], .epsilon_gaussian = caps[1], .delta = caps[2]};
+    pml_budget_caps allowed = {.epsilon_response = local[0], .epsilon_gaussian = local[1], .delta = local[2]};
     pml_status status = pml_budget_create(&file->budget, tag, &allowed);
     if (status != PML_OK)
         return command_fail(
             command, EXIT_USAGE,
             "--budget-new %s: %s. Give 0 to 4095 for response; for gaussian 1e-6 to 256 with a delta of "
             "1e-15 to below 1, or nothing.",
-            text, pml_status_text(status));
+            fresh.local, pml_status_text(status));
+    allowed.epsilon_floor = crowd[0];
+    allowed.epsilon_crowd = crowd[1];
+    allowed.delta_crowd = crowd[2];
+    status = pml_budget_create(&file->budget, tag, &allowed);
+    if (status != PML_OK)
+        return command_fail(
+            command, EXIT_USAGE,
+            "--budget-crowd %s: %s. Give 0 to 4095 for the floor; for the crowd 1e-6 to 16 with a delta of "
+            "2e-15 to below 1, or nothing.",
+            fresh.crowd, pml_status_text(status));
     file->is_new = true;
     return EXIT_OK;
 }
@@ -186,32 +200,36 @@ static exit_code name_files(const struct command *command, struct budget_file *f
 }
 
 exit_code budget_file_open(const struct command *command, struct budget_file *file, const char *path, const char *owner,
-                           const char *fresh)
+                           struct budget_caps fresh)
 {
+    const bool is_fresh = fresh.local || fresh.crowd;
     uint8_t tag[16] = {0};
     *file = (struct budget_file){.lock = -1};
     memcpy(tag, owner, strlen(owner) < sizeof tag ? strlen(owner) : sizeof tag);
-    exit_code code = name_files(command, file, path, fresh != NULL);
+    exit_code code = name_files(command, file, path, is_fresh);
     if (code == EXIT_OK && !take_lock(file))
         code = command_fail(command, EXIT_OUTPUT, "%s cannot be locked (%s: %s): %s.", path, file->lock_path,
                             strerror(errno), pml_file_advice(errno));
     if (code == EXIT_OK)
-        code = fresh ? make_new(command, file, tag, fresh) : read_old(command, file, tag);
+        code = is_fresh ? make_new(command, file, tag, fresh) : read_old(command, file, tag);
     if (code != EXIT_OK)
         budget_file_close(file);
     return code;
 }
 
-pml_status budget_unlimited(pml_budget *budget, pml_mechanism mechanism, double delta)
+pml_status budget_unlimited(pml_budget *budget, const pml_config *config)
 {
     static const uint8_t tag[16] = "not counted";
-    const pml_budget_caps gaussian = {.epsilon_gaussian = 256.0, .delta = delta},
-                          response = {.epsilon_response = 4095.0};
-    return pml_budget_create(budget, tag, mechanism == PML_GAUSSIAN ? &gaussian : &response);
+    const pml_budget_caps gaussian = {.epsilon_gaussian = 256.0, .delta = config->delta},
+                          response = {.epsilon_response = 4095.0}, floor = {.epsilon_floor = 4095.0};
+    return pml_budget_create(budget, tag,
+                             config->mechanism == PML_GAUSSIAN ? &gaussian
+                             : config->crowd                   ? &floor
+                                                               : &response);
 }
 
-pml_status budget_file_throwaway(struct budget_file *file, pml_mechanism mechanism, double delta)
+pml_status budget_file_throwaway(struct budget_file *file, const pml_config *config)
 {
     *file = (struct budget_file){.lock = -1};
-    return budget_unlimited(&file->budget, mechanism, delta);
+    return budget_unlimited(&file->budget, config);
 }

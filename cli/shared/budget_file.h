@@ -17,17 +17,23 @@ struct budget_file {
     struct pml_message message; /* why the last store failed */
 };
 
-/* Opens the budget at `path`, waiting while another process spends from it. `fresh`: "EPS_RESPONSE" or
- * "EPS_RESPONSE,EPS_GAUSSIAN,DELTA" makes a new one, and the file must not exist; with NULL it must exist. After a failure
- * there is nothing to close. */
-exit_code budget_file_open(const struct command *command, struct budget_file *file, const char *path, const char *owner,
-                           const char *fresh);
+/* What a new budget allows, as options say it; NULL is nothing of it. */
+struct budget_caps {
+    const char *local; /* "EPS_RESPONSE" or "EPS_RESPONSE,EPS_GAUSSIAN,DELTA" */
+    const char *crowd; /* "EPS_FLOOR" or "EPS_FLOOR,EPS_CROWD,DELTA" */
+};
 
-/* The largest possible budget for this mechanism. It pays for at least one release with these parameters. */
-pml_status budget_unlimited(pml_budget *budget, pml_mechanism mechanism, double delta);
+/* Opens the budget at `path`, waiting while another process spends from it. With any caps it makes a new one, and the file
+ * must not exist; without, it must exist. After a failure there is nothing to close. */
+exit_code budget_file_open(const struct command *command, struct budget_file *file, const char *path, const char *owner,
+                           struct budget_caps fresh);
+
+/* The largest possible budget for this client. It pays for at least one release, or one bundle of a policy that is booked
+ * with nothing but the floor. */
+pml_status budget_unlimited(pml_budget *budget, const pml_config *config);
 
 /* The same in memory, instead of a file. */
-pml_status budget_file_throwaway(struct budget_file *file, pml_mechanism mechanism, double delta);
+pml_status budget_file_throwaway(struct budget_file *file, const pml_config *config);
 
 /* A pml_persist_fn; the context is the struct budget_file. */
 int budget_file_store(void *context, const uint8_t *bytes, size_t size);

@@ -73,9 +73,20 @@ exit_code output_try(const struct command *command, const char *path, size_t siz
     return outcome == PML_DONE ? EXIT_OK : command_output(command, outcome, &message);
 }
 
-exit_code output_write(const struct command *command, const char *path, bool force, const void *bytes, size_t size)
+static exit_code write_file(const struct command *command, const char *path, const void *bytes, size_t size, int how)
 {
     struct pml_message message = {""};
-    pml_outcome outcome = pml_file_write(path, bytes, size, force ? 0 : PML_FILE_EXCLUSIVE, &message);
+    pml_outcome outcome = pml_file_write(path, bytes, size, how, &message);
     return outcome == PML_DONE ? EXIT_OK : command_output(command, outcome, &message);
+}
+
+exit_code output_write(const struct command *command, const char *path, bool force, const void *bytes, size_t size)
+{
+    return write_file(command, path, bytes, size, force ? 0 : PML_FILE_EXCLUSIVE);
+}
+
+exit_code output_write_private(const struct command *command, const char *path, bool force, const void *bytes,
+                               size_t size)
+{
+    return write_file(command, path, bytes, size, PML_FILE_PRIVATE | (force ? 0 : PML_FILE_EXCLUSIVE));
 }

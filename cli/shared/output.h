@@ -17,7 +17,9 @@ exit_code output_check(const struct command *command, const char *path, bool for
 /* Fails unless `size` bytes can be written beside `path` now. They are removed again. */
 exit_code output_try(const struct command *command, const char *path, size_t size);
 
-/* Writes the whole file. */
+/* Writes the whole file. The second form makes a file that only its owner can read. */
 exit_code output_write(const struct command *command, const char *path, bool force, const void *bytes, size_t size);
+exit_code output_write_private(const struct command *command, const char *path, bool force, const void *bytes,
+                               size_t size);
 
 #endif

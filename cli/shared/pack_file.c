@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RELEASE_SIZE_MAX = 65536 }; /* more than any release has (SPEC 7) */
+enum {
+    RELEASE_SIZE_MAX = 65536, /* more than any release has (SPEC 7) */
+    MESSAGE_SIZE_MAX = 64,    /* more than any message of a crowd has (SPEC 2) */
+    BUNDLE_SIZE_MAX = 1 << 20 /* more than any bundle has (SPEC 5.16) */
+};
 
 static pml_status adopt(struct pack_file *file, uint8_t *bytes, size_t size, const uint8_t *id, const char *model)
 {
@@ -112,6 +116,18 @@ pml_status pack_file_certify(const struct pack_file *file, pml_certificate *cert
 #endif
 }
 
+static exit_code refuse_release(const struct command *command, const char *path, const uint8_t *bytes, size_t size,
+                                pml_status status)
+{
+    /* A map of 4 or 5 entries whose first is 0: VERSION (SPEC 2). */
+    if (status == PML_ERROR_RELEASE && size > 2 && (bytes[0] == 0xA4 || bytes[0] == 0xA5) && bytes[1] == 0 &&
+        bytes[2] > 1 && bytes[2] < 24)
+        return command_fail(command, EXIT_INPUT,
+                            "%s is a release of version %u; this command reads version 1. Use a newer privatemail.",
+                            path, bytes[2]);
+    return command_status(command, path, status);
+}
+
 exit_code pack_file_release(const struct command *command, const struct pack_file *file, const char *path,
                             uint8_t **bytes, size_t *size, pml_release_view *view)
 {
@@ -120,17 +136,69 @@ exit_code pack_file_release(const struct command *command, const struct pack_fil
     if (outcome != PML_DONE)
         return command_input(command, outcome, &message);
     pml_status status = pml_release_parse(&file->pack, *bytes, *size, view);
-    /* A map of 4 or 5 entries whose first is 0: VERSION (SPEC 2). */
-    const uint8_t *p = *bytes;
-    if (status == PML_ERROR_RELEASE && *size > 2 && (p[0] == 0xA4 || p[0] == 0xA5) && p[1] == 0 && p[2] > 1 &&
-        p[2] < 24)
-        return command_fail(command, EXIT_INPUT,
-                            "%s is a release of version %u; this command reads version 1. Use a newer privatemail.",
-                            path, p[2]);
-    return status == PML_OK ? EXIT_OK : command_status(command, path, status);
+    return status == PML_OK ? EXIT_OK : refuse_release(command, path, *bytes, *size, status);
+}
+
+/* The length of the crowd's message that the bytes begin with; 0 when they do not begin with one. No message is the
+ * beginning of another. */
+static size_t message_length(const struct pack_file *file, const uint8_t *bytes, size_t size)
+{
+    const pml_mechanism wanted = file->info.slots == 1 ? PML_RESPONSE : PML_CROWD;
+    pml_release_view view;
+    for (size_t length = 1; length <= size && length < MESSAGE_SIZE_MAX; length++) {
+        if (pml_release_parse(&file->pack, bytes, length, &view) == PML_OK)
+            return view.mechanism == wanted ? length : 0;
+    }
+    return 0;
+}
+
+exit_code pack_file_bundle(const struct command *command, const struct pack_file *file, const char *path,
+                           uint8_t **bytes, size_t *size, size_t *length)
+{
+    struct pml_message message = {""};
+    pml_release_view view;
+    pml_outcome outcome = pml_file_read(path, BUNDLE_SIZE_MAX, bytes, size, &message);
+    if (outcome != PML_DONE)
+        return command_input(command, outcome, &message);
+    pml_status status = pml_release_parse(&file->pack, *bytes, *size, &view);
+    *length = status == PML_OK ? *size : message_length(file, *bytes, *size);
+    if (*length == 0)
+        return refuse_release(command, path, *bytes, *size, status);
+    for (size_t at = 0; at < *size; at += *length) {
+        if (*size - at < *length)
+            return command_fail(command, EXIT_INPUT,
+                                "%s is a bundle that was cut short: after %zu messages of %zu bytes come %zu more. "
+                                "Fetch it again, whole.",
+                                path, at / *length, *length, *size - at);
+        status = pml_release_parse(&file->pack, *bytes + at, *length, &view);
+        if (status == PML_ERROR_PACK_ID)
+            return command_fail(command, EXIT_INPUT,
+                                "message %zu of the bundle %s belongs to another pack. A bundle must be of one pack.",
+                                at / *length, path);
+        if (status != PML_OK)
+            return command_fail(command, EXIT_INPUT,
+                                "message %zu of the bundle %s is not a release of this pack, or is of another length. "
+                                "Check that all are of one pack and mechanism.",
+                                at / *length, path);
+    }
+    return EXIT_OK;
+}
+
+struct pack_slots pack_file_slots(const struct pack_file *file, const pml_release_view *view)
+{
+    if (view->mechanism != PML_CROWD)
+        return (struct pack_slots){0, file->info.slots};
+    const uint32_t slot = pml_release_symbol(view, 0) / file->info.cells;
+    return (struct pack_slots){slot, slot + 1};
+}
+
+uint32_t pack_file_cell(const struct pack_file *file, const pml_release_view *view, uint32_t slot)
+{
+    return view->mechanism == PML_CROWD ? pml_release_symbol(view, 0) % file->info.cells
+                                        : pml_release_symbol(view, slot);
 }
 
 const char *mechanism_name(pml_mechanism mechanism)
 {
-    return mechanism == PML_GAUSSIAN ? "gaussian" : "response";
+    return mechanism == PML_GAUSSIAN ? "gaussian" : mechanism == PML_CROWD ? "crowd" : "response";
 }

@@ -40,7 +40,21 @@ pml_status pack_file_certify(const struct pack_file *file, pml_certificate *cert
 exit_code pack_file_release(const struct command *command, const struct pack_file *file, const char *path,
                             uint8_t **bytes, size_t *size, pml_release_view *view);
 
-/* "response" or "gaussian". */
+/* Reads one release, or the bundle of a crowd (SPEC 2): messages of `length` bytes each, all of them checked. The caller
+ * frees the bytes, also on error. */
+exit_code pack_file_bundle(const struct command *command, const struct pack_file *file, const char *path,
+                           uint8_t **bytes, size_t *size, size_t *length);
+
+/* The slots that a release of this pack speaks of, from `first` to before `end`: all, or the one of a crowd's message. */
+struct pack_slots {
+    uint32_t first, end;
+};
+struct pack_slots pack_file_slots(const struct pack_file *file, const pml_release_view *view);
+
+/* The cell that a response release, or a message of a crowd, names in one of these slots. */
+uint32_t pack_file_cell(const struct pack_file *file, const pml_release_view *view, uint32_t slot);
+
+/* "response", "gaussian" or "crowd". */
 const char *mechanism_name(pml_mechanism mechanism);
 
 #endif

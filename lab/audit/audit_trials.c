@@ -48,7 +48,7 @@ static pml_status open_worker(struct audit_bench *bench, struct audit_worker *wo
     if (status == PML_OK)
         status = pml_client_receipt(worker->client, &bench->receipt);
     if (status == PML_OK)
-        status = budget_unlimited(&worker->budget, bench->config.mechanism, bench->config.delta);
+        status = budget_unlimited(&worker->budget, &bench->config);
     if (status != PML_OK)
         return status;
     worker->release = malloc(bench->receipt.bytes);
@@ -98,7 +98,7 @@ static pml_status make_release(const struct audit_bench *bench, struct audit_wor
     const pml_query query = {record->features, bench->file->info.features, record->label};
     pml_status status = pml_client_arm(worker->client, &worker->budget);
     if (status == PML_ERROR_SPENT) {
-        status = budget_unlimited(&worker->budget, bench->config.mechanism, bench->config.delta);
+        status = budget_unlimited(&worker->budget, &bench->config);
         if (status == PML_OK)
             status = pml_client_arm(worker->client, &worker->budget);
     }

@@ -23,6 +23,27 @@ unsigned evaluate_bench_cells(const struct evaluate_options *options, double eps
     return pml_cells_round((double)options->cells_per_item / share); /* every item is in L cells: m = L/f */
 }
 
+/* The rule wants the share of all that comes down, fakes' answers included, and says how it is divided: the total is
+ * raised until the rule gives the own messages the share that was asked for. A cell needs about as many fakes in any
+ * pack, so the pack of fewest cells tells how many. */
+exit_code evaluate_bench_crowd_cells(const struct evaluate_options *options, double epsilon, double share,
+                                     size_t public_rows, unsigned *cells)
+{
+    enum { FEWEST = 2, ROUNDS = 50 };
+    struct crowd_promise promise;
+    *cells = (unsigned)options->cells;
+    if (options->cells > 0)
+        return EXIT_OK;
+    exit_code code = crowd_policy_make(command, &options->crowd, epsilon, options->delta, FEWEST, &promise);
+    const double fakes = options->crowd.relay ? 0.0 : promise.fakes / FEWEST;
+    double total = share;
+    for (int round = 0; round < ROUNDS && code == EXIT_OK; round++) {
+        *cells = pml_cells_rule_crowd(total, fakes, options->crowd.floor, public_rows).cells;
+        total = 0.5 * (total + share * (1.0 + fakes * *cells));
+    }
+    return code;
+}
+
 /* ---- the pack, and what depends on it alone ---- */
 
 static void drop_pack(struct evaluate_bench *bench)

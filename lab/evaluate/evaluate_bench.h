@@ -25,10 +25,15 @@ struct evaluate_bench {
     struct pml_service *service;
 };
 
-/* The number of cells for this ε and share. The Gaussian needs no cells; its packs have the fewest possible. */
+/* The number of cells for this ε and share, without a crowd. The Gaussian needs no cells; its packs have the fewest
+ * possible. */
 unsigned evaluate_bench_cells(const struct evaluate_options *options, double epsilon, double share);
 
-/* Makes the service ready for this number of cells and this share. At first, all fields but options and data are zero.
+/* The same in a crowd, where `share` is that of all own messages together. */
+exit_code evaluate_bench_crowd_cells(const struct evaluate_options *options, double epsilon, double share,
+                                     size_t public_rows, unsigned *cells);
+
+/* Makes the service ready for this number of cells and lists of this share. At first, all fields but options and data are zero.
  * Close the bench after a failure too. */
 exit_code evaluate_bench_set(struct evaluate_bench *bench, unsigned cells, double share);
 void evaluate_bench_close(struct evaluate_bench *bench);

@@ -68,8 +68,9 @@ static exit_code read_words(const struct words *words, struct evaluate_options *
     if (options->predicted && options->slots == PML_SLOTS_ONE)
         return command_fail(command, EXIT_USAGE,
                             "--class-from predicted needs slots by class. Use --slots class or group.");
-    exit_code code = read_list("epsilon", words->epsilon ? words->epsilon : "1,2,4,6,8", PML_EPSILON_MIN,
-                               PML_EPSILON_MAX, &options->epsilons);
+    const char *epsilons = options->crowd.asked ? "0.1,0.5,1" : "1,2,4,6,8";
+    exit_code code = read_list("epsilon", words->epsilon ? words->epsilon : epsilons, PML_EPSILON_MIN, PML_EPSILON_MAX,
+                               &options->epsilons);
     if (code == EXIT_OK)
         code = read_list("share", words->share ? words->share : "0.01,0.02,0.05,0.1", 1.0 / PML_SHARE_UNIT, 0.5,
                          &options->shares);
@@ -122,16 +123,36 @@ static exit_code check_cells(const struct words *words, struct evaluate_options 
     return EXIT_OK;
 }
 
-static exit_code check_numbers(struct evaluate_options *options, bool has_delta)
+static exit_code check_crowd(const struct evaluate_options *options)
 {
-    const bool gaussian = options->mechanism == PML_GAUSSIAN;
-    if (!gaussian && has_delta)
+    if (!options->crowd.asked)
+        return EXIT_OK;
+    if (options->mechanism == PML_GAUSSIAN || options->cells_per_item > 0)
         return command_fail(command, EXIT_USAGE,
-                            "--delta belongs to --mechanism gaussian. Leave it out: response has none.");
-    if (gaussian && !has_delta)
-        options->delta = 1e-5;
-    if (gaussian && !(options->delta >= 0x1p-50 && options->delta < 1.0))
-        return command_fail(command, EXIT_USAGE, "--delta must be 1e-15 to below 1; 1e-5 is the default.");
+                            "a crowd asks by response, with lists of a share. Leave --mechanism and --cells-per-item "
+                            "out.");
+    if (options->slots != PML_SLOTS_ONE && options->cells == 0)
+        return command_fail(command, EXIT_USAGE,
+                            "--cells auto is for one slot in a crowd. Give --cells, or use --slots one.");
+    return EXIT_OK;
+}
+
+static exit_code check_delta(struct evaluate_options *options, bool has_delta)
+{
+    const bool gaussian = options->mechanism == PML_GAUSSIAN, crowd = options->crowd.asked;
+    if (!gaussian && !crowd && has_delta)
+        return command_fail(command, EXIT_USAGE,
+                            "--delta belongs to --mechanism gaussian, or to --crowd. Leave it out: response has none.");
+    if (!has_delta)
+        options->delta = gaussian ? 1e-5 : crowd ? CROWD_DELTA_DEFAULT : 0.0;
+    if ((gaussian || crowd) && !(options->delta >= 0x1p-50 && options->delta < 1.0))
+        return command_fail(command, EXIT_USAGE, "--delta must be 1e-15 to below 1; %g is the default.",
+                            gaussian ? 1e-5 : CROWD_DELTA_DEFAULT);
+    return EXIT_OK;
+}
+
+static exit_code check_numbers(struct evaluate_options *options)
+{
     if (options->releases < 1 || options->releases > EVALUATE_RELEASES_MAX)
         return command_fail(command, EXIT_USAGE, "--releases must be 1 to %d.", EVALUATE_RELEASES_MAX);
     if (options->sketch != 0 && (options->sketch < 8 || options->sketch > PML_SKETCH_MAX))
@@ -152,7 +173,8 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
 {
     struct words words = {0};
     *options = (struct evaluate_options){.releases = 4};
-    struct option_spec specs[] = {
+    enum { OWN = 22 };
+    struct option_spec specs[OWN + CROWD_OPTIONS] = {
         {"delta", OPTION_NUMBER, &options->delta, false, false},
         {"public", OPTION_TEXT, &options->public.features, false, false},
         {"public-labels", OPTION_TEXT, &options->public.labels, false, false},
@@ -176,18 +198,25 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
         {"threads", OPTION_COUNT, &options->threads, false, false},
         {"json", OPTION_FLAG, &options->json, false, false},
     };
-    exit_code code = options_parse(command, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
-    for (size_t i = 0; i < sizeof specs / sizeof specs[0] && code == EXIT_OK; i++) { /* 0 stands for "not given" */
+    crowd_options_fill(&options->crowd, specs + OWN);
+    exit_code code = options_parse(command, argc, argv, specs, OWN + CROWD_OPTIONS, NULL, 0, 0);
+    for (size_t i = 0; i < OWN && code == EXIT_OK; i++) { /* 0 stands for "not given" */
         const bool zero_allowed = specs[i].value == &options->seed;
         if (specs[i].kind == OPTION_COUNT && specs[i].given && *(uint64_t *)specs[i].value == 0 && !zero_allowed)
             return command_fail(command, EXIT_USAGE, "--%s must not be 0. Leave it out for the default.",
                                 specs[i].name);
     }
     if (code == EXIT_OK)
+        code = crowd_options_check(command, &options->crowd, specs + OWN, true); /* there is always an ε */
+    if (code == EXIT_OK)
         code = read_words(&words, options);
     if (code == EXIT_OK)
         code = check_files(options);
     if (code == EXIT_OK)
         code = check_cells(&words, options);
-    return code == EXIT_OK ? check_numbers(options, specs[0].given) : code;
+    if (code == EXIT_OK)
+        code = check_crowd(options);
+    if (code == EXIT_OK)
+        code = check_delta(options, specs[0].given);
+    return code == EXIT_OK ? check_numbers(options) : code;
 }

@@ -3,7 +3,7 @@
 #ifndef CLI_EVALUATE_OPTIONS_H
 #define CLI_EVALUATE_OPTIONS_H
 
-#include "cli/shared/command.h"
+#include "cli/shared/crowd_policy.h"
 
 #include <privatemail_public.h>
 
@@ -21,7 +21,8 @@ struct evaluate_files {
 struct evaluate_options {
     struct evaluate_files public, gallery, queries; /* no features: the sample gallery is drawn */
     struct evaluate_list epsilons, shares;
-    double delta; /* 0 for response */
+    double delta; /* 0 for response without a crowd */
+    struct crowd_arguments crowd;
     pml_mechanism mechanism;
     int slots; /* PML_SLOTS_… */
     pml_scope scope;

@@ -31,6 +31,28 @@ static double curve(const struct evaluate_row *row)
     return pml_recall_ceiling(row->epsilon, row->result.mean[EVALUATE_CARRIED]);
 }
 
+/* Both promises of every row, and what response alone finds. */
+static void print_crowds(const struct evaluate_report *report)
+{
+    char assumption[CROWD_ASSUMPTION_MAX];
+    printf("\nin a crowd:\n  epsilon   share   fakes   floor   own   local: carried   found   in answer\n");
+    for (size_t i = 0; i < report->row_count; i++) {
+        const struct evaluate_row *row = &report->rows[i];
+        const double *local = row->local.result.mean;
+        printf("  %7g %7g %7.4g %7g %5u            %.4f   %.3f       %.3f\n", row->epsilon, row->share,
+               row->promise.fakes, row->promise.floor, (unsigned)row->promise.policy.own, local[EVALUATE_CARRIED],
+               local[EVALUATE_INSTANCE], local[EVALUATE_REACHED]);
+    }
+    crowd_promise_assumption(&report->rows[0].promise, assumption);
+    printf("epsilon, with delta %g: %s\n"
+           "floor: the epsilon of a photo, whoever works together against it\n"
+           "fakes: per %s\n"
+           "local: response alone, at the same epsilon and with as much that comes down\n",
+           report->options->delta, assumption,
+           report->options->crowd.relay ? "epoch, made by the relay; phones carry none of their answers"
+                                        : "client; their answers are carried too");
+}
+
 void evaluate_report_print(const struct evaluate_report *report)
 {
     const struct evaluate_data *data = report->data;
@@ -53,6 +75,8 @@ void evaluate_report_print(const struct evaluate_report *report)
             : printf("%7.3f  %9.3f  %+.3f", mean[EVALUATE_CLASS], mean[EVALUATE_PRECISION], mean[EVALUATE_GAIN]);
         printf(" %11.0f\n", mean[EVALUATE_DOWN]);
     }
+    if (report->options->crowd.asked)
+        print_crowds(report);
     printf("\nfound: share of the %zu truly nearest items that are among the first %d results\n"
            "in answer: share of them that the answer carries, before it is ranked\n"
            "curve: the most that any epsilon-private method can carry in answers of this size, if all items are wanted "
@@ -80,22 +104,52 @@ void evaluate_report_hint(const struct evaluate_report *report)
                 most[EVALUATE_REACHED], most[EVALUATE_INSTANCE], report->sketch);
 }
 
-static void write_row(struct json *json, const struct evaluate_report *report, const struct evaluate_row *row)
+static void write_figure(struct json *json, const char *key, const struct evaluate_result *result,
+                         enum evaluate_figure figure)
 {
     char name[32];
+    json_number(json, key, result->mean[figure]);
+    snprintf(name, sizeof name, "%s_se", key);
+    json_number(json, name, result->error[figure]);
+}
+
+static void write_crowd(struct json *json, const struct evaluate_row *row)
+{
+    const struct crowd_promise *promise = &row->promise;
+    const struct evaluate_result *local = &row->local.result;
+    char assumption[CROWD_ASSUMPTION_MAX];
+    crowd_promise_assumption(promise, assumption);
+    json_count(json, "clients", promise->clients);
+    json_number(json, "fakes", promise->fakes);
+    json_number(json, "floor", promise->floor);
+    json_count(json, "own_messages", promise->policy.own);
+    json_number(json, "clusters", promise->policy.clusters);
+    json_count(json, "copies", promise->policy.copies);
+    json_number(json, "relay_clusters", promise->policy.relay_clusters);
+    json_text(json, "assumption", promise->crowded ? assumption : NULL);
+    json_open(json, "local", '{');
+    json_number(json, "carried", local->mean[EVALUATE_CARRIED]);
+    json_count(json, "cells", row->local.cells);
+    write_figure(json, "instance_recall", local, EVALUATE_INSTANCE);
+    write_figure(json, "carried_recall", local, EVALUATE_REACHED);
+    write_figure(json, "class_recall", local, EVALUATE_CLASS);
+    json_close(json, '}');
+}
+
+static void write_row(struct json *json, const struct evaluate_report *report, const struct evaluate_row *row)
+{
     json_open(json, NULL, '{');
     json_number(json, "epsilon", row->epsilon);
     json_number(json, "share", row->share);
     json_number(json, "carried", row->result.mean[EVALUATE_CARRIED]);
     json_number(json, "cells", has_cells(report) ? (double)row->cells : NAN);
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        json_number(json, figures[i].name, row->result.mean[figures[i].figure]);
-        snprintf(name, sizeof name, "%s_se", figures[i].name);
-        json_number(json, name, row->result.error[figures[i].figure]);
-    }
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        write_figure(json, figures[i].name, &row->result, figures[i].figure);
+    if (report->options->crowd.asked)
+        write_crowd(json, row);
     json_number(json, "curve", curve(row));
     json_number(json, "ceiling_popular", pml_recall_ceiling(row->epsilon, row->result.mean[EVALUATE_POPULAR]));
-    json_count(json, "bytes_up", row->result.bytes_up);
+    json_number(json, "bytes_up", row->result.mean[EVALUATE_UP]);
     json_number(json, "bytes_down", row->result.mean[EVALUATE_DOWN]);
     json_count(json, "queries", report->data->queries.features.rows);
     json_count(json, "releases", report->options->releases);

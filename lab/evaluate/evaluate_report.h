@@ -5,9 +5,18 @@
 
 #include "evaluate_trials.h"
 
+/* Response alone, at the same ε and with as much that comes down as in the crowd. */
+struct evaluate_local {
+    unsigned cells;
+    double share;
+    struct evaluate_result result;
+};
+
 struct evaluate_row {
     double epsilon, share; /* as they were asked for */
     unsigned cells;
+    struct crowd_promise promise; /* in a crowd */
+    struct evaluate_local local;  /* in a crowd */
     struct evaluate_result result;
 };
 

@@ -6,9 +6,8 @@
 #include "evaluate_trials.h"
 
 #include "cli/shared/budget_file.h"
-
-#include "common/generator.h"
-#include "common/rows/nearest.h"
+#include "cli/shared/crowd_bundle.h"
+#include "evaluate_download.h"
 
 #include <math.h>
 #include <privatemail_platform.h>
@@ -23,7 +22,15 @@ struct crew {
     double *figures; /* EVALUATE_FIGURES of each query */
     atomic_size_t next, done;
     atomic_int status;
-    size_t bytes_up; /* set by the first worker */
+};
+
+/* What came of one release, or of all messages of one bundle. */
+struct trial {
+    pml_match matches[EVALUATE_TOP]; /* of the answers that are ranked, the best first */
+    size_t found;
+    unsigned reached;                 /* bit i: the i-th true neighbour is in an answer that is ranked */
+    uint64_t carried, gallery, bytes; /* of all answers, those to fakes too */
+    size_t sent;                      /* bytes */
 };
 
 struct worker {
@@ -33,16 +40,14 @@ struct worker {
     pml_budget budget;
     uint8_t *release;
     size_t release_size;
+    struct crowd_bundle bundle;
     uint8_t ranking[PML_RANKING_MEMORY(PML_FEATURES_MAX)];
     struct pml_bytes answer;
-    pml_match matches[EVALUATE_TOP];
-    pml_answer_summary summary;
-    struct pml_generator generator; /* of the baseline */
-    uint8_t *taken;                 /* 1 for rows of the gallery in the random part */
-    uint32_t *part;
+    struct trial trial;
+    struct evaluate_download download;
     size_t query;
-    uint32_t slot;  /* of the query */
-    size_t reached; /* true neighbours in the ranked part of the answer */
+    uint32_t slot; /* of the query */
+    bool ranked;   /* the answer at hand is one that the device ranks */
 };
 
 static void wipe(void *memory, size_t size)
@@ -58,14 +63,15 @@ static const uint32_t *nearest_of(const struct worker *worker)
     return data->nearest + worker->query * data->top;
 }
 
-static bool is_nearest(const struct worker *worker, uint64_t item)
+/* A bit for the place of an item among the true neighbours; 0 when it is none of them. */
+static unsigned nearest_bit(const struct worker *worker, uint64_t item)
 {
     const uint32_t *nearest = nearest_of(worker);
     for (size_t i = 0; i < worker->crew->bench->data->top; i++) {
         if (nearest[i] == item)
-            return true;
+            return 1u << i;
     }
-    return false;
+    return 0;
 }
 
 /* ---- one release ---- */
@@ -76,147 +82,172 @@ static int persist_nothing(void *context, const uint8_t *bytes, size_t size)
     return 0;
 }
 
-static int make_release(struct worker *worker, const pml_query *query)
+static int arm(struct worker *worker)
 {
-    int status = pml_client_arm(worker->client, &worker->budget);
+    const bool crowd = worker->crew->config.crowd != NULL;
+    return crowd ? crowd_bundle_arm(worker->client, &worker->budget, PML_BUNDLE_QUERY)
+                 : pml_client_arm(worker->client, &worker->budget);
+}
+
+static int arm_anew(struct worker *worker)
+{
+    int status = arm(worker);
     if (status == PML_ERROR_SPENT) {
-        status = budget_unlimited(&worker->budget, worker->crew->config.mechanism, worker->crew->config.delta);
+        status = budget_unlimited(&worker->budget, &worker->crew->config);
         if (status == PML_OK)
-            status = pml_client_arm(worker->client, &worker->budget);
+            status = arm(worker);
     }
-    if (status == PML_OK)
-        status = pml_client_release(worker->client, query, worker->release, worker->release_size);
     return status;
 }
 
-/* A pml_slot_fn: appends the slot to the answer, and counts true neighbours in what will be ranked. */
+/* A pml_slot_fn: appends the slot to the answer, and notes true neighbours in what will be ranked. */
 static pml_outcome take_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
 {
     struct worker *worker = context;
     struct pml_candidate candidate;
-    const bool ranked = worker->crew->bench->options->scope == PML_ALL_SLOTS || slot == worker->slot;
+    const bool ranked =
+        worker->ranked && (worker->crew->bench->options->scope == PML_ALL_SLOTS || slot == worker->slot);
     for (size_t offset = 0; ranked && offset < candidates->bytes.size;) {
         if (!pml_candidate_read(candidates->bytes.bytes, candidates->bytes.size, &offset, &candidate))
             return PML_DAMAGED;
-        worker->reached += is_nearest(worker, candidate.item);
+        worker->trial.reached |= nearest_bit(worker, candidate.item);
     }
+    worker->trial.carried += candidates->count;
     if (pml_answer_write_slot(&worker->answer, slot, candidates->count) != PML_DONE)
         return PML_NO_MEMORY;
     return pml_bytes_append(&worker->answer, candidates->bytes.bytes, candidates->bytes.size);
 }
 
-static int get_answer(struct worker *worker)
+static int get_answer(struct worker *worker, const uint8_t *release, size_t size)
 {
     const struct evaluate_bench *bench = worker->crew->bench;
     const pml_pack_info *info = &bench->pack.info;
-    worker->answer.size = 0;
-    worker->reached = 0;
-    if (pml_answer_write_header(&worker->answer, info->id, info->slots, info->sketch,
-                                pml_store_describe(bench->store)->items) != 0)
-        return PML_NO_MEMORY;
     pml_release_view view;
-    const pml_status status = pml_service_read(bench->service, worker->release, worker->release_size, &view);
-    return status == PML_OK ? (int)pml_service_visit(bench->service, &view, take_slot, worker) : (int)status;
+    worker->answer.size = 0;
+    pml_status status = pml_service_read(bench->service, release, size, &view);
+    if (status != PML_OK)
+        return status;
+    const uint32_t slots = view.mechanism == PML_CROWD ? 1 : info->slots;
+    worker->trial.gallery = pml_store_describe(bench->store)->items;
+    if (pml_answer_write_header(&worker->answer, info->id, slots, info->sketch, worker->trial.gallery) != PML_DONE)
+        return PML_NO_MEMORY;
+    const pml_outcome outcome = pml_service_visit(bench->service, &view, take_slot, worker);
+    worker->trial.bytes += worker->answer.size;
+    worker->trial.sent += size;
+    return outcome;
+}
+
+/* Puts the matches of one more answer among those so far: by score, then by smaller item, each item once. */
+static void merge_matches(struct trial *trial, const pml_match *more, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t at = 0;
+        bool known = false;
+        for (size_t j = 0; j < trial->found; j++) {
+            known = known || trial->matches[j].item == more[i].item;
+            at += trial->matches[j].score > more[i].score ||
+                  (trial->matches[j].score == more[i].score && trial->matches[j].item < more[i].item);
+        }
+        if (known || at == EVALUATE_TOP)
+            continue;
+        trial->found += trial->found < EVALUATE_TOP;
+        memmove(trial->matches + at + 1, trial->matches + at, (trial->found - at - 1) * sizeof *trial->matches);
+        trial->matches[at] = more[i];
+    }
 }
 
 static int rank_answer(struct worker *worker, const pml_query *query)
 {
     const struct evaluate_bench *bench = worker->crew->bench;
-    const pml_ranking_config config = {.matches = worker->matches,
+    pml_match matches[EVALUATE_TOP];
+    pml_answer_summary summary = {0};
+    const pml_ranking_config config = {.matches = matches,
                                        .capacity = EVALUATE_TOP,
                                        .scope = bench->options->scope,
+                                       .crowd = worker->crew->config.crowd != NULL,
                                        .kernels = worker->crew->config.kernels};
     pml_ranking *ranking;
     int status =
         pml_ranking_begin(&ranking, worker->ranking, sizeof worker->ranking, &bench->pack.pack, query, &config);
     if (status == PML_OK)
         status = pml_ranking_feed(ranking, worker->answer.bytes, worker->answer.size);
-    return status == PML_OK ? pml_ranking_finish(ranking, &worker->summary) : status;
+    if (status == PML_OK)
+        status = pml_ranking_finish(ranking, &summary);
+    if (status == PML_OK)
+        merge_matches(&worker->trial, matches, summary.found);
+    wipe(matches, sizeof matches);
+    return status;
 }
 
-/* ---- what a download without a query would find ---- */
-
-/* `count` different rows of the gallery, every set of them equally likely (Floyd). */
-static void draw_part(struct worker *worker, size_t count)
+/* Sends one message; the answer to a fake is fetched and thrown away. */
+static int ask(struct worker *worker, const pml_query *query, const uint8_t *release, size_t size, bool own)
 {
-    const size_t rows = worker->crew->bench->data->gallery.features.rows;
-    for (size_t i = 0; i < count; i++) {
-        const size_t last = rows - count + i;
-        size_t row = (size_t)pml_generator_below(&worker->generator, last + 1);
-        if (worker->taken[row])
-            row = last;
-        worker->taken[row] = 1;
-        worker->part[i] = (uint32_t)row;
+    worker->ranked = own;
+    const int status = get_answer(worker, release, size);
+    return status == PML_OK && own ? rank_answer(worker, query) : status;
+}
+
+static int run_trial(struct worker *worker, const pml_query *query)
+{
+    const struct crowd_bundle *bundle = &worker->bundle;
+    memset(&worker->trial, 0, sizeof worker->trial);
+    int status = arm_anew(worker);
+    if (status != PML_OK)
+        return status;
+    if (!worker->crew->config.crowd) {
+        status = pml_client_release(worker->client, query, worker->release, worker->release_size);
+        return status == PML_OK ? ask(worker, query, worker->release, worker->release_size, true) : status;
     }
-    for (size_t i = 0; i < count; i++)
-        worker->taken[worker->part[i]] = 0;
-}
-
-/* SPEC 5.13. */
-static int64_t sketch_score(const int8_t *left, const int8_t *right, size_t width, int64_t left_inverse,
-                            int64_t right_inverse)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < width; i++)
-        sum += left[i] * right[i];
-    const int64_t cosine = sum * left_inverse * right_inverse, unit = (int64_t)1 << 30;
-    return cosine >= 0 ? cosine / unit : -((unit - 1 - cosine) / unit);
-}
-
-/* The best of these rows, ranked by the sketches that the client ranks by. Returns how many. */
-static size_t rank_part(const struct worker *worker, const int8_t *sketch, const uint32_t *part, size_t count,
-                        uint32_t best[EVALUATE_TOP])
-{
-    const struct evaluate_bench *bench = worker->crew->bench;
-    const size_t width = bench->pack.info.sketch;
-    const uint32_t inverse = pml_inverse_norm(sketch, width);
-    int64_t scores[EVALUATE_TOP];
-    const struct pml_nearest nearest = {scores, best, EVALUATE_TOP};
-    pml_nearest_clear(&nearest);
-    for (size_t i = 0; i < count; i++)
-        pml_nearest_offer(
-            &nearest, sketch_score(sketch, bench->sketches + part[i] * width, width, inverse, bench->inverse[part[i]]),
-            part[i]);
-    return count < EVALUATE_TOP ? count : EVALUATE_TOP;
+    status = crowd_bundle_make(&worker->bundle, worker->client, query);
+    for (size_t i = 0; i < bundle->count && status == PML_OK; i++)
+        status = ask(worker, query, bundle->bytes + i * bundle->length, bundle->length, bundle->own[i] > 0);
+    return status;
 }
 
 static size_t count_nearest(const struct worker *worker, const uint32_t *found, size_t count)
 {
     size_t nearest = 0;
     for (size_t i = 0; i < count; i++)
-        nearest += is_nearest(worker, found[i]);
+        nearest += nearest_bit(worker, found[i]) != 0;
     return nearest;
+}
+
+static size_t count_bits(unsigned bits)
+{
+    size_t count = 0;
+    for (; bits != 0; bits &= bits - 1)
+        count++;
+    return count;
 }
 
 /* ---- figures ---- */
 
-static void add_figures(const struct worker *worker, const int8_t *sketch, double *figures)
+static void add_figures(struct worker *worker, const int8_t *sketch, double *figures)
 {
-    const struct evaluate_bench *bench = worker->crew->bench;
-    const struct evaluate_data *data = bench->data;
+    const struct evaluate_data *data = worker->crew->bench->data;
+    const struct trial *trial = &worker->trial;
     const int32_t *classes = data->queries.labels.values;
-    const size_t carried = (size_t)worker->summary.carried;
+    const size_t rows = data->gallery.features.rows, carried = trial->carried < rows ? (size_t)trial->carried : rows;
     uint32_t best[EVALUATE_TOP], popular[EVALUATE_TOP];
-    const size_t drawn = rank_part(worker, sketch, worker->part, carried, best),
-                 held = rank_part(worker, sketch, bench->popular, carried, popular);
+    const size_t drawn = evaluate_download_random(&worker->download, sketch, carried, best),
+                 held = evaluate_download_popular(&worker->download, sketch, carried, popular);
     size_t found = 0, of_class = 0, of_class_by_chance = 0;
-    for (size_t i = 0; i < worker->summary.found; i++) {
-        found += is_nearest(worker, worker->matches[i].item);
-        of_class += classes && worker->matches[i].label == classes[worker->query];
+    for (size_t i = 0; i < trial->found; i++) {
+        found += nearest_bit(worker, trial->matches[i].item) != 0;
+        of_class += classes && trial->matches[i].label == classes[worker->query];
     }
     for (size_t i = 0; i < drawn; i++)
         of_class_by_chance += classes && data->gallery.labels.values[best[i]] == classes[worker->query];
     figures[EVALUATE_INSTANCE] += (double)found / (double)data->top;
-    figures[EVALUATE_REACHED] += (double)worker->reached / (double)data->top;
+    figures[EVALUATE_REACHED] += (double)count_bits(trial->reached) / (double)data->top;
     figures[EVALUATE_BASELINE] += (double)count_nearest(worker, best, drawn) / (double)data->top;
     figures[EVALUATE_POPULAR] += (double)count_nearest(worker, popular, held) / (double)data->top;
     figures[EVALUATE_CLASS] += classes ? of_class > 0 : NAN;
-    figures[EVALUATE_PRECISION] += !classes                    ? NAN
-                                   : worker->summary.found > 0 ? (double)of_class / (double)worker->summary.found
-                                                               : 0.0;
+    figures[EVALUATE_PRECISION] += !classes ? NAN : trial->found > 0 ? (double)of_class / (double)trial->found : 0.0;
     figures[EVALUATE_GAIN] += classes ? (double)(of_class > 0) - (double)(of_class_by_chance > 0) : NAN;
-    figures[EVALUATE_CARRIED] += (double)worker->summary.carried / (double)worker->summary.gallery;
-    figures[EVALUATE_DOWN] += (double)worker->summary.bytes;
+    figures[EVALUATE_CARRIED] += (double)trial->carried / (double)trial->gallery;
+    figures[EVALUATE_UP] += (double)trial->sent;
+    figures[EVALUATE_DOWN] += (double)trial->bytes;
 }
 
 static int measure_query(struct worker *worker)
@@ -234,15 +265,9 @@ static int measure_query(struct worker *worker)
     if (status == PML_OK)
         status = pml_pack_slot(&bench->pack.pack, query.label, &worker->slot);
     for (uint64_t i = 0; i < bench->options->releases && status == PML_OK; i++) {
-        status = make_release(worker, &query);
+        status = run_trial(worker, &query);
         if (status == PML_OK)
-            status = get_answer(worker);
-        if (status == PML_OK)
-            status = rank_answer(worker, &query);
-        if (status == PML_OK) {
-            draw_part(worker, (size_t)worker->summary.carried);
             add_figures(worker, sketch, figures);
-        }
     }
     for (size_t i = 0; i < EVALUATE_FIGURES; i++)
         figures[i] /= (double)bench->options->releases;
@@ -256,34 +281,32 @@ static int measure_query(struct worker *worker)
 static int open_worker(struct worker *worker, struct crew *crew, size_t number)
 {
     const pml_pack *pack = &crew->bench->pack.pack;
-    const size_t rows = crew->bench->data->gallery.features.rows, size = pml_client_size(pack, &crew->config);
-    *worker = (struct worker){.crew = crew, .generator = pml_generator_start(crew->bench->options->seed, number)};
+    const size_t size = pml_client_size(pack, &crew->config);
+    *worker = (struct worker){.crew = crew};
     worker->memory = malloc(size > 0 ? size : 1);
-    worker->taken = calloc(rows, 1);
-    worker->part = malloc(rows * sizeof *worker->part);
-    if (!worker->memory || !worker->taken || !worker->part)
+    if (evaluate_download_open(&worker->download, crew->bench, number) != PML_DONE || !worker->memory)
         return PML_NO_MEMORY;
     int status = pml_client_init(&worker->client, worker->memory, size, pack, &crew->config);
     if (status == PML_OK)
-        status = budget_unlimited(&worker->budget, worker->crew->config.mechanism, worker->crew->config.delta);
+        status = budget_unlimited(&worker->budget, &worker->crew->config);
+    if (status == PML_OK && crew->config.crowd)
+        status = crowd_bundle_open(&worker->bundle, worker->client);
     if (status != PML_OK)
         return status;
     worker->release_size = pml_client_release_size(worker->client);
     worker->release = malloc(worker->release_size);
-    if (number == 0)
-        crew->bytes_up = worker->release_size;
     return worker->release ? PML_OK : PML_NO_MEMORY;
 }
 
 static void close_worker(struct worker *worker)
 {
-    wipe(worker->matches, sizeof worker->matches);
+    wipe(&worker->trial, sizeof worker->trial);
     wipe(worker->ranking, sizeof worker->ranking);
     pml_client_wipe(worker->client);
     pml_bytes_free(&worker->answer);
+    crowd_bundle_close(&worker->bundle);
+    evaluate_download_close(&worker->download);
     free(worker->memory);
-    free(worker->taken);
-    free(worker->part);
     free(worker->release);
 }
 
@@ -322,17 +345,17 @@ static void summarise(const struct crew *crew, struct evaluate_result *result)
         result->mean[f] = mean;
         result->error[f] = queries > 1 ? sqrt(squares / (double)(queries - 1) / (double)queries) : NAN;
     }
-    result->bytes_up = crew->bytes_up;
 }
 
-exit_code evaluate_trials_run(const struct evaluate_bench *bench, double epsilon, const struct pml_progress *progress,
-                              struct evaluate_result *result)
+exit_code evaluate_trials_run(const struct evaluate_bench *bench, double epsilon, const pml_crowd *crowd,
+                              const struct pml_progress *progress, struct evaluate_result *result)
 {
     const struct evaluate_options *options = bench->options;
     struct crew crew = {.bench = bench, .progress = progress};
     crew.config = (pml_config){.mechanism = options->mechanism,
                                .epsilon = epsilon,
-                               .delta = options->delta,
+                               .delta = options->mechanism == PML_GAUSSIAN ? options->delta : 0.0,
+                               .crowd = crowd,
                                .entropy = pml_platform_entropy,
                                .persist = persist_nothing,
                                .kernels = pml_platform_kernels()};

@@ -6,7 +6,7 @@
 
 #include "evaluate_bench.h"
 
-/* Figures of one release. NaN where there are no classes. */
+/* Figures of one release, or of one bundle. NaN where there are no classes. */
 enum evaluate_figure {
     EVALUATE_INSTANCE,  /* share of the true nearest that were found */
     EVALUATE_REACHED,   /* share of them that the ranked part of the answer carried */
@@ -15,19 +15,20 @@ enum evaluate_figure {
     EVALUATE_CLASS,     /* 1 when one of those found has the query's class, else 0 */
     EVALUATE_PRECISION, /* share of those found that have it; 0 when nothing was found */
     EVALUATE_GAIN,      /* CLASS minus the baseline's */
-    EVALUATE_CARRIED,   /* share of the gallery in the answer */
-    EVALUATE_DOWN,      /* bytes of the answer */
+    EVALUATE_CARRIED,   /* share of the gallery in the answer; in a crowd in all answers, those to fakes too */
+    EVALUATE_UP,        /* bytes of the release or bundle */
+    EVALUATE_DOWN,      /* bytes of the answers */
     EVALUATE_FIGURES
 };
 
 struct evaluate_result {
     double mean[EVALUATE_FIGURES];
     double error[EVALUATE_FIGURES]; /* standard error over queries, the releases of each averaged; NaN for one query */
-    size_t bytes_up;
 };
 
-/* Runs all queries at this ε. `progress` may be NULL. */
-exit_code evaluate_trials_run(const struct evaluate_bench *bench, double epsilon, const struct pml_progress *progress,
-                              struct evaluate_result *result);
+/* Runs all queries at this ε, or in a crowd with this floor and policy, which is booked with nothing (μ = δ₀ = 0). Only
+ * the clients that are measured are drawn. `crowd` and `progress` may be NULL. */
+exit_code evaluate_trials_run(const struct evaluate_bench *bench, double epsilon, const pml_crowd *crowd,
+                              const struct pml_progress *progress, struct evaluate_result *result);
 
 #endif

@@ -35,12 +35,15 @@ export class Budget {
         this.#store = store;
     }
 
-    static async [OPEN](machine, { owner, epsilon, epsilonGaussian = 0, delta = 0, store }) {
+    static async [OPEN](machine, options) {
+        const {
+            owner, epsilon, epsilonGaussian = 0, delta = 0, epsilonFloor = 0, epsilonCrowd = 0, deltaCrowd = 0, store,
+        } = options;
         const budget = new Budget(OPEN, machine, store);
         if (typeof store?.load !== 'function' || typeof store?.save !== 'function')
             throw machine.error(STATUS.ARGUMENT);
         const name = toExactBytes(machine, owner, ID_SIZE).slice();
-        const caps = [epsilon, epsilonGaussian, delta].map(toNumber);
+        const caps = [epsilon, epsilonGaussian, delta, epsilonFloor, epsilonCrowd, deltaCrowd].map(toNumber);
         await inTurn(() => budget.#restoreOrCreate(name, caps));
         return budget;
     }
@@ -97,7 +100,7 @@ export class Budget {
         });
     }
 
-    /** { epsilonCap, epsilonSpent, mu2Cap, mu2Spent, delta } */
+    /** What was spent and of how much: of response, Gaussian, and in a crowd of its floor and its own messages. */
     remaining() {
         const machine = this.#machine;
         machine.write(machine.budget, this.#bytes);
@@ -108,6 +111,13 @@ export class Budget {
             mu2Cap: left.mu2_cap,
             mu2Spent: left.mu2_spent,
             delta: left.delta,
+            floorCap: left.floor_cap,
+            floorSpent: left.floor_spent,
+            crowdMu2Cap: left.crowd_mu2_cap,
+            crowdMu2Spent: left.crowd_mu2_spent,
+            crowdDelta0Cap: left.crowd_delta0_cap,
+            crowdDelta0Spent: left.crowd_delta0_spent,
+            crowdDelta: left.crowd_delta,
         };
     }
 }

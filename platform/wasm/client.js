@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client: arm, release, answer. The states are those of privatemail.h; the core keeps them.
-import { AnswerBytes, piecesOf, toInteger, toNumber } from './arguments.js';
+// A client: arm, release, answer; in a crowd armBundle, bundle, answer. The states are those of privatemail.h; the core
+// keeps them.
+import { AnswerBytes, piecesOf, toBytes, toInteger, toNumber } from './arguments.js';
 import { Budget, CHANGE, OPEN } from './budget.js';
+import { fillPolicy } from './crowd.js';
 import { CHUNK_SIZE, STATUS } from './machine.js';
 
 const MECHANISMS = new Map([['response', 1], ['gaussian', 2]]);
+const RECEIPTS = [undefined, 'response', 'gaussian', 'crowd']; // the last: of a crowd, when the pack has several slots
+const BUNDLES = new Map([['query', 1], ['kept', 2], ['idle', 3]]);
 const SCOPES = new Map([['own', 0], ['all', 1]]);
 const MATCHES_MAX = 256;
 const ANSWER_LIMIT = 16 * 2 ** 20; // bytes
 const SCORE_UNIT = 2 ** 30;
 
-/** Makes releases of one pack with one ε, and ranks answers. Made by Pack.client; close it when done. */
+/** Makes releases of one pack with one ε, or bundles, and ranks answers. Made by Pack.client; close it when done. */
 export class Client {
     #machine;
     #pack;
     #memory;
     #size;
-    #mechanism;
+    #policySize;
     #answerLimit;
     #substitute;
     #address = 0;
@@ -28,25 +32,30 @@ export class Client {
             throw new TypeError('clients are made by Pack.client');
         const {
             mechanism = 'response', epsilon, delta = 0, valueBytes = 0, substitute = false, answerLimit = ANSWER_LIMIT,
+            crowd,
         } = options;
         const number = MECHANISMS.get(mechanism);
         if (number === undefined)
             throw machine.error(STATUS.MECHANISM);
         this.#machine = machine;
         this.#pack = pack;
-        this.#mechanism = mechanism;
         this.#substitute = substitute === true;
         this.#answerLimit = toInteger(machine, answerLimit, 1, Number.MAX_SAFE_INTEGER);
-        this.#size = machine.core.pml_wasm_client_size(pack.address, number);
-        const memory = machine.take(this.#size);
+        // A policy goes before the client: it is copied, so the page cannot change it after an arm.
+        this.#policySize = crowd === undefined ? 0 : machine.sizeOf('crowd');
+        this.#size = machine.core.pml_wasm_client_size(pack.address, number, this.#policySize > 0 ? machine.small : 0);
+        this.#memory = machine.take(this.#policySize + this.#size);
+        const policy = this.#policySize > 0 ? this.#memory : 0;
         try {
-            machine.call('pml_wasm_client_init', machine.small, memory, this.#size, pack.address, number,
-                toNumber(epsilon), toNumber(delta), toInteger(machine, valueBytes, 0, 2), this.#substitute);
+            if (policy !== 0)
+                fillPolicy(machine, policy, crowd);
+            machine.call('pml_wasm_client_init', machine.small, this.#memory + this.#policySize, this.#size,
+                pack.address, number, toNumber(epsilon), toNumber(delta), toInteger(machine, valueBytes, 0, 2),
+                this.#substitute, policy);
         } catch (error) {
-            machine.give(memory, this.#size);
+            machine.give(this.#memory, this.#policySize + this.#size);
             throw error;
         }
-        this.#memory = memory;
         this.#address = machine.view().getUint32(machine.small, true);
     }
 
@@ -67,10 +76,11 @@ export class Client {
         return this.#size;
     }
 
-    /** What one release costs and how it is made. All of it is public. */
+    /** What one release costs and how it is made; in a crowd one own message, and the floor. All of it is public. */
     get receipt() {
         this.#checkState();
-        return { ...this.#machine.ask('receipt', 'pml_client_receipt', this.#address), mechanism: this.#mechanism };
+        const receipt = this.#machine.ask('receipt', 'pml_client_receipt', this.#address);
+        return { ...receipt, mechanism: RECEIPTS[receipt.mechanism] };
     }
 
     /** Pays for one release from `budget`, whose store has it before the promise is kept, and draws the randomness. */
@@ -78,12 +88,22 @@ export class Client {
         return this.#pay(budget, 'pml_client_arm');
     }
 
-    /** Gives up an armed release and takes its price back. When the store fails, the price is lost. */
+    /**
+     * The same for one bundle of a crowd: 'query' (a photo's cell is drawn), 'kept' (a photo's kept cell is sent again)
+     * or 'idle' (no query in this epoch, which costs nothing).
+     */
+    async armBundle(budget, kind) {
+        if (!BUNDLES.has(kind))
+            throw this.#machine.error(STATUS.ARGUMENT);
+        return this.#pay(budget, 'pml_crowd_arm', BUNDLES.get(kind));
+    }
+
+    /** Gives up an armed release or bundle and takes its price back. When the store fails, the price is lost. */
     disarm(budget) {
         return this.#pay(budget, 'pml_client_disarm');
     }
 
-    async #pay(budget, call) {
+    async #pay(budget, call, ...values) {
         const machine = this.#machine;
         this.#checkState();
         if (!(budget instanceof Budget))
@@ -94,7 +114,7 @@ export class Client {
             await budget[CHANGE]((bytes) => {
                 this.#checkOpen();
                 machine.write(machine.budget, bytes);
-                machine.call(call, this.#address, machine.budget);
+                machine.call(call, this.#address, machine.budget, ...values);
                 changed = true;
                 return machine.toStore;
             });
@@ -140,9 +160,59 @@ export class Client {
     }
 
     /**
+     * The bundle for the relay that `armBundle` paid for as 'query': { bytes, messages: [{ bytes, own }, …], receipt }.
+     * `bytes` are all messages in their order; hand them over as a whole. `own` is 0 for a fake, else 1 to the policy's
+     * `own`: the answer to it is worth ranking. Keep the message whose `own` is 1, and never tell which it was.
+     */
+    bundle(features, label) {
+        this.#checkState();
+        this.#callWith(this.#address, features, label, 'pml_wasm_bundle_query');
+        return this.#bundle();
+    }
+
+    /** The bundle that was armed as 'kept'. `message`: the photo's one whose `own` was 1. */
+    keptBundle(message) {
+        const machine = this.#machine;
+        this.#checkState();
+        const kept = toBytes(machine, message);
+        if (kept.length > CHUNK_SIZE)
+            throw machine.error(STATUS.RELEASE);
+        machine.write(machine.chunk, kept);
+        try {
+            machine.call('pml_wasm_bundle_kept', this.#address, machine.chunk, kept.length);
+        } finally {
+            machine.wipe(machine.chunk, kept.length);
+        }
+        return this.#bundle();
+    }
+
+    /** The bundle that was armed as 'idle': fakes, and cover when the policy says so. Often empty. */
+    idleBundle() {
+        this.#checkState();
+        this.#machine.call('pml_crowd_begin', this.#address, 0);
+        return this.#bundle();
+    }
+
+    #bundle() {
+        const machine = this.#machine;
+        const size = machine.core.pml_client_release_size(this.#address);
+        const bytes = new Uint8Array(size * machine.core.pml_crowd_left(this.#address));
+        const messages = [];
+        for (let at = 0; at < bytes.length; at += size) {
+            machine.call('pml_crowd_next', this.#address, machine.chunk, size, machine.small);
+            bytes.set(machine.bytes(machine.chunk, size), at);
+            messages.push({ bytes: bytes.slice(at, at + size), own: machine.view().getUint32(machine.small, true) });
+        }
+        machine.wipe(machine.chunk, size);
+        machine.wipe(machine.small, 4);
+        return { bytes, messages, receipt: this.receipt };
+    }
+
+    /**
      * Ranks an answer by the true features: { matches, carried, gallery, share, bytes }. `source`: the answer's bytes,
      * or an iterable or ReadableStream of its pieces. `scope`: 'own' slot or 'all'. A match has item (BigInt), label,
-     * slot, score (cosine) and payload. After an error ask for the same bytes again, never make a new release.
+     * slot, score (cosine) and payload. In a crowd it is the answer to one own message, which has one slot. After an
+     * error ask for the same bytes again, never make a new release.
      */
     async answer(source, features, label, { scope = 'own', limit = 10 } = {}) {
         const machine = this.#machine;
@@ -158,7 +228,7 @@ export class Client {
         const memory = machine.take(size);
         try {
             this.#callWith(memory, features, label, 'pml_wasm_ranking_begin', size, this.#pack.address,
-                SCOPES.get(scope), this.#substitute, matches, limit, machine.small);
+                SCOPES.get(scope), this.#substitute, this.#policySize > 0, matches, limit, machine.small);
             this.#ranking = machine.view().getUint32(machine.small, true);
             return this.#ranked(await this.#feed(source), matches);
         } finally {
@@ -210,7 +280,7 @@ export class Client {
             return;
         this.#machine.core.pml_client_wipe(this.#address);
         this.#machine.core.pml_ranking_wipe(this.#ranking);
-        this.#machine.give(this.#memory, this.#size);
+        this.#machine.give(this.#memory, this.#policySize + this.#size);
         this.#address = 0;
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What JavaScript cannot do by itself: fill a structure with function pointers, know where a structure's fields are,
  * walk through a parsed release. Everything else of the API is exported as it is. No state, no arithmetic. */
+#include "privatemail_crowd.h"
 #include "privatemail_public.h"
 
 #define EXPORTED(name) __attribute__((export_name(#name)))
@@ -26,24 +27,31 @@ static int persist(void *context, const uint8_t *bytes, size_t size)
 
 EXPORTED(pml_wasm_budget_create)
 pml_status pml_wasm_budget_create(pml_budget *budget, const uint8_t *owner, double response, double gaussian,
-                                  double delta)
+                                  double delta, double floor, double crowd, double crowd_delta)
 {
-    const pml_budget_caps caps = {.epsilon_response = response, .epsilon_gaussian = gaussian, .delta = delta};
+    const pml_budget_caps caps = {.epsilon_response = response,
+                                  .epsilon_gaussian = gaussian,
+                                  .delta = delta,
+                                  .epsilon_floor = floor,
+                                  .epsilon_crowd = crowd,
+                                  .delta_crowd = crowd_delta};
     return pml_budget_create(budget, owner, &caps);
 }
 
 /* ---- client ---- */
 
-EXPORTED(pml_wasm_client_size) size_t pml_wasm_client_size(const pml_pack *pack, pml_mechanism mechanism)
+/* `crowd` is NULL for a client without one. */
+EXPORTED(pml_wasm_client_size)
+size_t pml_wasm_client_size(const pml_pack *pack, pml_mechanism mechanism, const pml_crowd *crowd)
 {
-    const pml_config config = {.mechanism = mechanism};
+    const pml_config config = {.mechanism = mechanism, .crowd = crowd};
     return pml_client_size(pack, &config);
 }
 
 EXPORTED(pml_wasm_client_init)
 pml_status pml_wasm_client_init(pml_client **client, void *memory, size_t size, const pml_pack *pack,
                                 pml_mechanism mechanism, double epsilon, double delta, unsigned value_bytes,
-                                bool substitute)
+                                bool substitute, const pml_crowd *crowd)
 {
     const pml_config config = {.mechanism = mechanism,
                                .epsilon = epsilon,
@@ -51,7 +59,8 @@ pml_status pml_wasm_client_init(pml_client **client, void *memory, size_t size, 
                                .value_bytes = value_bytes,
                                .substitute = substitute,
                                .entropy = entropy,
-                               .persist = persist};
+                               .persist = persist,
+                               .crowd = crowd};
     return pml_client_init(client, memory, size, pack, &config);
 }
 
@@ -63,16 +72,36 @@ pml_status pml_wasm_client_release(pml_client *client, const float *features, si
     return pml_client_release(client, &query, out, capacity);
 }
 
+/* ---- crowd ---- */
+
+EXPORTED(pml_wasm_bundle_query)
+pml_status pml_wasm_bundle_query(pml_client *client, const float *features, size_t count, int32_t label)
+{
+    const pml_query query = {.features = features, .count = count, .label = label};
+    return pml_crowd_begin(client, &(pml_crowd_content){.query = &query});
+}
+
+EXPORTED(pml_wasm_bundle_kept) pml_status pml_wasm_bundle_kept(pml_client *client, const void *kept, size_t size)
+{
+    return pml_crowd_begin(client, &(pml_crowd_content){.kept = kept, .kept_size = size});
+}
+
+/* Doubles of scratch that a plan needs. */
+EXPORTED(pml_wasm_plan_scratch) size_t pml_wasm_plan_scratch(void)
+{
+    return PML_CROWD_SCRATCH_MAX;
+}
+
 /* ---- ranking ---- */
 
 EXPORTED(pml_wasm_ranking_begin)
 pml_status pml_wasm_ranking_begin(void *memory, const float *features, size_t count, int32_t label, size_t size,
-                                  const pml_pack *pack, pml_scope scope, bool substitute, pml_match *matches,
-                                  size_t capacity, pml_ranking **ranking)
+                                  const pml_pack *pack, pml_scope scope, bool substitute, bool crowd,
+                                  pml_match *matches, size_t capacity, pml_ranking **ranking)
 {
     const pml_query query = {.features = features, .count = count, .label = label};
     const pml_ranking_config config = {
-        .matches = matches, .capacity = capacity, .scope = scope, .substitute = substitute};
+        .matches = matches, .capacity = capacity, .scope = scope, .substitute = substitute, .crowd = crowd};
     return pml_ranking_begin(ranking, memory, size, pack, &query, &config);
 }
 
@@ -98,7 +127,7 @@ pml_status pml_wasm_release_symbols(const pml_pack *pack, const void *release, s
 
 /* ---- layouts ---- */
 
-/* Where a field is and how to read it, for the structures that JavaScript reads. A row without a field has the
+/* Where a field is and what it is, for the structures that JavaScript reads or fills. A row without a field has the
  * structure's size in place of the offset; a row without a structure ends the table. */
 struct field {
     const char *structure, *field;
@@ -139,6 +168,13 @@ static const struct field fields[] = {
     FIELD(budget_left, mu2_cap),
     FIELD(budget_left, mu2_spent),
     FIELD(budget_left, delta),
+    FIELD(budget_left, floor_cap),
+    FIELD(budget_left, floor_spent),
+    FIELD(budget_left, crowd_mu2_cap),
+    FIELD(budget_left, crowd_mu2_spent),
+    FIELD(budget_left, crowd_delta0_cap),
+    FIELD(budget_left, crowd_delta0_spent),
+    FIELD(budget_left, crowd_delta),
     SIZE(receipt),
     FIELD(receipt, mechanism),
     FIELD(receipt, epsilon),
@@ -148,6 +184,40 @@ static const struct field fields[] = {
     FIELD(receipt, mu),
     FIELD(receipt, keep),
     FIELD(receipt, bytes),
+    FIELD(receipt, messages),
+    SIZE(crowd),
+    FIELD(crowd, clients),
+    FIELD(crowd, clusters),
+    FIELD(crowd, copies),
+    FIELD(crowd, own),
+    FIELD(crowd, relay_clusters),
+    FIELD(crowd, cover),
+    FIELD(crowd, delta0),
+    FIELD(crowd, mu),
+    SIZE(crowd_use),
+    FIELD(crowd_use, cells),
+    FIELD(crowd_use, queries),
+    FIELD(crowd_use, floor),
+    SIZE(crowd_goal),
+    FIELD(crowd_goal, use.cells),
+    FIELD(crowd_goal, use.queries),
+    FIELD(crowd_goal, use.floor),
+    FIELD(crowd_goal, clients),
+    FIELD(crowd_goal, honest),
+    FIELD(crowd_goal, epsilon),
+    FIELD(crowd_goal, delta),
+    FIELD(crowd_goal, copies_max),
+    FIELD(crowd_goal, own),
+    FIELD(crowd_goal, relay),
+    SIZE(crowd_planned),
+    FIELD(crowd_planned, crowd.clients),
+    FIELD(crowd_planned, crowd.clusters),
+    FIELD(crowd_planned, crowd.copies),
+    FIELD(crowd_planned, crowd.own),
+    FIELD(crowd_planned, crowd.relay_clusters),
+    FIELD(crowd_planned, fakes),
+    FIELD(crowd_planned, delta),
+    FIELD(crowd_planned, needed),
     SIZE(match),
     FIELD(match, item),
     FIELD(match, payload_offset),

@@ -166,6 +166,19 @@ export class Machine {
         return Object.fromEntries(members.map(({ name, offset, type }) => [name, readers[type](address + offset)]));
     }
 
+    /** Fills a structure of C from an object with the same names. */
+    fill(structure, address, values) {
+        const view = this.view();
+        const writers = {
+            b: (at, value) => view.setUint8(at, value ? 1 : 0),
+            d: (at, value) => view.setFloat64(at, value, true),
+            q: (at, value) => view.setBigUint64(at, BigInt(value), true),
+            u: (at, value) => view.setUint32(at, value, true),
+        };
+        for (const { name, offset, type } of this.#fields[structure].members)
+            writers[type](address + offset, values[name]);
+    }
+
     /** Calls a function whose last argument is a structure to fill, and returns the structure. */
     ask(structure, name, ...values) {
         this.call(name, ...values, this.small);

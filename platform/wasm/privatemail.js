@@ -9,6 +9,7 @@
 import { toBytes, toExactBytes, toInteger } from './arguments.js';
 import { Budget, memoryStore, OPEN } from './budget.js';
 import { Client } from './client.js';
+import { accountCrowd, planCrowd } from './crowd.js';
 import { CHUNK_SIZE, ID_SIZE, Machine, PrivateMailError, STATUS } from './machine.js';
 
 export { Budget, Client, memoryStore, PrivateMailError };
@@ -116,6 +117,8 @@ export class Pack {
     /**
      * A client. `epsilon` has no default: it is the app's promise. `mechanism`: 'response' or 'gaussian', which needs
      * `delta` and takes `valueBytes` 1 or 2. `substitute`: bad input gives a release all the same, see privatemail.h.
+     * `crowd`: the policy of a crowd, for bundles: { clients, clusters, copies, own, relayClusters, cover, delta0, mu }
+     * as in privatemail.h, 1 for `own` and 0 for what is left out; `epsilon` is then the floor.
      * `answerLimit`: bytes of an answer beyond which it is refused, 16 MiB unless given.
      */
     client(options) {
@@ -145,9 +148,19 @@ export class Pack {
         }
     }
 
-    /** The G×k embedding rows of a release, slot by slot, in a Float32Array: what the server sees. */
+    /** The G×k embedding rows of a release, slot by slot, in a Float32Array: what the server sees; in a crowd one. */
     rows(release) {
-        const count = this.#info.slots * this.#info.dimensions;
+        const { slots, dimensions } = this.#info;
+        try {
+            return this.#rows(release, dimensions);
+        } catch (error) {
+            if (error.status !== STATUS.BUFFER)
+                throw error;
+            return this.#rows(release, slots * dimensions);
+        }
+    }
+
+    #rows(release, count) {
         return new Float32Array(this.#decode(release, count, (bytes, size) =>
             this.#machine.call('pml_release_rows', this.#address, bytes, size, this.#numbers, count)));
     }
@@ -232,7 +245,9 @@ export class PrivateMail {
 
     /**
      * The budget of `owner` (16 bytes that name a person) from `store`, or a new one with these caps when it has none:
-     * `epsilon` for response releases; `epsilonGaussian` and `delta`, 0 unless given, for Gaussian ones.
+     * `epsilon` for response releases; `epsilonGaussian` and `delta` for Gaussian ones; `epsilonFloor` (of all
+     * photos whose cell is drawn), `epsilonCrowd` and `deltaCrowd` (of all own messages) for a crowd. All but the first
+     * are 0 unless given.
      * `store`: { load(), save(bytes) }, each may answer a promise. load: the bytes saved, or null when there is no budget yet.
      * save: keeps them durably, or throws, rejects or answers false. load comes before every save: when it answers
      * other bytes than this budget last saw, another one spent meanwhile; the charge fails with PML_ERROR_PERSIST, and
@@ -241,6 +256,30 @@ export class PrivateMail {
      */
     openBudget(options) {
         return Budget[OPEN](this.#machine, options ?? {});
+    }
+
+    /**
+     * The crowd's policy with fewest fakes: { policy, fakes, delta, needed }. `cells`: slots × cells of the pack.
+     * `relay`: the relay makes all fakes, and no `clients` are counted on; else `honest` of them are. `needed` is false
+     * when the floor alone keeps the promise. Refused with PML_ERROR_CROWD when no policy reaches (epsilon, delta).
+     */
+    planCrowd(goal) {
+        return planCrowd(this.#machine, goal ?? {});
+    }
+
+    /** δ at `epsilon` of a policy for { cells, floor, queries }; never below the truth. */
+    crowdDelta(policy, use, epsilon) {
+        return accountCrowd(this.#machine, 'pml_crowd_delta', policy, use ?? {}, epsilon);
+    }
+
+    /** The least ε for `delta` of a policy for { cells, floor, queries }; never below the truth. */
+    crowdEpsilon(policy, use, delta) {
+        return accountCrowd(this.#machine, 'pml_crowd_epsilon', policy, use ?? {}, delta);
+    }
+
+    /** The μ that one own message is booked with next to `delta0`: the policy's `delta0` and `mu` go together. */
+    crowdMu(policy, cells, delta0) {
+        return accountCrowd(this.#machine, 'pml_crowd_mu', policy, { cells, floor: 0 }, delta0);
     }
 
     /** The best chance that any method has to bring the right cell when the answer carries `share` of the gallery. */

@@ -19,7 +19,8 @@ static pml_outcome append_slot(void *context, uint32_t slot, const struct pml_fr
 {
     struct pml_bytes *text = context;
     size_t offset = 0;
-    if (!pml_http_print(text, "%s{\"slot\":%" PRIu32 ",\"candidates\":[", slot > 0 ? "," : "", slot))
+    const bool first = text->bytes[text->size - 1] == '[';
+    if (!pml_http_print(text, "%s{\"slot\":%" PRIu32 ",\"candidates\":[", first ? "" : ",", slot))
         return PML_NO_MEMORY;
     for (uint32_t i = 0; i < candidates->count; i++) {
         struct pml_candidate candidate;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which cells of a pack list which items of a gallery. There is no log of queries, so the gallery's own items stand for
- * queries, and vote. */
+ * queries, and vote; so do the cell's prototypes, because a cell may have few items. */
 #include "index_lists.h"
 #include "index_lists_parts.h"
 #include "server/store/store.h"
@@ -24,18 +24,18 @@ struct listing {
 /* An item that a cell may list. */
 struct nominee {
     uint64_t votes;
-    int64_t score; /* with the nearest prototype of the cell */
+    int64_t cosine; /* with the nearest prototype of the cell, in 2^-60 */
     uint32_t item;
 };
 
-/* For qsort: more votes, larger score, smaller item first. */
+/* For qsort: more votes, larger cosine, smaller item first. */
 static int by_rank(const void *left, const void *right)
 {
     const struct nominee *a = left, *b = right;
     if (a->votes != b->votes)
         return a->votes > b->votes ? -1 : 1;
-    if (a->score != b->score)
-        return a->score > b->score ? -1 : 1;
+    if (a->cosine != b->cosine)
+        return a->cosine > b->cosine ? -1 : 1;
     return a->item < b->item ? -1 : a->item > b->item;
 }
 
@@ -52,35 +52,46 @@ static void vote(const struct pml_lists_voters *voters, size_t cell, uint64_t *v
     }
 }
 
-static size_t prototypes_of(const struct pml_lists_voters *voters, size_t cell, uint32_t *own)
+/* Every item's cosine with the nearest prototype of the cell. A score would favour items with large norms. */
+static void compare(const struct pml_lists_voters *voters, size_t cell, int64_t *cosines)
 {
-    size_t count = 0;
+    const struct pml_rows *rows = &voters->slot->rows;
+    for (size_t i = 0; i < rows->count; i++)
+        cosines[i] = INT64_MIN;
     for (uint32_t p = 0; p < voters->cells.prototypes; p++)
-        if (voters->cells.cells[p] == cell)
-            own[count++] = p;
-    return count;
+        for (size_t i = 0; i < rows->count && voters->cells.cells[p] == cell; i++) {
+            const int64_t cosine =
+                pml_slot_cells_score(&voters->cells, rows->values + i * rows->columns, p) * (int64_t)rows->inverse[i];
+            cosines[i] = cosine > cosines[i] ? cosine : cosines[i];
+        }
 }
 
-/* Items with votes; when they are too few, all. Returns how many. `own`: the prototypes of the cell. */
-static size_t nominate(const struct listing *listing, const uint32_t *own, size_t own_count, const uint64_t *votes,
-                       struct nominee *nominees)
+/* Puts a nominee at the top of a heap whose last ranked is there, and sinks it. */
+static void sink(struct nominee *heap, size_t count, struct nominee nominee)
 {
-    const size_t count = listing->voters.slot->rows.count;
-    size_t voted = 0, nominated = 0;
-    for (size_t i = 0; i < count; i++)
-        voted += votes[i] > 0;
-    for (size_t i = 0; i < count; i++) {
-        if (votes[i] == 0 && voted >= listing->wanted)
-            continue;
-        struct nominee nominee = {votes[i], INT64_MIN, (uint32_t)i};
-        const int8_t *row = listing->voters.slot->rows.values + i * listing->voters.slot->rows.columns;
-        for (size_t p = 0; p < own_count; p++) {
-            const int64_t score = pml_slot_cells_score(&listing->voters.cells, row, own[p]);
-            nominee.score = score > nominee.score ? score : nominee.score;
-        }
-        nominees[nominated++] = nominee;
+    size_t at = 0;
+    for (size_t below = 1; below < count; below = 2 * at + 1) {
+        below += below + 1 < count && by_rank(&heap[below + 1], &heap[below]) > 0;
+        if (by_rank(&heap[below], &nominee) < 0)
+            break;
+        heap[at] = heap[below];
+        at = below;
     }
-    return nominated;
+    heap[at] = nominee;
+}
+
+/* The first-ranked items, as many as are wanted, in their order. */
+static void choose(const struct listing *listing, const uint64_t *votes, const int64_t *cosines, struct nominee *chosen)
+{
+    const size_t count = listing->voters.slot->rows.count, wanted = listing->wanted;
+    for (size_t i = 0; i < wanted; i++) /* last ranked first: a heap */
+        chosen[i] = (struct nominee){0, INT64_MIN, UINT32_MAX};
+    for (size_t i = 0; i < count; i++) {
+        const struct nominee nominee = {votes[i], cosines[i], (uint32_t)i};
+        if (by_rank(&nominee, &chosen[0]) < 0)
+            sink(chosen, wanted, nominee);
+    }
+    qsort(chosen, wanted, sizeof *chosen, by_rank);
 }
 
 static pml_outcome list_cell(void *context, size_t cell)
@@ -88,19 +99,22 @@ static pml_outcome list_cell(void *context, size_t cell)
     const struct listing *listing = context;
     const size_t count = listing->voters.slot->rows.count;
     uint64_t *votes = calloc(count, sizeof *votes);
-    uint32_t *own = malloc(listing->voters.cells.prototypes * sizeof *own);
-    struct nominee *nominees = malloc(count * sizeof *nominees);
-    pml_outcome outcome = votes && own && nominees ? PML_DONE : PML_NO_MEMORY;
+    int64_t *cosines = malloc(count * sizeof *cosines);
+    struct nominee *chosen = malloc(listing->wanted * sizeof *chosen);
+    pml_outcome outcome = votes && cosines && chosen ? PML_DONE : PML_NO_MEMORY;
     if (outcome == PML_DONE) {
+        compare(&listing->voters, cell, cosines);
+        choose(listing, votes, cosines, chosen);
+        for (size_t r = 0; r < listing->wanted; r++)
+            votes[chosen[r].item] = PML_LISTS_OF_CELL * pml_lists_vote((unsigned)r);
         vote(&listing->voters, cell, votes);
-        const size_t own_count = prototypes_of(&listing->voters, cell, own);
-        qsort(nominees, nominate(listing, own, own_count, votes, nominees), sizeof *nominees, by_rank);
+        choose(listing, votes, cosines, chosen);
         for (size_t i = 0; i < listing->wanted; i++)
-            listing->lists[cell * listing->wanted + i] = nominees[i].item;
+            listing->lists[cell * listing->wanted + i] = chosen[i].item;
     }
     free(votes);
-    free(own);
-    free(nominees);
+    free(cosines);
+    free(chosen);
     return outcome;
 }
 

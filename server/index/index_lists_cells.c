@@ -6,18 +6,16 @@
 
 #include <stdlib.h>
 
-#define PARTS 4096u /* of a vote */
-
 /* ---- the cells of one item ---- */
 
-/* r¹² in 2^-16, each product rounded down. */
-static uint64_t twelfth_power(uint64_t r)
+/* r⁸ in 2^-16, each product rounded down. */
+static uint64_t eighth_power(uint64_t r)
 {
-    const uint64_t second = r * r >> 16, fourth = second * second >> 16, eighth = fourth * fourth >> 16;
-    return eighth * fourth >> 16;
+    const uint64_t second = r * r >> 16, fourth = second * second >> 16;
+    return fourth * fourth >> 16;
 }
 
-/* A query like this item falls into a cell that is d times as far as the nearest about d⁻¹² times as often. */
+/* A query like this item falls into a cell that is d times as far as the nearest about d⁻⁸ times as often. */
 static void share_out(const struct pml_lists_voters *voters, size_t item, const int64_t *scores)
 {
     struct pml_lists_voter *votes = voters->votes + item * PML_LISTS_CELLS;
@@ -32,11 +30,11 @@ static void share_out(const struct pml_lists_voters *voters, size_t item, const 
     for (unsigned i = 0; i < PML_LISTS_CELLS && best[i] > INT64_MIN; i++) {
         const uint64_t distance = (uint64_t)(((int64_t)1 << 60) - best[i] * inverse) / (1u << 30) + 1;
         first = i == 0 ? distance : first;
-        weights[i] = twelfth_power((first << 16) / distance);
+        weights[i] = eighth_power((first << 16) / distance);
         sum += weights[i];
     }
     for (unsigned i = 0; i < PML_LISTS_CELLS; i++)
-        votes[i] = (struct pml_lists_voter){cells[i], (uint32_t)(PARTS * weights[i] / sum)};
+        votes[i] = (struct pml_lists_voter){cells[i], (uint32_t)(PML_LISTS_PARTS * weights[i] / sum)};
 }
 
 static pml_outcome share_piece(void *context, size_t piece)

@@ -6,9 +6,11 @@
 #include "index_cells.h"
 #include "index_lists.h"
 
-#define PML_LISTS_NEIGHBOURS 16u /* that an item votes for, beside itself */
-#define PML_LISTS_CELLS 8u       /* that it votes in */
-#define PML_LISTS_PIECE 64u      /* items that a thread takes at once */
+#define PML_LISTS_NEIGHBOURS 16u                 /* that an item votes for, beside itself */
+#define PML_LISTS_CELLS 8u                       /* that it votes in */
+#define PML_LISTS_PIECE 64u                      /* items that a thread takes at once */
+#define PML_LISTS_PARTS 4096u                    /* of an item's vote */
+#define PML_LISTS_OF_CELL (4u * PML_LISTS_PARTS) /* parts of a cell's: it votes like four items */
 
 struct pml_lists_slot {
     struct pml_rows rows; /* a slice of the gallery's, ascending by item number */
@@ -30,7 +32,7 @@ pml_outcome pml_lists_near(const struct pml_rows *rows, unsigned reach, size_t l
                            const struct pml_progress *progress, uint32_t *neighbours);
 
 /* What an item's vote for itself (r = 0) and for its r-th neighbour weighs, 1/(r + 4): a multiple of 4 … 20 makes these
- * whole, and sums exact. */
+ * whole, and sums exact. A cell's vote for its nearest item (r = 0) and those after it weighs the same, rounded down. */
 static inline uint64_t pml_lists_vote(unsigned r)
 {
     return 232792560u / (r + 4);

@@ -28,7 +28,7 @@ void pml_part_unref(struct pml_part *part);           /* NULL does nothing */
 /* The candidates alone; they live as long as the part. */
 struct pml_fragment pml_part_candidates(const struct pml_part *part);
 
-/* An answer in parts: its header, then one part per slot. */
+/* An answer in parts: its header, then one part per slot of the answer. */
 struct pml_parts {
     struct pml_part **parts;
     size_t count;

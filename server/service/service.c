@@ -174,15 +174,33 @@ static pml_outcome cell_parts(const struct pml_service *service, const struct pm
     return outcome;
 }
 
+/* The slots that an answer has: all of the pack, or the one that a message of a crowd names (SPEC 3). */
+static uint32_t slots_of(const struct pml_service *service, const pml_release_view *view)
+{
+    return view->mechanism == PML_CROWD ? 1 : service->info.slots;
+}
+
+/* The slot of the answer's part `index`, and for response and crowd the cell that the release names in it. */
+static struct pml_cell cell_of(const struct pml_service *service, const pml_release_view *view, uint32_t index)
+{
+    const uint32_t cells = service->info.cells;
+    if (view->mechanism == PML_GAUSSIAN)
+        return (struct pml_cell){index, 0};
+    const uint32_t symbol = pml_release_symbol(view, index);
+    return view->mechanism == PML_CROWD ? (struct pml_cell){symbol / cells, symbol % cells}
+                                        : (struct pml_cell){index, symbol};
+}
+
 static pml_outcome response_parts(const struct pml_service *service, const pml_release_view *view,
                                   struct pml_part **parts, bool *touched)
 {
-    struct pml_cell *cells = malloc(service->info.slots * sizeof *cells);
+    const uint32_t slots = slots_of(service, view);
+    struct pml_cell *cells = malloc(slots * sizeof *cells);
     if (!cells)
         return PML_NO_MEMORY;
-    for (uint32_t slot = 0; slot < service->info.slots; slot++)
-        cells[slot] = (struct pml_cell){slot, pml_release_symbol(view, slot)};
-    pml_outcome outcome = cell_parts(service, cells, service->info.slots, parts, touched);
+    for (uint32_t index = 0; index < slots; index++)
+        cells[index] = cell_of(service, view, index);
+    pml_outcome outcome = cell_parts(service, cells, slots, parts, touched);
     free(cells);
     return outcome;
 }
@@ -211,11 +229,11 @@ static pml_outcome gaussian_parts(const struct pml_service *service, const pml_r
     return outcome;
 }
 
-pml_outcome pml_service_header(const struct pml_service *service, struct pml_part **header)
+static pml_outcome make_header(const struct pml_service *service, uint32_t slots, struct pml_part **header)
 {
     const pml_pack_info *info = &service->info;
     struct pml_bytes bytes = {0};
-    *header = pml_answer_write_header(&bytes, info->id, info->slots, info->sketch,
+    *header = pml_answer_write_header(&bytes, info->id, slots, info->sketch,
                                       pml_store_describe(service->store)->items) == PML_DONE
                   ? pml_part_copy(&bytes)
                   : NULL;
@@ -223,18 +241,24 @@ pml_outcome pml_service_header(const struct pml_service *service, struct pml_par
     return *header ? PML_DONE : PML_NO_MEMORY;
 }
 
+pml_outcome pml_service_header(const struct pml_service *service, struct pml_part **header)
+{
+    return make_header(service, service->info.slots, header);
+}
+
 pml_outcome pml_service_parts(const struct pml_service *service, const pml_release_view *view, struct pml_parts *parts)
 {
     const bool gaussian = view->mechanism == PML_GAUSSIAN;
+    const uint32_t slots = slots_of(service, view);
     bool touched = true;
     *parts = (struct pml_parts){0};
     if (!(gaussian ? serves_places(service) : serves_cells(service)))
         return PML_ABSENT;
-    parts->parts = calloc((size_t)service->info.slots + 1, sizeof *parts->parts);
+    parts->parts = calloc((size_t)slots + 1, sizeof *parts->parts);
     if (!parts->parts)
         return PML_NO_MEMORY;
-    parts->count = (size_t)service->info.slots + 1;
-    pml_outcome outcome = pml_service_header(service, &parts->parts[0]);
+    parts->count = (size_t)slots + 1;
+    pml_outcome outcome = make_header(service, slots, &parts->parts[0]);
     if (outcome == PML_DONE)
         outcome = gaussian ? gaussian_parts(service, view, parts->parts + 1)
                            : response_parts(service, view, parts->parts + 1, &touched);
@@ -256,7 +280,7 @@ pml_outcome pml_service_visit(const struct pml_service *service, const pml_relea
     pml_outcome outcome = pml_service_parts(service, view, &parts);
     for (size_t i = 1; i < parts.count && outcome == PML_DONE; i++) {
         const struct pml_fragment candidates = pml_part_candidates(parts.parts[i]);
-        outcome = slot(context, (uint32_t)(i - 1), &candidates);
+        outcome = slot(context, cell_of(service, view, (uint32_t)(i - 1)).slot, &candidates);
     }
     pml_parts_free(&parts);
     return outcome;

@@ -48,8 +48,8 @@ pml_status pml_service_read(const struct pml_service *service, const void *relea
 /* The answer to a release, in parts; without parts unless PML_DONE is returned. */
 pml_outcome pml_service_parts(const struct pml_service *service, const pml_release_view *view, struct pml_parts *parts);
 
-/* The same slot by slot, for other forms of an answer. `slot` is called for 0 … G−1 in order; an outcome other than
- * PML_DONE ends the visit and is its result. */
+/* The same slot by slot, for other forms of an answer. `slot` is called for 0 … G−1 in order, or for the one slot of a
+ * crowd's message; an outcome other than PML_DONE ends the visit and is its result. */
 typedef pml_outcome (*pml_slot_fn)(void *context, uint32_t slot, const struct pml_fragment *candidates);
 pml_outcome pml_service_visit(const struct pml_service *service, const pml_release_view *view, pml_slot_fn slot,
                               void *context);
@@ -60,7 +60,8 @@ pml_outcome pml_service_place(const struct pml_service *service, const pml_relea
 /* Whether response releases can name this cell of this slot. */
 bool pml_service_has_cell(const struct pml_service *service, struct pml_cell cell);
 
-/* The header of every answer, and what a slot gets for a cell of a response release; together they are the answer. */
+/* The header of every answer to a response or Gaussian release, and what a slot gets for a cell of a response release;
+ * together they are the answer. */
 pml_outcome pml_service_header(const struct pml_service *service, struct pml_part **header);
 pml_outcome pml_service_cell(const struct pml_service *service, struct pml_cell cell, struct pml_part **part);
 

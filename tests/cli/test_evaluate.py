@@ -15,9 +15,10 @@ import cbor2  # noqa: E402
 import numpy as np  # noqa: E402
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from harness import INPUT, OWN, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
+from harness import INPUT, OWN, PRIVACY, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
 from index_content import read_store  # noqa: E402
-from reference_server import first_ranked, inverse_norm, quantise_rows, scores_of  # noqa: E402
+from reference_crowd import public_list  # noqa: E402
+from reference_server import DevicePack, first_ranked, inverse_norm, quantise_rows, scores_of  # noqa: E402
 
 TOP = 8
 PARTS = ("public", "gallery", "queries")
@@ -181,6 +182,64 @@ def test_noise(tester, truth):
                  "ε = 2: %g, not %g" % (row["carried_recall"], np.mean(expected)))
 
 
+def test_crowd(tester, truth):
+    """At a floor of 16 the true cell is sent, so what is found is known; fakes only add to what comes down."""
+    cells, own, share, count = 40, 2, 0.14, len(truth.features["gallery"])
+    truth.index(tester, cells, share / own)
+    pack, reached, found = DevicePack(tester.read("p.pmpk")), [], []
+    for query, nearest in enumerate(truth.nearest):
+        items = set().union(*(truth.lists[cell] for cell in public_list(pack, truth.own[query], own)))
+        reached.append(np.isin(nearest, list(items)).mean())
+        found.append(np.isin(nearest, truth.ranked(query, items)[:TOP]).mean())
+    listed = len(truth.lists[0]) / count
+    common = ["evaluate", *ONE, "--epsilon", "1,0.5", "--share", share, "--own", own, "--cells", cells, "--floor", "16",
+              "--delta", "1e-6"]
+    relay = tester.json("relay", *common, "--noise", "relay")
+    clients = tester.json("clients", *common, "--crowd", "2000", "--honest", "1")
+    for what, report in (("relay", relay), ("clients", clients)):
+        check_schema(tester, what, report)
+        for row in report["rows"]:
+            plan = tester.json("plan", "crowd", "--cells", cells, "--epsilon", row["epsilon"], "--delta", "1e-6", "--own",
+                               own, "--floor", "16", *(["--noise", "relay"] if what == "relay" else
+                                                       ["--clients", "2000", "--honest", "1"]))
+            tester.check(all(row[key] == plan[key] for key in ("fakes", "clusters", "copies", "clients", "floor")) and
+                         row["own_messages"] == own and "if the relay mixes" in row["assumption"], "%s: %s" % (plan, row))
+            for name, values in (("carried_recall", reached), ("instance_recall", found)):
+                tester.check(abs(row[name] - np.mean(values)) < 0.003, "%s, %s: %g, not %g" % (
+                    what, name, row[name], np.mean(values)))
+            messages = own + (row["fakes"] if what == "clients" else 0)
+            tester.check(abs(row["carried"] / listed - row["bytes_up"] / 26) < 1e-9, "answers to all messages: %s" % row)
+            spread = 0 if what == "relay" else (row["clusters"] * (row["copies"] + 1) * (2 * row["copies"] + 1) / 6 / (
+                4 * row["queries"])) ** 0.5
+            tester.check(abs(row["carried"] / listed - messages) <= 5 * spread + 1e-9, "%s: %g messages, not %g" % (
+                what, row["carried"] / listed, messages))
+            local = row["local"]
+            tester.check(abs(local["carried"] - min(0.5, row["carried"])) < 1 / count and
+                         local["carried_recall"] < row["carried_recall"] - 0.2, "%s: response alone: %s" % (what, local))
+    auto = tester.json("auto", "evaluate", *ONE, "--crowd", "100000", "--share", "0.1", "--releases", "1")
+    check_schema(tester, "auto", auto)
+    tester.check([row["epsilon"] for row in auto["rows"]] == [0.1, 0.5, 1] and auto["delta"] == 1e-8 and
+                 auto["rows"][0]["cells"] <= auto["rows"][2]["cells"], "defaults: %s" % auto["rows"])
+    flat = tester.json("classes", "evaluate", *ONE, "--slots", "class", "--cells", "4", "--noise", "relay", "--epsilon", "1",
+                       "--share", "0.4", "--releases", "1", "--floor", "16")["rows"][0]
+    whole = tester.json("classes", "evaluate", *ONE, "--slots", "class", "--cells", "4", "--epsilon", "16",
+                        "--share", "0.4", "--releases", "1")["rows"][0]
+    tester.check(abs(flat["carried_recall"] - whole["carried_recall"]) < 0.01 and
+                 math.isclose(flat["carried"] * 10, whole["carried"], rel_tol=0.05), "one slot of ten: %s %s" % (flat, whole))
+    text = tester.succeeds("text", *common, "--crowd", "2000", "--releases", "1").stdout.decode()
+    tester.check("if the relay mixes and at least 1000 clients are honest" in text and "floor" in text and "local" in text, text)
+    some = ["evaluate", *ONE, "--crowd", "1000"]
+    for what, words in (("gaussian", ["--mechanism", "gaussian"]), ("own cells", ["--cells-per-item", "1"]),
+                        ("slots", ["--slots", "class"]), ("taken", ["--clusters", "1", "--copies", "2"]),
+                        ("own", ["--own", "9"]), ("copies", ["--copies-max", "65"]), ("delta", ["--delta", "2"]),
+                        ("honest", ["--honest", "0"]), ("floor", ["--floor", "nan"]),
+                        ("more own than cells", ["--own", "5", "--cells", "4"])):
+        tester.fails(what, USAGE, [], *some, *words)
+    tester.fails("no crowd", USAGE, ["--crowd"], "evaluate", *ONE, "--floor", "8")
+    tester.fails("huge", USAGE, ["--crowd"], "evaluate", *ONE, "--crowd", "4294967297")
+    tester.fails("no plan", PRIVACY, ["--crowd"], "evaluate", *ONE, "--crowd", "10", "--epsilon", "0.01")
+
+
 def test_kinds(tester, truth):
     """Everything that can be chosen."""
     few = ["--epsilon", "16", "--share", "0.1", "--releases", "1"]
@@ -298,7 +357,7 @@ def main():
         tester = Tester(sys.argv[1], folder)
         make_data(tester)
         truth = Truth(tester)
-        for test in (test_figures, test_noise, test_kinds, test_classes, test_bad_options):
+        for test in (test_figures, test_noise, test_crowd, test_kinds, test_classes, test_bad_options):
             test(tester, truth)
         for test in (test_sample_gallery, test_text, test_nothing_is_left):
             test(tester)

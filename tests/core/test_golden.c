@@ -310,38 +310,45 @@ static void compare_matches(const struct golden_answer *g, const pml_match *matc
     }
 }
 
+static void check_answer(const struct golden_answer *g, const pml_crowd *crowd)
+{
+    struct fixture f;
+    pml_match matches[PML_MATCHES_MAX];
+    pml_answer_summary summary;
+    setup_fixture(&f, g->pack, PML_RESPONSE, 1.0);
+    f.config.crowd = crowd;
+    if (!crowd && pml_client_size(&f.pack, &f.config) == 0)
+        setup_fixture(&f, g->pack, PML_GAUSSIAN, 1.0);
+    if (pml_client_size(&f.pack, &f.config) == 0)
+        return; /* this build lacks the pack's mechanism */
+    setup_client(&f);
+    float *x = floats_of(g->bits, g->d);
+    bool sketches = f.pack.sketch > 0;
+    if (!sketches) {
+        TEST_ASSERT_EQUAL(PML_ERROR_SECTION, begin_ranking(&f, x, g->d, g->label, 0, matches, 1));
+    }
+    for (size_t piece = 1; sketches && piece <= g->size; piece += piece < 20 ? 1 : g->size / 3) {
+        TEST_ASSERT_EQUAL(PML_OK, begin_ranking(&f, x, g->d, g->label, g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT,
+                                                matches, g->limit));
+        for (size_t at = 0; at < g->size; at += piece)
+            TEST_ASSERT_EQUAL(PML_OK,
+                              pml_ranking_feed(f.ranking, g->bytes + at, g->size - at < piece ? g->size - at : piece));
+        TEST_ASSERT_EQUAL(PML_OK, pml_ranking_finish(f.ranking, &summary));
+        TEST_ASSERT_EQUAL(g->match_count, summary.found);
+        TEST_ASSERT_EQUAL_UINT64(g->size, summary.bytes);
+        compare_matches(g, matches);
+    }
+    free(x);
+    teardown_fixture(&f);
+}
+
 static void test_answers_in_pieces_of_every_length(void)
 {
-    for (size_t i = 0; i < GOLDEN_ANSWER_COUNT; i++) {
-        const struct golden_answer *g = golden_answers + i;
-        struct fixture f;
-        pml_match matches[PML_MATCHES_MAX];
-        pml_answer_summary summary;
-        setup_fixture(&f, g->pack, PML_RESPONSE, 1.0);
-        if (pml_client_size(&f.pack, &f.config) == 0)
-            setup_fixture(&f, g->pack, PML_GAUSSIAN, 1.0);
-        if (pml_client_size(&f.pack, &f.config) == 0)
-            continue; /* this build lacks the pack's mechanism */
-        setup_client(&f);
-        float *x = floats_of(g->bits, g->d);
-        bool sketches = f.pack.sketch > 0;
-        if (!sketches) {
-            TEST_ASSERT_EQUAL(PML_ERROR_SECTION, begin_ranking(&f, x, g->d, g->label, 0, matches, 1));
-        }
-        for (size_t piece = 1; sketches && piece <= g->size; piece += piece < 20 ? 1 : g->size / 3) {
-            TEST_ASSERT_EQUAL(PML_OK, begin_ranking(&f, x, g->d, g->label, g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT,
-                                                    matches, g->limit));
-            for (size_t at = 0; at < g->size; at += piece)
-                TEST_ASSERT_EQUAL(
-                    PML_OK, pml_ranking_feed(f.ranking, g->bytes + at, g->size - at < piece ? g->size - at : piece));
-            TEST_ASSERT_EQUAL(PML_OK, pml_ranking_finish(f.ranking, &summary));
-            TEST_ASSERT_EQUAL(g->match_count, summary.found);
-            TEST_ASSERT_EQUAL_UINT64(g->size, summary.bytes);
-            compare_matches(g, matches);
-        }
-        free(x);
-        teardown_fixture(&f);
-    }
+    for (size_t i = 0; i < GOLDEN_ANSWER_COUNT; i++)
+        check_answer(golden_answers + i, NULL);
+    const pml_crowd policy = {.copies = 1, .own = 1};
+    for (size_t i = 0; i < GOLDEN_CROWD_ANSWER_COUNT; i++)
+        check_answer(golden_crowd_answers + i, &policy);
 }
 
 int main(void)

@@ -239,30 +239,42 @@ def answer_slots(source, pack, items, counts, labels_of):
     return slots
 
 
+def answers_of(source, packs, name, index, gallery, counts, limit, modes, items, only=None):
+    """One answer as several cases. only: the one slot of a crowd's answer."""
+    pack = packs[index][1]
+    by_slot = [[label for label, slot in pack.classes if slot == wanted] for wanted in range(pack.G)]
+    slots = answer_slots(source, pack, items, counts,
+                         lambda slot: source.choice(by_slot[slot]) if pack.classes else None)
+    slots = [[(item, 0 if label is None else label, row, payload) for item, label, row, payload in rows]
+             for rows in slots]
+    data, offsets = write_answer(pack, gallery, slots, only)
+    return [(name + title, index, slots, offsets, data, features(source, pack, label), label, all_slots, limit)
+            for title, label, all_slots in modes]
+
+
 def answer_cases(packs):
     """[(name, pack index, slots, offsets, bytes, bits, label, all slots, limit)]."""
-    source, cases = random.Random("answers"), []
+    source = random.Random("answers")
+    large = [65535, 65536, (1 << 32) - 1, 1 << 32, (1 << 40) - 1, 7, 8]
+    return (answers_of(source, packs, "a, one slot", 0, 30, [14], 5, [("", 0, 0)], range(30))
+            + answers_of(source, packs, "b, class slots", 1, 1000, [7, 0, 12, 5], 8,
+                         [(", own slot", 3, 0), (", own slot is empty", 0, 0), (", own slot is short", 1000000, 0),
+                          (", all slots", -7, 1)], [0, 1, 23, 24, 255, 256, 300, 700, 701, 998, 999])
+            + answers_of(source, packs, "c, group slots, large items", 2, 1 << 40, [4, 6, 9], 8,
+                         [(", own slot", 6, 0), (", all slots", 5, 1)], large)
+            + answers_of(source, packs, "f, no sketches", 5, 9, [4, 5], 5, [(", all slots", 2147483647, 1)], range(9)))
 
-    def add(name, index, gallery, counts, limit, modes, items):
-        pack = packs[index][1]
-        by_slot = [[label for label, slot in pack.classes if slot == wanted] for wanted in range(pack.G)]
-        slots = answer_slots(source, pack, items, counts,
-                             lambda slot: source.choice(by_slot[slot]) if pack.classes else None)
-        slots = [[(item, 0 if label is None else label, row, payload) for item, label, row, payload in rows]
-                 for rows in slots]
-        data, offsets = write_answer(pack, gallery, slots)
-        for title, label, all_slots in modes:
-            cases.append((name + title, index, slots, offsets, data, features(source, pack, label), label,
-                          all_slots, limit))
 
-    add("a, one slot", 0, 30, [14], 5, [("", 0, 0)], range(30))
-    add("b, class slots", 1, 1000, [7, 0, 12, 5], 8,
-        [(", own slot", 3, 0), (", own slot is empty", 0, 0), (", own slot is short", 1000000, 0),
-         (", all slots", -7, 1)], [0, 1, 23, 24, 255, 256, 300, 700, 701, 998, 999])
-    add("c, group slots, large items", 2, 1 << 40, [4, 6, 9], 8, [(", own slot", 6, 0), (", all slots", 5, 1)],
-        [65535, 65536, (1 << 32) - 1, 1 << 32, (1 << 40) - 1, 7, 8])
-    add("f, no sketches", 5, 9, [4, 5], 5, [(", all slots", 2147483647, 1)], range(9))
-    return cases
+def crowd_answer_cases(packs):
+    """The same for answers to one message of a crowd, whose one slot is the query's own or another."""
+    source = random.Random("crowd answers")
+    return (answers_of(source, packs, "a, crowd", 0, 30, [9], 5, [("", 0, 0)], range(30), 0)
+            + answers_of(source, packs, "b, crowd, slot 2", 1, 1000, [0, 0, 12, 0], 8,
+                         [(", own slot", 3, 0), (", of another slot", -7, 0), (", all slots", -7, 1)],
+                         [0, 1, 23, 24, 255, 256, 300, 700, 701, 998, 999], 2)
+            + answers_of(source, packs, "c, crowd, slot 0", 2, 1 << 40, [5, 0, 0], 8, [(", all slots", 6, 1)],
+                         [65535, 65536, (1 << 32) - 1, 1 << 32, (1 << 40) - 1, 7, 8], 0)
+            + answers_of(source, packs, "b, crowd, empty", 1, 7, [0, 0, 0, 0], 3, [("", 3, 1)], range(7), 3))
 
 
 def bundle_cases(packs):

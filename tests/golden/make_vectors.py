@@ -21,6 +21,7 @@ PLAIN_HEAD = """\
 # pack     name  bytes  id  model
 # release  name  pack  mechanism (1 response, 2 Gaussian)  epsilon  delta  value_bytes  entropy  features  label  bytes  rows
 # answer   name  pack  bytes  features  label  scope (0 own slot, 1 all)  limit  matches: item:label:slot:score:offset:size,...
+# crowd_answer  as answer, to one message of a crowd: it has one slot
 # bundle   name  pack  kind (1 query, 2 kept, 3 idle)  epsilon  clusters  copies  own  cover  entropy  features  label  kept
 #          bytes (all messages)  own (a byte per message)
 # budget   bytes  owner  epsilon_cap  epsilon_spent (both in 2^-20)  mu2_cap  mu2_spent (both in 2^-40)  delta (in 2^-64)
@@ -127,11 +128,12 @@ class Header:
         self.lines += [line, "};"]
         return name
 
-    def table(self, kind, name, rows):
-        """Emits an array of structs and the macro that counts it."""
+    def table(self, kind, name, rows, counted=None):
+        """Emits an array of structs and the macro that counts it, named after `counted` or the struct."""
         self.lines.append("\nstatic const struct golden_%s %s[] = {" % (kind, name))
         self.lines += ["    { " + ", ".join(row) + " }," for row in rows]
-        self.lines += ["};", "#define GOLDEN_%s_COUNT (sizeof %s / sizeof %s[0])\n" % (kind.upper(), name, name)]
+        macro = "GOLDEN_%s_COUNT" % (counted or kind).upper()
+        self.lines += ["};", "#define %s (sizeof %s / sizeof %s[0])\n" % (macro, name, name)]
 
     def text(self):
         return "\n".join(self.lines + ["#endif", ""])
@@ -233,11 +235,11 @@ def check_threshold(epsilon, m):
     assert response_threshold(epsilon, m)[1] > Decimal("0.004"), "choose another case"
 
 
-def write_answers(header, packs):
+def write_answers(header, packs, kind, chosen):
     rows, known = [], {}
-    for number, case in enumerate(cases.answer_cases(packs)):
+    for number, case in enumerate(chosen):
         name, index, slots, offsets, data, bits, label, all_slots, limit = case
-        prefix = "answer_%d" % number
+        prefix = "%s_%d" % (kind, number)
         if data not in known:
             known[data] = header.array("uint8_t", prefix, data)
         matches = rank_answer(packs[index][1], slots, offsets, bits, label, all_slots, limit)
@@ -250,9 +252,9 @@ def write_answers(header, packs):
         rows.append([quoted(name), str(index), known[data], str(len(data)),
                      header.array("uint32_t", prefix + "_bits", bits), str(len(bits)), signed(label), str(all_slots),
                      str(limit), prefix + "_matches" if matches else "NULL", str(len(matches))])
-        header.plain("answer", name, index, data.hex(), patterns(bits), label, int(all_slots), limit,
+        header.plain(kind, name, index, data.hex(), patterns(bits), label, int(all_slots), limit,
                      ",".join(":".join(map(str, match)) for match in matches))
-    header.table("answer", "golden_answers", rows)
+    header.table("answer", "golden_%ss" % kind, rows, kind)
 
 
 def write_random(header):
@@ -355,7 +357,8 @@ def vectors():
     write_random(header)
     write_releases(header, packs)
     write_updates(header, packs)
-    write_answers(header, packs)
+    write_answers(header, packs, "answer", cases.answer_cases(packs))
+    write_answers(header, packs, "crowd_answer", cases.crowd_answer_cases(packs))
     write_bundles(header, packs)
     return {TARGET: header.text(), PLAIN: "".join(header.plain_lines)}
 

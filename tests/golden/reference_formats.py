@@ -194,18 +194,21 @@ def read_release(data):
 
 # Answers and budgets ---------------------------------------------------------------------------------------
 
-def write_answer(pack, gallery_size, slots):
-    """slots: per slot a list of (item, label, sketch as integers, payload).
+def write_answer(pack, gallery_size, slots, only=None):
+    """slots: per slot a list of (item, label, sketch as integers, payload). only: the one slot of a crowd's answer.
 
     Returns the bytes and, per slot, the payload offsets.
     """
     assert len(slots) == pack.G and gallery_size >= 1
-    data = bytearray(cbor_head(4, 5) + cbor_integer(1) + cbor_bytes(pack.id) + cbor_integer(pack.G)
-                     + cbor_integer(pack.L) + cbor_integer(gallery_size))
+    data = bytearray(cbor_head(4, 5) + cbor_integer(1) + cbor_bytes(pack.id)
+                     + cbor_integer(pack.G if only is None else 1) + cbor_integer(pack.L) + cbor_integer(gallery_size))
     offsets = []
     for slot, candidates in enumerate(slots):
-        data += cbor_head(4, 2) + cbor_integer(slot) + cbor_integer(len(candidates))
         offsets.append([])
+        if only not in (None, slot):
+            assert not candidates
+            continue
+        data += cbor_head(4, 2) + cbor_integer(slot) + cbor_integer(len(candidates))
         for item, label, sketch, payload in candidates:
             assert len(sketch) == pack.L and len(payload) <= 65535
             data += cbor_head(4, 4) + cbor_integer(item) + cbor_integer(label)

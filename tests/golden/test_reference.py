@@ -311,7 +311,8 @@ def test_sketches():
 
 
 def test_answers_are_ranked():
-    for name, index, slots, offsets, data, bits, label, all_slots, limit in cases.answer_cases(PACKS):
+    chosen = cases.answer_cases(PACKS) + cases.crowd_answer_cases(PACKS)
+    for name, index, slots, offsets, data, bits, label, all_slots, limit in chosen:
         pack = PACKS[index][1]
         matches = rank_answer(pack, slots, offsets, bits, label, all_slots, limit)
         items = [match[0] for match in matches]

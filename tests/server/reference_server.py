@@ -56,6 +56,16 @@ class ServerPack:
         return self.slots[int(label)] if self.kind else 0
 
 
+class DevicePack(ServerPack):
+    """The same with prototypes in lists, as the device's reference (tests/golden) has them."""
+
+    def __init__(self, data):
+        super().__init__(data)
+        self.prototypes = self.prototypes.reshape(-1, self.d).tolist()
+        self.prototype_norms = self.prototype_norms.ravel().tolist()
+        self.cells = self.prototype_cells.ravel().tolist()
+
+
 # Features (5.1 to 5.3, 5.13) ---------------------------------------------------------------------------------
 
 def quantise_rows(features):
@@ -86,6 +96,57 @@ def scores_of(queries, rows, norms):
 def first_ranked(scores, count):
     """Larger score first, ties by smaller index."""
     return np.argsort(-scores, axis=1, kind="stable")[:, :count]
+
+
+# Lists of a share (6.5) --------------------------------------------------------------------------------------
+
+COMMON = 232792560      # a multiple of 4 … 20: votes times this are whole numbers
+
+
+def ranked_by(scores, ids):
+    """Larger score first, ties by smaller item number."""
+    return sorted(range(len(ids)), key=lambda row: (-int(scores[row]), int(ids[row])))
+
+
+def divided_vote(scores, inverse):
+    """The first 8 cells of one item by score (None: a cell without prototypes), and what of 2^12 each gets."""
+    cells = sorted((cell for cell, score in enumerate(scores) if score is not None),
+                   key=lambda cell: (-scores[cell], cell))[:8]
+    distances = [((1 << 60) - scores[cell] * inverse >> 30) + 1 for cell in cells]
+    weights = []
+    for distance in distances:
+        weight = (distances[0] << 16) // distance
+        for _ in range(3):
+            weight = weight * weight >> 16
+        weights.append(weight)
+    return [(cell, (weight << 12) // sum(weights)) for cell, weight in zip(cells, weights)]
+
+
+def lists_of_share(rows, ids, prototypes, norms, prototype_cells, cells, millionths):
+    """Of every cell of one slot the rows that it lists."""
+    count = len(rows)
+    wanted = max(1, (count * millionths + 500000) // 1000000) if count else 0
+    inverses = np.array([inverse_norm(row.tolist()) for row in rows], dtype=np.int64)
+    of_prototypes = scores_of(rows, prototypes, norms)
+    scores = [[None] * cells for _ in range(count)]
+    for cell in range(cells):
+        own = np.flatnonzero(prototype_cells == cell)
+        for row in range(count if len(own) else 0):
+            scores[row][cell] = int(of_prototypes[row, own].max())
+    votes = [[0] * count for _ in range(cells)]
+    between = scores_of(rows, rows, inverses)
+    for row in range(count):
+        near = [row] + [other for other in ranked_by(between[row], ids) if other != row][:16]
+        for cell, part in divided_vote(scores[row], int(inverses[row])):
+            for r, other in enumerate(near):
+                votes[cell][other] += part * COMMON // (r + 4)
+    listed = []
+    for cell in range(cells):
+        order = ranked_by([(scores[row][cell] or 0) * int(inverses[row]) for row in range(count)], ids)
+        for r, row in enumerate(order[:wanted]):
+            votes[cell][row] += (COMMON // (r + 4)) << 14
+        listed.append(sorted(order, key=lambda row: -votes[cell][row])[:wanted])     # ties stay in this order
+    return listed
 
 
 # One step (6.1) ----------------------------------------------------------------------------------------------
@@ -208,9 +269,10 @@ class Frames:
 # Answers (6.5) -----------------------------------------------------------------------------------------------
 
 class Gallery:
-    """ids, payloads: one a row; ids None: the row's number; payloads None: empty."""
+    """ids, payloads: one per row; ids None: the row's number; payloads None: empty. millionths: of a share; 0: own cells."""
 
-    def __init__(self, pack_bytes, features, labels, ids=None, payloads=None, cells_per_item=1, iterations=5):
+    def __init__(self, pack_bytes, features, labels, ids=None, payloads=None, cells_per_item=1, iterations=5,
+                 millionths=0):
         self.pack = pack = ServerPack(pack_bytes)
         rows = quantise_rows(features)
         self.labels, self.sketches = labels, sketch_rows(pack, rows)
@@ -219,8 +281,11 @@ class Gallery:
         self.slots = np.array([pack.slot_of(label) for label in labels])
         self.cells = np.zeros((len(rows), 0), np.int64)
         if pack.prototypes is not None:
-            self.cells = np.array([self._first_cells(row, slot, cells_per_item)
-                                   for row, slot in zip(rows, self.slots)])
+            if millionths:
+                self._list_share(rows, millionths)
+            else:
+                self.cells = np.array([self._first_cells(row, slot, cells_per_item)
+                                       for row, slot in zip(rows, self.slots)])
         if pack.anchors is not None:
             self.frames = Frames(pack, iterations)
             self.places = self.frames.items(rows, self.slots)
@@ -231,7 +296,17 @@ class Gallery:
         order = first_ranked(scores_of(row[None], pack.prototypes[slot], pack.prototype_norms[slot]), pack.M)[0]
         return list(dict.fromkeys(pack.prototype_cells[slot][order].tolist()))[:count]
 
-    def _listed(self, slot, symbol):
+    def _list_share(self, rows, millionths):
+        pack = self.pack
+        self.cells = np.full((len(rows), pack.m), -1)       # an item may be in every cell
+        for slot in range(pack.G):
+            members = np.flatnonzero(self.slots == slot)
+            for cell, listed in enumerate(lists_of_share(
+                    rows[members], self.ids[members], pack.prototypes[slot], pack.prototype_norms[slot],
+                    pack.prototype_cells[slot], pack.m, millionths)):
+                self.cells[members[listed], cell] = cell
+
+    def listed(self, slot, symbol):
         return np.flatnonzero((self.slots == slot) & (self.cells == symbol).any(axis=1))
 
     def _nearest(self, slot, place, count):
@@ -244,7 +319,7 @@ class Gallery:
         pack, fields = self.pack, read_release(release)
         if fields[2] == RESPONSE:
             symbols = unpack_symbols(fields[4], pack.m, pack.G)
-            found = [self._listed(slot, symbol) for slot, symbol in enumerate(symbols)]
+            found = [self.listed(slot, symbol) for slot, symbol in enumerate(symbols)]
             return [rows[np.argsort(self.ids[rows])] for rows in found]
         released = np.array([float(value) for value in decode_rows(pack, release)])
         places = self.frames.place(released.astype(np.float32).astype(np.float64).reshape(pack.G, pack.k))

@@ -100,10 +100,9 @@ static void find_parts(size_t row, uint64_t parts[CELLS])
             continue;
         const uint64_t distance = (uint64_t)((INT64_C(1) << 60) - near[row][j] * inverse) / (1 << 30) + 1;
         const uint64_t ratio = first * 65536 / distance;
-        uint64_t power[13] = {[1] = ratio};
-        for (unsigned i = 2; i <= 8; i *= 2)
-            power[i] = power[i / 2] * power[i / 2] / 65536;
-        weights[j] = power[8] * power[4] / 65536;
+        weights[j] = ratio;
+        for (unsigned power = 2; power <= 8; power *= 2)
+            weights[j] = weights[j] * weights[j] / 65536;
         sum += weights[j];
     }
     for (uint32_t j = 0; j < CELLS; j++)
@@ -130,10 +129,16 @@ static void list_by_definition(double share, bool listed[ROWS][CELLS])
             size_t count = 0;
             for (size_t i = 0; i < ROWS; i++)
                 if (slots[i] == slot)
-                    ranked[count++] = (struct entry){votes[i][cell], near[i][cell], i};
-            qsort(ranked, count, sizeof *ranked, by_rank);
+                    ranked[count++] = (struct entry){
+                        0, near[i][cell] * (int64_t)pml_inverse_norm(quantised + i * COLUMNS, COLUMNS), i};
             size_t wanted = (size_t)(share * (double)count + 0.5);
-            for (size_t i = 0; i < count && i < (wanted > 0 ? wanted : 1); i++)
+            wanted = wanted > 0 || count == 0 ? wanted : 1;
+            qsort(ranked, count, sizeof *ranked, by_rank);
+            for (size_t r = 0; r < count; r++) /* the cell's own vote */
+                ranked[r].votes =
+                    votes[ranked[r].row][cell] + (r < wanted ? 4 * PARTS * (double)(232792560 / ((uint32_t)r + 4)) : 0);
+            qsort(ranked, count, sizeof *ranked, by_rank);
+            for (size_t i = 0; i < wanted; i++)
                 listed[ranked[i].row][cell] = true;
         }
     }

@@ -2,6 +2,7 @@
 
 Needs numpy. Ends with 'N passed, N failed'; exits non-zero when something failed."""
 import os
+import sqlite3
 import sys
 import tempfile
 
@@ -28,6 +29,15 @@ CASES = {
         ["--slots", "group", "--slot-count", "4", "--codes", "class", "--alpha", "0.3", "--bandwidth", "1",
          "--neighbours", "4"], 1, 1, 100000),
     "no iterations": (["--slots", "class", "--alpha", "2", "--bandwidth", "2", "--sketch", "8"], 1, 0, 32),
+}
+
+# name: options of the pack, share in millionths
+SHARES = {
+    "class slots, 20 %": (["--slots", "class", "--cells", "6", "--prototypes-per-cell", "2"], 200000),
+    "class slots, one item per cell": (["--slots", "class", "--cells", "5"], 1),
+    "one slot, 2 %": (["--cells", "60", "--prototypes-per-cell", "1"], 20000),
+    "one slot, joined cells, 5 %": (["--cells", "20", "--prototypes-per-cell", "4"], 50000),
+    "one slot, half of it": (["--cells", "3"], 500000),
 }
 
 
@@ -82,6 +92,25 @@ def check_case(tester, name, inputs):
     return gallery, release
 
 
+def check_share(tester, name, inputs):
+    """Lists of a share: all of them, as the store holds them."""
+    options, millionths = SHARES[name]
+    tester.succeeds(name, "pack", "--features", "shapes/public.npy", "--labels", "shapes/public_labels.npy", "--out",
+                    "share.pmpk", "--force", *options)
+    tester.succeeds(name, "index", "--pack", "share.pmpk", "--features", "gallery.npy", "--labels",
+                    "gallery_labels.npy", "--ids", "ids.txt", "--share", millionths / 1e6, "--store",
+                    "sqlite:share.db", "--force")
+    gallery = Gallery(tester.read("share.pmpk"), *inputs, millionths=millionths)
+    with sqlite3.connect(tester.path("share.db")) as store:
+        rows = set(store.execute("SELECT slot, cell, item FROM cells"))
+    for slot in range(gallery.pack.G):
+        for cell in range(gallery.pack.m):
+            right = {(slot, cell, int(gallery.ids[row])) for row in gallery.listed(slot, cell)}
+            found = {row for row in rows if row[:2] == (slot, cell)}
+            tester.check(found == right, "%s: cell %d of slot %d lists %d items that it should not, of %d"
+                         % (name, cell, slot, len(found - right), len(right)))
+
+
 def check_defaults(tester, inputs):
     """Without ids, payloads and numbers of anything: what the specification says then."""
     features, labels, _, _ = inputs
@@ -122,6 +151,8 @@ def main():
             gallery, release = check_case(tester, name, inputs)
         check_that_it_matters(tester, gallery, release, inputs)
         check_defaults(tester, inputs)
+        for name in SHARES:
+            check_share(tester, name, inputs)
     print("%d passed, %d failed" % (tester.passed, tester.failed))
     return 1 if tester.failed or not tester.passed else 0
 

@@ -130,6 +130,15 @@ static size_t write_response(uint8_t *out, uint8_t symbols)
     return size + sizeof body;
 }
 
+/* One of twelve symbols, of four bits: slot · CELLS + cell. */
+static size_t write_crowd(uint8_t *out, uint8_t symbol)
+{
+    size_t size = write_head(out, PML_CROWD);
+    const uint8_t body[] = {4, 0x41, symbol};
+    memcpy(out + size, body, sizeof body);
+    return size + sizeof body;
+}
+
 /* Three rows of two values, in steps of 100. */
 static size_t write_gaussian(uint8_t *out, uint64_t *state)
 {
@@ -180,10 +189,10 @@ static void append_expected(struct pml_bytes *answer, uint32_t slot, size_t most
     }
 }
 
-static struct pml_bytes begin_expected(void)
+static struct pml_bytes begin_expected(uint32_t slots)
 {
     struct pml_bytes answer = {0};
-    TEST_ASSERT_EQUAL(0, pml_answer_write_header(&answer, built.info.id, CLASSES, WIDTH, ITEMS));
+    TEST_ASSERT_EQUAL(0, pml_answer_write_header(&answer, built.info.id, slots, WIDTH, ITEMS));
     return answer;
 }
 
@@ -196,7 +205,7 @@ static int answer_to(const uint8_t *release, size_t size, struct pml_bytes *answ
     if (status != PML_OK)
         return status;
     const pml_outcome outcome = pml_service_parts(service, &view, &parts);
-    TEST_ASSERT_EQUAL_UINT64(outcome == PML_DONE ? CLASSES + 1 : 0, parts.count);
+    TEST_ASSERT_EQUAL_UINT64(outcome != PML_DONE ? 0 : view.mechanism == PML_CROWD ? 2 : CLASSES + 1, parts.count);
     for (size_t i = 0; i < parts.count; i++)
         TEST_ASSERT_EQUAL(PML_DONE, pml_bytes_append(answer, parts.parts[i]->bytes, parts.parts[i]->size));
     TEST_ASSERT_EQUAL_UINT64(answer->size, parts.size);
@@ -224,7 +233,7 @@ static void test_response_brings_the_cells(void)
     uint8_t release[RELEASE_MAX];
     open_usual();
     for (unsigned symbols = 0; symbols < 64; symbols++) {
-        struct pml_bytes expected = begin_expected();
+        struct pml_bytes expected = begin_expected(CLASSES);
         for (uint32_t slot = 0; slot < CLASSES; slot++) {
             uint32_t cell = symbols >> 2 * slot & 3;
             append_expected(&expected, slot, ITEMS, in_cell, &cell);
@@ -232,6 +241,35 @@ static void test_response_brings_the_cells(void)
         assert_answer(release, write_response(release, (uint8_t)symbols), &expected);
     }
 }
+
+#if PML_WITH_CROWD
+static pml_outcome keep_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
+{
+    (void)candidates;
+    *(uint32_t *)context = *(uint32_t *)context * 100 + slot;
+    return PML_DONE;
+}
+
+static void test_a_crowds_message_brings_one_cell(void)
+{
+    uint8_t release[RELEASE_MAX];
+    open_usual();
+    for (uint32_t symbol = 0; symbol < CLASSES * CELLS; symbol++) {
+        const uint32_t slot = symbol / CELLS, cell = symbol % CELLS;
+        struct pml_bytes expected = begin_expected(1);
+        append_expected(&expected, slot, ITEMS, in_cell, &cell);
+        const size_t size = write_crowd(release, (uint8_t)symbol);
+        assert_answer(release, size, &expected);
+        pml_release_view view;
+        uint32_t visited = 7;
+        TEST_ASSERT_EQUAL(PML_OK, pml_service_read(service, release, size, &view));
+        TEST_ASSERT_EQUAL(PML_DONE, pml_service_visit(service, &view, keep_slot, &visited));
+        TEST_ASSERT_EQUAL_UINT32(700 + slot, visited); /* once, with its own number */
+    }
+    struct pml_bytes answer = {0};
+    TEST_ASSERT_EQUAL(PML_ERROR_RELEASE, answer_to(release, write_crowd(release, CLASSES * CELLS), &answer));
+}
+#endif
 
 static double squared_distance(const struct drawn *drawn, const void *place)
 {
@@ -257,7 +295,7 @@ static void test_gaussian_brings_the_nearest(void)
         TEST_ASSERT_EQUAL(PML_OK, pml_service_read(service, release, size, &view));
         TEST_ASSERT_EQUAL(PML_DONE, pml_service_place(service, &view, told));
         TEST_ASSERT_EQUAL(0, memcmp(places, told, sizeof places));
-        struct pml_bytes expected = begin_expected();
+        struct pml_bytes expected = begin_expected(CLASSES);
         for (uint32_t slot = 0; slot < CLASSES; slot++)
             append_expected(&expected, slot, NEAREST, squared_distance, places + 2 * slot);
         assert_answer(release, size, &expected);
@@ -407,12 +445,15 @@ static size_t mutate(uint8_t *release, size_t size, uint64_t *state)
 }
 
 /* The device's own reader accepts whole answers only. */
-static void assert_whole(struct fixture *fixture, const struct pml_bytes *answer)
+static void assert_whole(struct fixture *fixture, const struct pml_bytes *answer, bool crowd)
 {
     static const float features[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const pml_query query = {features, 8, label_of(0, CLASSES)};
     pml_match match;
+    const pml_ranking_config config = {.matches = &match, .capacity = 1, .scope = PML_ALL_SLOTS, .crowd = crowd};
     pml_answer_summary summary;
-    TEST_ASSERT_EQUAL(PML_OK, begin_ranking(fixture, features, 8, label_of(0, CLASSES), PML_ALL_SLOTS, &match, 1));
+    TEST_ASSERT_EQUAL(PML_OK, pml_ranking_begin(&fixture->ranking, fixture->ranking_memory,
+                                                sizeof fixture->ranking_memory, &built.pack, &query, &config));
     TEST_ASSERT_EQUAL(PML_OK, pml_ranking_feed(fixture->ranking, answer->bytes, answer->size));
     TEST_ASSERT_EQUAL(PML_OK, pml_ranking_finish(fixture->ranking, &summary));
     TEST_ASSERT_EQUAL_UINT64(ITEMS, summary.gallery);
@@ -430,14 +471,15 @@ static void test_broken_releases(void)
     for (size_t i = 0; i < count; i++) {
         uint8_t release[RELEASE_MAX];
         struct pml_bytes answer = {0};
-        bool gaussian = draw_below(&state, 2) == 0;
-        size_t size =
-            gaussian ? write_gaussian(release, &state) : write_response(release, (uint8_t)draw_below(&state, 64));
+        const uint64_t kind = draw_below(&state, PML_WITH_CROWD ? 3 : 2);
+        size_t size = kind == 0   ? write_gaussian(release, &state)
+                      : kind == 1 ? write_response(release, (uint8_t)draw_below(&state, 64))
+                                  : write_crowd(release, (uint8_t)draw_below(&state, CLASSES * CELLS));
         size = mutate(release, size, &state);
         int status = answer_to(release, size, &answer);
         if (status == PML_DONE) {
             good++;
-            assert_whole(&fixture, &answer);
+            assert_whole(&fixture, &answer, release[22] == PML_CROWD);
         } else {
             TEST_ASSERT_TRUE(status == PML_ERROR_RELEASE || status == PML_ERROR_PACK_ID);
             TEST_ASSERT_NULL(answer.bytes);
@@ -453,6 +495,9 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_response_brings_the_cells);
+#if PML_WITH_CROWD
+    RUN_TEST(test_a_crowds_message_brings_one_cell);
+#endif
     RUN_TEST(test_kept_parts);
     RUN_TEST(test_a_visit_ends_when_told);
     RUN_TEST(test_broken_releases);

@@ -146,6 +146,7 @@ pml_status begin_ranking(struct fixture *f, const float *features, size_t count,
                                        .capacity = capacity,
                                        .scope = scope,
                                        .substitute = f->config.substitute,
+                                       .crowd = f->config.crowd != NULL,
                                        .kernels = f->config.kernels};
     return pml_ranking_begin(&f->ranking, f->ranking_memory, sizeof f->ranking_memory, &f->pack, &query, &config);
 }

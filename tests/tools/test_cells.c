@@ -325,6 +325,39 @@ static void test_the_choice_reaches_the_pack(void)
     free_input(&input);
 }
 
+static struct pml_build_report report_of(size_t rows, unsigned cells, unsigned prototypes_per_cell)
+{
+    struct input input = make_input(rows, 24, 1);
+    struct pml_build_report report;
+    struct pml_message message;
+    uint8_t *bytes;
+    size_t size;
+    draw_rows(5, rows, 24, 3, input.features.values);
+    input.options.slots = PML_SLOTS_ONE;
+    input.options.cells = cells;
+    input.options.prototypes_per_cell = prototypes_per_cell;
+    input.options.rows_per_prototype = 2;
+    TEST_ASSERT_EQUAL(PML_DONE,
+                      pml_pack_build(&input.features, NULL, &input.options, &bytes, &size, &report, &message));
+    free(bytes);
+    free_input(&input);
+    return report;
+}
+
+/* Two prototypes per cell fill what one leaves empty; where few are empty, or rows are too few, one is enough. */
+static void test_fine_cells_are_filled(void)
+{
+    const struct pml_build_report one = report_of(420, 100, 1), filled = report_of(420, 100, 0);
+    TEST_ASSERT_GREATER_THAN_UINT64(100 / 12, one.repeated);
+    TEST_ASSERT_EQUAL_UINT64(0, filled.repeated);
+    TEST_ASSERT_GREATER_THAN_UINT64(100, filled.prototypes);
+    TEST_ASSERT_LESS_OR_EQUAL_UINT64(200, filled.prototypes);
+    const struct pml_build_report coarse = report_of(500, 20, 0), few = report_of(300, 100, 0);
+    TEST_ASSERT_EQUAL_UINT64(20, coarse.prototypes);
+    TEST_ASSERT_EQUAL_UINT64(100, few.prototypes);
+    TEST_ASSERT_GREATER_THAN_UINT64(100 / 12, few.repeated);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -336,5 +369,6 @@ int main(void)
     RUN_TEST(test_more_prototypes_where_they_serve);
     RUN_TEST(test_small_slots_get_one_prototype_a_cell);
     RUN_TEST(test_the_choice_reaches_the_pack);
+    RUN_TEST(test_fine_cells_are_filled);
     return UNITY_END();
 }

@@ -25,9 +25,33 @@ static void test_the_rule(void)
         TEST_ASSERT_EQUAL_UINT(cases[i].cells, pml_cells_rule(cases[i].epsilon, cases[i].share));
 }
 
+/* Down comes the own answer and those to the fakes: f·(1 + m·fakes) = total. */
+static void test_the_rule_for_a_crowd(void)
+{
+    static const struct {
+        double total, fakes, floor;
+        size_t rows;
+        unsigned cells;
+        double share;
+    } cases[] = {
+        {0.02, 279.2e-6, 10.0, 4125, 587, 0.0171837}, {0.03, 279.2e-5, 10.0, 4125, 213, 0.0188124},
+        {0.02, 279.2e-6, 8.0, 4125, 225, 0.0188178},  {0.02, 0.0, 10.0, 4125, 783, 0.02}, /* fakes by the relay */
+        {0.02, 0.0, 10.0, 2000, 500, 0.02},           {0.02, 279.2e-6, 10.0, 2000, 500, 0.0175500},
+        {0.5, 16.0, 1.0, 4125, 2, 0.0151515},         {1e-6, 0.0, 16.0, 3, 2, 1e-6},
+        {1e-6, 0.0, 16.0, 1u << 24, 65536, 1e-6},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct pml_crowd_cells crowd =
+            pml_cells_rule_crowd(cases[i].total, cases[i].fakes, cases[i].floor, cases[i].rows);
+        TEST_ASSERT_EQUAL_UINT(cases[i].cells, crowd.cells);
+        TEST_ASSERT_DOUBLE_WITHIN(1e-7, cases[i].share, crowd.share);
+    }
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_the_rule);
+    RUN_TEST(test_the_rule_for_a_crowd);
     return UNITY_END();
 }

@@ -140,12 +140,14 @@ const deliveries = {
     'from a ReadableStream': (bytes) => new Blob([bytes]).stream(),
 };
 
-for (const wanted of golden.answers)
+const crowd = { copies: 1 }; // for what is ranked, any policy will do
+
+for (const wanted of [...golden.answers, ...golden.crowdAnswers])
     await test(`golden answer ${wanted.name}`, async () => {
         const pack = packs[wanted.pack];
-        const client = pack.client(pack.info.cells > 0
-            ? { epsilon: 1 }
-            : { epsilon: 1, mechanism: 'gaussian', delta: 1e-5 });
+        const client = pack.client(golden.crowdAnswers.includes(wanted)
+            ? { epsilon: 1, crowd }
+            : pack.info.cells > 0 ? { epsilon: 1 } : { epsilon: 1, mechanism: 'gaussian', delta: 1e-5 });
         const ask = (source) => client.answer(source, wanted.features, wanted.label, wanted.options);
         if (pack.info.sketch === 0) {
             await fails('SECTION', () => ask(wanted.bytes));
@@ -166,17 +168,44 @@ for (const wanted of golden.answers)
         client.close();
     });
 
+for (const wanted of golden.bundles)
+    await test(`golden ${wanted.name}`, async () => {
+        const pack = packs[wanted.pack];
+        const client = pack.client(wanted.options);
+        const budget = await newBudget();
+        await withEntropy(wanted.entropy, () => client.armBundle(budget, wanted.kind));
+        const { bytes, messages, receipt } = wanted.kind === 'query' ? client.bundle(wanted.features, wanted.label)
+            : wanted.kind === 'kept' ? client.keptBundle(wanted.kept) : client.idleBundle();
+        assert.deepEqual(bytes, wanted.bytes);
+        assert.deepEqual(messages.map(({ own }) => own), wanted.own);
+        assert.deepEqual(Uint8Array.from(messages.flatMap((one) => [...one.bytes])), wanted.bytes);
+        assert.ok(messages.length <= receipt.messages && messages.every((one) => one.bytes.length === receipt.bytes));
+        const { cellCodes, dimensions } = pack.info;
+        assert.ok(messages.every((one) => !cellCodes || pack.rows(one.bytes).length === dimensions));
+        assert.equal(receipt.mechanism, pack.info.slots > 1 ? 'crowd' : 'response');
+        assert.equal(budget.remaining().floorSpent, wanted.kind === 'query' ? wanted.options.epsilon : 0);
+        client.close();
+    });
+
 for (const [index, wanted] of golden.budgets.entries())
     await test(`golden budget ${index}`, async () => {
         const store = { load: () => wanted.bytes, save: () => assert.fail('nothing changed') };
         const left = (await library.openBudget({ owner: wanted.owner, store })).remaining();
-        const [epsilonCap, epsilonSpent, mu2Cap, mu2Spent, delta] = wanted.numbers.map(Number);
+        const [epsilonCap, epsilonSpent, mu2Cap, mu2Spent, delta, floorCap, floorSpent, crowdCap, crowdSpent,
+            crowdDelta, delta0Cap, delta0Spent] = wanted.numbers.map(Number);
         assert.deepEqual(left, {
             epsilonCap: epsilonCap * 2 ** -20,
             epsilonSpent: epsilonSpent * 2 ** -20,
             mu2Cap: mu2Cap * 2 ** -40,
             mu2Spent: mu2Spent * 2 ** -40,
             delta: delta * 2 ** -64,
+            floorCap: floorCap * 2 ** -20,
+            floorSpent: floorSpent * 2 ** -20,
+            crowdMu2Cap: crowdCap * 2 ** -40,
+            crowdMu2Spent: crowdSpent * 2 ** -40,
+            crowdDelta0Cap: delta0Cap * 2 ** -64,
+            crowdDelta0Spent: delta0Spent * 2 ** -64,
+            crowdDelta: crowdDelta * 2 ** -64,
         });
     });
 

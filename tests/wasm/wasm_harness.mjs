@@ -65,7 +65,7 @@ export function withEntropy(bytes, run) {
 
 // ---- the instances that privatemail.js makes ----
 
-const STACK_PATTERN = 0xa5;
+export const STACK_PATTERN = 0xa5;
 export const instances = { count: 0, last: undefined };
 const instantiate = WebAssembly.instantiate;
 WebAssembly.instantiate = async (...values) => {
@@ -99,6 +99,16 @@ const text = readFileSync(new URL('tests/golden/vectors.txt', root), 'utf8');
 const lines = text.split('\n').map((line) => line.split('\t'));
 const named = (kind) => lines.filter(([first]) => first === kind).map(([, ...fields]) => fields);
 
+const answersOf = (kind) => named(kind).map(([name, pack, bytes, features, label, scope, limit, matches]) => ({
+    name,
+    pack: Number(pack),
+    bytes: fromHex(bytes),
+    features: toFloats(features),
+    label: Number(label),
+    options: { scope: scope === '1' ? 'all' : 'own', limit: Number(limit) },
+    matches: matches === '-' ? [] : matches.split(',').map((match) => match.split(':')),
+}));
+
 export const golden = {
     packs: named('pack').map(([name, bytes, id, model]) => ({
         name, bytes: fromHex(bytes), id, model: model === '-' ? '' : model,
@@ -119,15 +129,27 @@ export const golden = {
             bytes: fromHex(bytes),
             rows: rows === '-' ? null : toFloats(rows),
         })),
-    answers: named('answer').map(([name, pack, bytes, features, label, scope, limit, matches]) => ({
-        name,
-        pack: Number(pack),
-        bytes: fromHex(bytes),
-        features: toFloats(features),
-        label: Number(label),
-        options: { scope: scope === '1' ? 'all' : 'own', limit: Number(limit) },
-        matches: matches === '-' ? [] : matches.split(',').map((match) => match.split(':')),
-    })),
+    answers: answersOf('answer'),
+    crowdAnswers: answersOf('crowd_answer'),
+    bundles: named('bundle').map(
+        ([name, pack, kind, floor, clusters, copies, own, cover, entropy, features, label, kept, bytes, marks]) => ({
+            name,
+            pack: Number(pack),
+            kind: [, 'query', 'kept', 'idle'][kind],
+            options: {
+                epsilon: Number(floor),
+                crowd: {
+                    clients: 1000, clusters: Number(clusters), copies: Number(copies), own: Number(own),
+                    cover: cover === '1', delta0: 1e-12, mu: 0.03,
+                },
+            },
+            entropy: fromHex(entropy),
+            features: toFloats(features),
+            label: Number(label),
+            kept: fromHex(kept),
+            bytes: fromHex(bytes),
+            own: [...fromHex(marks)],
+        })),
     budgets: named('budget').map(([bytes, owner, ...numbers]) => ({
         bytes: fromHex(bytes), owner: fromHex(owner), numbers: numbers.map(BigInt),
     })),
@@ -180,7 +202,8 @@ export const owner = new Uint8Array(16).fill(7);
 
 export function newBudget(options = {}) {
     return library.openBudget({
-        owner, epsilon: 4000, epsilonGaussian: 100, delta: 1e-5, store: memoryStore(), ...options,
+        owner, epsilon: 4000, epsilonGaussian: 100, delta: 1e-5, epsilonFloor: 4000, epsilonCrowd: 16, deltaCrowd: 1e-5,
+        store: memoryStore(), ...options,
     });
 }
 

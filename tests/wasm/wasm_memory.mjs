@@ -2,7 +2,8 @@
 // Memory: how much a client takes, how deep the stack gets, that neither grows, and that nothing private stays.
 import assert from 'node:assert/strict';
 import {
-    golden, library, makeFeatures, makePack, newBudget, openAlone, test, withEntropy,
+    golden, instances, library, makeFeatures, makePack, newBudget, openAlone, PrivateMail, STACK_PATTERN, test,
+    withEntropy,
 } from './wasm_harness.mjs';
 
 const seedOf = (salt) => Uint8Array.from({ length: 32 }, (_, i) => 31 * i + 7 * salt + 1);
@@ -44,6 +45,27 @@ async function live(pack, index, salt) {
         }
         client.close();
     }
+    if (pack.info.cells > 0)
+        await liveInACrowd(pack, index, salt, features, label, budget);
+}
+
+async function liveInACrowd(pack, index, salt, features, label, budget) {
+    const crowd = { clients: 1000, clusters: 2, copies: 8, own: 2, cover: true, delta0: 1e-12, mu: 0.03 };
+    const client = pack.client({ epsilon: 8, crowd });
+    await withEntropy(seedOf(salt), async () => {
+        await client.armBundle(budget, 'query');
+        assert.throws(() => client.bundle(features.map(() => NaN), label));
+        const { messages } = client.bundle(features, label);
+        await client.armBundle(budget, 'kept');
+        client.keptBundle(messages.find(({ own }) => own === 1).bytes);
+        await client.armBundle(budget, 'idle');
+        client.idleBundle();
+        await client.armBundle(budget, 'query');
+    });
+    const answer = golden.crowdAnswers.find((one) => one.pack === index);
+    if (answer)
+        await client.answer(answer.bytes, features, label, { scope: 'all' });
+    client.close();
 }
 
 await test('the stack stays within half of what it has', async () => {
@@ -53,6 +75,25 @@ await test('the stack stays within half of what it has', async () => {
         stackDepth = Math.max(stackDepth, stack());
         assert.ok(stack() > 500 && stack() <= stackSize / 2, `${stack()} of ${stackSize} bytes`);
     }
+});
+
+await test('so does the stack of plans and accounting, and their memory is used again', async () => {
+    const alone = await PrivateMail.load();
+    const { memory, __stack_pointer: { value: size } } = instances.last;
+    const use = { cells: 125, floor: 8 };
+    let grown;
+    for (let i = 0; i < 5; i++) {
+        const goal = { ...use, clients: 100000 + i, epsilon: 0.1, delta: 1e-6, queries: 1 + i };
+        const { policy } = alone.planCrowd(goal);
+        alone.crowdEpsilon(policy, { ...use, queries: 10 }, 1e-6);
+        alone.crowdDelta(policy, use, 0.1);
+        alone.crowdMu(policy, 125, 1e-10);
+        grown ??= memory.buffer.byteLength;
+    }
+    assert.equal(memory.buffer.byteLength, grown);
+    const depth = size - new Uint8Array(memory.buffer, 0, size).findIndex((byte) => byte !== STACK_PATTERN);
+    stackDepth = Math.max(stackDepth, depth);
+    assert.ok(depth > 200 && depth <= size / 2, `${depth} of ${size} bytes`);
 });
 
 /** The whole linear memory after the life of clients with other secrets. */

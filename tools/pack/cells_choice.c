@@ -7,11 +7,11 @@
 #include "common/rows/knn.h"
 #include "privatemail.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #define GAIN_LEAST 0.005
-#define SAMPLE 8192u /* rows of a slot, at most */
+#define SAMPLE 8192u     /* rows of a slot, at most */
+#define EMPTY_ONE_IN 12u /* cells */
 #define CANDIDATES 3
 
 static const unsigned candidates[CANDIDATES] = {1, 4, 16};
@@ -142,10 +142,16 @@ static pml_outcome try_slot(void *context, size_t slot)
     return outcome;
 }
 
+static bool fits(const struct pml_cell_choice *choice, unsigned candidate)
+{
+    const uint64_t prototypes = (uint64_t)choice->cells * candidate;
+    return prototypes <= PML_JOINED_MAX && prototypes * choice->slots <= PML_PROTOTYPES_MAX;
+}
+
 static bool possible(const struct pml_cell_choice *choice, unsigned candidate)
 {
     const uint64_t prototypes = (uint64_t)choice->cells * candidate;
-    if (prototypes > PML_JOINED_MAX || prototypes * choice->slots > PML_PROTOTYPES_MAX)
+    if (!fits(choice, candidate))
         return false;
     for (size_t s = 0; s < choice->slots; s++) {
         const uint32_t half = (choice->starts[s + 1] - choice->starts[s]) / 2;
@@ -186,4 +192,16 @@ pml_outcome pml_cells_choose(const struct pml_cell_choice *choice, unsigned *bes
         *best = best_of(&trial);
     free(trial.scores);
     return outcome;
+}
+
+bool pml_cells_need_two(const struct pml_cell_choice *choice, const size_t *distinct)
+{
+    const size_t cells = choice->cells;
+    size_t empty = 0;
+    for (size_t s = 0; s < choice->slots; s++) {
+        if (choice->starts[s + 1] - choice->starts[s] < 2 * cells * choice->rows_per_prototype)
+            return false;
+        empty += distinct[s] < cells ? cells - distinct[s] : 0;
+    }
+    return fits(choice, 2) && empty * EMPTY_ONE_IN > cells * choice->slots;
 }

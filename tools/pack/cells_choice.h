@@ -5,6 +5,8 @@
 
 #include "common/rows/rows.h"
 
+#include <stdbool.h>
+
 struct pml_cell_choice {
     const struct pml_rows *rows; /* slot by slot */
     const uint32_t *starts;      /* of the slots; starts[slots] = number of rows */
@@ -24,6 +26,10 @@ struct pml_cell_choice {
  * not chosen when a slot has too few rows for it, when a slot gets no more distinct prototypes from it than from the
  * number before, or when it makes more prototypes than can be joined or packed. Returns PML_DONE or PML_NO_MEMORY. */
 pml_outcome pml_cells_choose(const struct pml_cell_choice *choice, unsigned *best);
+
+/* Cells whose clusters had too few rows are empty. Returns whether one prototype per cell leaves more than one cell in
+ * twelve empty and every slot has rows enough for two. `distinct`: prototypes of each slot that do not repeat others. */
+bool pml_cells_need_two(const struct pml_cell_choice *choice, const size_t *distinct);
 
 /* The score: the sum over rows of (share of the 8 of the row's list that are in its cell − share of all rows that are).
  * `sizes`: one zero per cell. */

@@ -3,6 +3,8 @@
 #ifndef PML_CELLS_RULE_H
 #define PML_CELLS_RULE_H
 
+#include <stddef.h>
+
 /* Defaults of pack and index. */
 #define PML_SHARE_DEFAULT 0.02
 #define PML_EPSILON_DEFAULT 4.0
@@ -16,6 +18,21 @@
  * probable enough to matter. The third, 8/f, is the largest m that was measured. All terms were fitted on three sets, with
  * four shares and ε from 0.5 to 8 (docs/RESULTS.md). */
 unsigned pml_cells_rule(double epsilon, double share);
+
+/* The same in a crowd, where a client's fakes are answered too. */
+struct pml_crowd_cells {
+    unsigned cells; /* m */
+    double share;   /* f of the lists */
+};
+
+/* `total`: the share T of the gallery that may come down to a client; `fakes`: how many fakes per cell of the pack a
+ * client sends on average, 0 when the relay makes them; `floor`: ε₀; `rows`: public rows. One own message:
+ *
+ *   m = 0.6·T^-0.3·(0.1·fakes + e^-ε₀)^-0.6, at most a quarter of the rows, rounded as above;  f = T/(1 + m·fakes)
+ *
+ * A finer cell has a better list, but more cells need more fakes, and with them shorter lists, and are drawn wrongly more
+ * often. Fitted on three sets for 10^3 to 10^7 clients, floors of 8 and 10 and totals of 0.5 to 10 % (docs/DESIGN.md). */
+struct pml_crowd_cells pml_cells_rule_crowd(double total, double fakes, double floor, size_t rows);
 
 /* The nearest number of cells that a slot can have. */
 unsigned pml_cells_round(double cells);

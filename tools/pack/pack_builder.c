@@ -126,26 +126,31 @@ static pml_outcome draw_codes(struct build *build)
 
 /* ---- cells and sketches ---- */
 
-static pml_outcome count_prototypes(struct build *build)
+static struct pml_cell_choice choice_of(const struct build *build)
 {
     const struct pml_build_options *options = &build->options;
-    unsigned factor = options->prototypes_per_cell;
+    return (struct pml_cell_choice){
+        .rows = &build->rows,
+        .starts = build->map.starts,
+        .slots = build->map.slots,
+        .cells = options->cells,
+        .rows_per_prototype = options->rows_per_prototype,
+        .seed = options->seed,
+        .threads = options->threads,
+        .progress = &build->progress,
+    };
+}
+
+static pml_outcome count_prototypes(struct build *build)
+{
+    unsigned factor = build->options.prototypes_per_cell;
     if (factor == 0) {
         begin_stage(build, "prototypes per cell");
-        const struct pml_cell_choice choice = {
-            .rows = &build->rows,
-            .starts = build->map.starts,
-            .slots = build->map.slots,
-            .cells = options->cells,
-            .rows_per_prototype = options->rows_per_prototype,
-            .seed = options->seed,
-            .threads = options->threads,
-            .progress = &build->progress,
-        };
+        const struct pml_cell_choice choice = choice_of(build);
         if (pml_cells_choose(&choice, &factor) != PML_DONE)
             return pml_say_memory(build->message);
     }
-    build->prototype_count = (size_t)options->cells * factor;
+    build->prototype_count = (size_t)build->options.cells * factor;
     return PML_DONE;
 }
 
@@ -218,21 +223,39 @@ static pml_outcome check_thin(const struct build *build)
         whose, least);
 }
 
+static pml_outcome fill_cells(struct build *build)
+{
+    const size_t slots = build->map.slots, prototypes = slots * build->prototype_count;
+    begin_stage(build, "cells");
+    free(build->prototypes);
+    free(build->prototype_cells);
+    build->prototypes = malloc(prototypes * build->rows.columns);
+    build->prototype_cells = malloc(prototypes * sizeof *build->prototype_cells);
+    if (!build->prototypes || !build->prototype_cells)
+        return PML_NO_MEMORY;
+    return pml_parallel(build->options.threads, slots, make_cells_of, build, &build->progress);
+}
+
 static pml_outcome make_cells(struct build *build)
 {
+    const struct pml_cell_choice choice = choice_of(build);
+    const size_t slots = choice.slots;
     pml_outcome outcome = count_prototypes(build);
     if (outcome != PML_DONE)
         return outcome;
-    const size_t slots = build->map.slots, prototypes = slots * build->prototype_count;
-    begin_stage(build, "cells");
-    build->prototypes = malloc(prototypes * build->rows.columns);
-    build->prototype_cells = malloc(prototypes * sizeof *build->prototype_cells);
-    build->codes.cells = malloc(slots * build->options.cells * build->options.dimensions * sizeof *build->codes.cells);
+    build->codes.cells = malloc(slots * choice.cells * build->options.dimensions * sizeof *build->codes.cells);
     build->cells = malloc(build->rows.count * sizeof *build->cells);
     build->distinct = malloc(slots * sizeof *build->distinct);
     build->thin = malloc(slots * sizeof *build->thin);
-    if (!build->prototypes || !build->prototype_cells || !build->codes.cells || !build->cells || !build->distinct ||
-        !build->thin || pml_parallel(build->options.threads, slots, make_cells_of, build, &build->progress) != PML_DONE)
+    if (!build->codes.cells || !build->cells || !build->distinct || !build->thin)
+        return pml_say_memory(build->message);
+    outcome = fill_cells(build);
+    if (outcome == PML_DONE && build->options.prototypes_per_cell == 0 && build->prototype_count == choice.cells &&
+        pml_cells_need_two(&choice, build->distinct)) {
+        build->prototype_count *= 2;
+        outcome = fill_cells(build);
+    }
+    if (outcome != PML_DONE)
         return pml_say_memory(build->message);
     drop_repeated(build);
     return check_thin(build);

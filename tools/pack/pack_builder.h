@@ -16,7 +16,7 @@ struct pml_build_options {
     unsigned cells;      /* m per slot; 0: chosen for … */
     double share;        /* … lists of this share, 0: 0.02, … */
     double epsilon;      /* … at this ε, 0: 4 (cells_rule.h) */
-    /* 1 … 16; 0: auto, 1, 4 or 16, whichever does best on held-out rows (cells_choice.h) */
+    /* 1 … 16; 0: auto, 1, 4 or 16, whichever does best on held-out rows (cells_choice.h); 2 where 1 leaves cells empty */
     unsigned prototypes_per_cell;
     unsigned rows_per_prototype; /* every prototype is the mean of at least this many different rows; 0: 2 */
     /* A pack is public. If not 0, the rows are public too: a slot with fewer rows than rows_per_prototype is then no

@@ -88,6 +88,9 @@ public struct Ranking: ~Copyable, Sendable {
 extension Client {
     /// Starts to rank an answer as it streams in; one at a time, in any state of the client.
     ///
+    /// In a crowd it is the answer to one own message, which has one slot. Fetch the answers to all messages of the
+    /// bundle, and rank those whose ``CrowdBundle/Message/own`` is above 0.
+    ///
     /// - Parameters:
     ///   - features: The true query, as given to ``release(features:label:)``.
     ///   - label: Its class.
@@ -106,6 +109,7 @@ extension Client {
             config.capacity = fresh.capacity
             config.scope = scope.number
             config.substitute = options.substitute
+            config.crowd = options.crowd != nil
             config.kernels = pml_platform_kernels()
             try check(
                 withQuery(features, label) {

@@ -20,8 +20,8 @@ public protocol BudgetStore: Sendable {
 
 /// What one person may ever spend, over all packs and servers.
 ///
-/// Two caps, fixed at creation: response releases add their ε up to one, Gaussian releases their μ² up to what
-/// (ε, δ) of the other allows. One budget a person; any number of clients, on any threads, may share it.
+/// The caps are fixed at creation: response releases add their ε up to one, Gaussian releases their μ² up to what
+/// (ε, δ) of the other allows. Bundles of a crowd have caps of their own. One budget a person; any number of clients, on any threads, may share it.
 ///
 /// The stored bytes rule. When another budget on the same store, in this process or another, spent since this one was
 /// opened, a charge is refused with ``Status/persist`` and ``Conflict``, and costs nothing: make a new budget then.
@@ -33,11 +33,24 @@ public final class Budget: @unchecked Sendable {  // the bytes are only touched 
         public var gaussian: Double
         /// δ of all Gaussian releases together; 0 when there are none.
         public var delta: Double
+        /// Σε₀ of all photos whose cell is drawn for a crowd, 0 to 4095. It holds against everybody.
+        public var floor: Double
+        /// ε of all own messages in a crowd together: 0 pays only for policies without a promise, or up to 16. It holds
+        /// if the relay mixes and as many clients are honest as the policy says.
+        public var crowd: Double
+        /// δ of all own messages in a crowd together, 2^-49 to below 1; 0 when ``crowd`` is 0.
+        public var crowdDelta: Double
 
-        public init(response: Double, gaussian: Double = 0, delta: Double = 0) {
+        public init(
+            response: Double, gaussian: Double = 0, delta: Double = 0, floor: Double = 0, crowd: Double = 0,
+            crowdDelta: Double = 0
+        ) {
             self.response = response
             self.gaussian = gaussian
             self.delta = delta
+            self.floor = floor
+            self.crowd = crowd
+            self.crowdDelta = crowdDelta
         }
     }
 
@@ -49,6 +62,14 @@ public final class Budget: @unchecked Sendable {  // the bytes are only touched 
         public let mu2Cap: Double, mu2Spent: Double
         /// δ of the Gaussian cap.
         public let delta: Double
+        /// Σε₀ of cells drawn for a crowd.
+        public let floorCap: Double, floorSpent: Double
+        /// Σμ² of own messages in a crowd.
+        public let crowdMu2Cap: Double, crowdMu2Spent: Double
+        /// Σδ₀ of own messages in a crowd.
+        public let crowdDelta0Cap: Double, crowdDelta0Spent: Double
+        /// δ of the crowd's cap, Σδ₀ included.
+        public let crowdDelta: Double
     }
 
     /// The store no longer holds what this budget, or its store, last saw.
@@ -89,6 +110,9 @@ public final class Budget: @unchecked Sendable {  // the bytes are only touched 
             caps.epsilon_response = limits.response
             caps.epsilon_gaussian = limits.gaussian
             caps.delta = limits.delta
+            caps.epsilon_floor = limits.floor
+            caps.epsilon_crowd = limits.crowd
+            caps.delta_crowd = limits.crowdDelta
             try check(pml_budget_create(bytes, owner, &caps))
             let new = Data(bytes: bytes, count: Int(PML_BUDGET_SIZE))
             try asking { try store.save(new) }
@@ -114,7 +138,10 @@ public final class Budget: @unchecked Sendable {  // the bytes are only touched 
         try gate.run { () throws(PrivateMailError) in try check(pml_budget_remaining(bytes, &left)) }
         return Account(
             epsilonCap: left.epsilon_cap, epsilonSpent: left.epsilon_spent, mu2Cap: left.mu2_cap,
-            mu2Spent: left.mu2_spent, delta: left.delta)
+            mu2Spent: left.mu2_spent, delta: left.delta, floorCap: left.floor_cap, floorSpent: left.floor_spent,
+            crowdMu2Cap: left.crowd_mu2_cap, crowdMu2Spent: left.crowd_mu2_spent,
+            crowdDelta0Cap: left.crowd_delta0_cap, crowdDelta0Spent: left.crowd_delta0_spent,
+            crowdDelta: left.crowd_delta)
     }
 
     /// Lends the bytes to a client that charges or refunds.

@@ -26,6 +26,9 @@ public struct Release: Sendable {
 /// let answer = try client.answer(data, features: x, label: 3)     // what came back, best first
 /// ```
 ///
+/// In a crowd (``Options/crowd(floor:_:substitute:)``) it makes bundles: ``armBundle(_:for:)``,
+/// ``bundle(features:label:)``. Calls of the other sort are refused with ``Status/crowd``.
+///
 /// Threads: calls are serialised; a second thread waits, in ``arm(_:)`` and ``disarm()`` also for those of other
 /// clients. Memory: one block, allocated by init, wiped and freed by deinit. A call from inside a ``BudgetStore`` that
 /// works for this client is refused with ``Status/state``.
@@ -41,6 +44,8 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
     let gate = Gate()
     let handle: OpaquePointer
     private let memory: UnsafeMutableRawBufferPointer
+    /// The crowd's policy, at which the client looks; empty without a crowd. For tests: an app cannot change it.
+    package let policy: UnsafeMutableRawBufferPointer
     private let free: (UnsafeMutableRawBufferPointer) -> Void
     private let callbacks: Callbacks
     /// Armed the client last, and gets the price back from disarm.
@@ -64,6 +69,11 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
         var config = options.config
         callbacks.install(in: &config)
         config.kernels = pml_platform_kernels()
+        let policy = UnsafeMutableBufferPointer<pml_crowd>.allocate(capacity: options.crowd == nil ? 0 : 1)
+        if let crowd = options.crowd {
+            policy.initialize(repeating: crowd.policy)
+            config.crowd = UnsafePointer(policy.baseAddress)
+        }
         // Zero for a pack that lacks what the mechanism needs; init then says which error that is.
         let clientSize = max(1, pml_client_size(pack.view, &config))
         let memory = UnsafeMutableRawBufferPointer.allocate(
@@ -75,13 +85,15 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
             try check(pml_client_receipt(handle, &receipt))
         } catch {
             memory.deallocate()
+            policy.deallocate()
             throw error
         }
         self.pack = pack
         self.options = options
-        self.receipt = Receipt(receipt, mechanism: options.mechanism)
+        self.receipt = Receipt(receipt)
         self.handle = handle!  // never null after success
         self.memory = memory
+        self.policy = UnsafeMutableRawBufferPointer(policy)
         rankingMemory = UnsafeMutableRawBufferPointer(rebasing: memory[clientSize...])
         self.free = free
         self.callbacks = callbacks
@@ -91,6 +103,7 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
         pml_client_wipe(handle)
         PrivateMail.wipe(memory)
         free(memory)
+        policy.deallocate()
     }
 
     /// Pays for one release and draws all its randomness.
@@ -101,6 +114,16 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
     public func arm(_ budget: Budget) throws(PrivateMailError) {
         try change { () throws(PrivateMailError) in
             try pay(budget) { pml_client_arm(handle, $0) }
+            payer = budget
+        }
+    }
+
+    /// Pays for one bundle of a crowd and draws all that does not depend on the query. Do it early, as ``arm(_:)``.
+    ///
+    /// Throws ``Status/spent`` also when the policy makes no promise and the budget keeps one.
+    public func armBundle(_ budget: Budget, for kind: CrowdBundle.Kind) throws(PrivateMailError) {
+        try change { () throws(PrivateMailError) in
+            try pay(budget) { pml_crowd_arm(handle, $0, kind.number) }
             payer = budget
         }
     }

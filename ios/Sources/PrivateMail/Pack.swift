@@ -117,15 +117,26 @@ public final class Pack: @unchecked Sendable {  // immutable from the end of ini
     /// Slots of a release: classes, groups of classes, or one.
     public var slots: Int { Int(info.slots) }
 
-    /// The embedding rows of any release of this pack, ``slots`` × ``dimensions`` numbers: what the server sees.
+    /// Cells per slot; 0 when the pack does not support response.
+    public var cells: Int { Int(info.cells) }
+
+    /// The embedding rows of any release of this pack, ``slots`` × ``dimensions`` numbers: what the server sees. A message
+    /// of a crowd has one row.
     ///
     /// Throws ``Status/section`` when the pack has no codes.
     public func rows(of release: Data) throws(PrivateMailError) -> [Float] {
-        var rows = [Float](repeating: 0, count: slots * dimensions)
-        let status = release.withUnsafeBytes { bytes in
-            rows.withUnsafeMutableBufferPointer { rows in
-                pml_release_rows(view, bytes.baseAddress, bytes.count, rows.baseAddress, rows.count)
+        var rows = [Float](repeating: 0, count: dimensions)
+        func decode() -> pml_status {
+            release.withUnsafeBytes { bytes in
+                rows.withUnsafeMutableBufferPointer { rows in
+                    pml_release_rows(view, bytes.baseAddress, bytes.count, rows.baseAddress, rows.count)
+                }
             }
+        }
+        var status = decode()
+        if status == PML_ERROR_BUFFER {  // it has as many rows as the pack has slots
+            rows = [Float](repeating: 0, count: slots * dimensions)
+            status = decode()
         }
         try check(status)
         return rows

@@ -53,7 +53,8 @@ public enum Status: Int32, Sendable, CaseIterable, CustomStringConvertible {
     case answer = -23
     /// The pack names another model than the one demanded, or none.
     case packModel = -24
-    /// The crowd's policy is out of range, or too small for what is asked.
+    /// The crowd's policy is out of range or too small for what is asked, no policy reaches the goal of a plan, or the
+    /// call is not for a client with a crowd, or not for one without.
     case crowd = -25
 
     /// What happened in a few English words, the library's own.

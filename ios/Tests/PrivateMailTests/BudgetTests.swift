@@ -24,11 +24,41 @@ final class BudgetTests: XCTestCase {
         }
     }
 
+    func testVersionOneIsReadAndBecomesVersionTwo() throws {
+        let old = vectors.budgets.filter { $0.bytes.count == 64 && $0.counts[0] > 0 }
+        XCTAssertEqual(old.count, 2)
+        for golden in old {
+            let file = try temporaryFolder().appendingPathComponent("budget")
+            try golden.bytes.write(to: file)
+            func open() throws -> Budget {
+                try Budget(
+                    owner: golden.owner, limits: .init(response: 9, floor: 8, crowd: 1, crowdDelta: 1e-5),
+                    store: FileBudgetStore(url: file))
+            }
+            let budget = try open(), before = try budget.account()
+            XCTAssertEqual(try Data(contentsOf: file), golden.bytes)  // opening changes nothing
+            let pack = try vectors.pack(Golden.one)
+            try Client(pack: pack, options: .response(epsilon: 0.25)).arm(budget)
+            XCTAssertEqual(try Data(contentsOf: file).count, 112)
+            let after = try open().account()
+            XCTAssertEqual(after.epsilonSpent, before.epsilonSpent + 0.25)
+            XCTAssertEqual(after.epsilonCap, before.epsilonCap)
+            XCTAssertEqual(after.mu2Spent, before.mu2Spent)
+            XCTAssertEqual(after.floorCap + after.crowdMu2Cap + after.crowdDelta0Cap + after.crowdDelta, 0)
+            let crowd = try Client(pack: pack, options: .crowd(floor: 1, Crowd(clients: 9, clusters: 1, copies: 8)))
+            expect(.spent) { try crowd.armBundle(budget, for: .query) }  // it gained no crowd
+        }
+    }
+
     func testLimitsOutOfRange() {
         let cases: [(Budget.Limits, Status)] = [
             (.init(response: -1), .epsilon), (.init(response: 4096), .epsilon), (.init(response: .nan), .epsilon),
             (.init(response: 1, gaussian: 257, delta: 1e-5), .epsilon), (.init(response: 1, gaussian: 1), .delta),
-            (.init(response: 1, delta: 1e-5), .delta),
+            (.init(response: 1, delta: 1e-5), .delta), (.init(response: 1, floor: -1), .epsilon),
+            (.init(response: 1, floor: 4096), .epsilon), (.init(response: 1, floor: .nan), .epsilon),
+            (.init(response: 1, crowd: 17, crowdDelta: 1e-5), .epsilon),
+            (.init(response: 1, crowd: .nan, crowdDelta: 1e-5), .epsilon), (.init(response: 1, crowd: 1), .delta),
+            (.init(response: 1, crowd: 1, crowdDelta: 1), .delta), (.init(response: 1, crowdDelta: 1e-5), .delta),
         ]
         for (limits, status) in cases {
             let store = MemoryStore()

@@ -34,11 +34,47 @@ final class GoldenTests: XCTestCase {
         XCTAssertGreaterThan(vectors.releases.count, 0)
     }
 
+    func testBundlesAndTheirOwnMessages() throws {
+        XCTAssertGreaterThan(vectors.bundles.count, 10)
+        for golden in vectors.bundles {
+            let pack = try vectors.pack(golden.pack), budget = try plentyBudget()
+            let options = Options.crowd(floor: golden.floor, golden.crowd)
+            let client = try Client(pack: pack, options: options, entropy: script(golden.seed))
+            try client.armBundle(budget, for: golden.kind)
+            let bundle =
+                switch golden.kind {
+                case .query: try client.bundle(features: golden.features, label: golden.label)
+                case .kept: try client.bundle(kept: golden.kept)
+                case .idle: try client.idleBundle()
+                }
+            XCTAssertEqual(bundle.bytes, golden.bytes, golden.name)
+            XCTAssertEqual(bundle.messages.map(\.own), golden.own, golden.name)
+            XCTAssertLessThanOrEqual(bundle.messages.count, bundle.receipt.messages)
+            XCTAssertEqual(bundle.receipt.mechanism, pack.slots > 1 ? .crowd : .response)
+            XCTAssertEqual(bundle.kept == nil, golden.kind == .idle)
+            for message in bundle.messages {
+                XCTAssertEqual(message.bytes.count, bundle.receipt.bytes)
+                XCTAssertEqual((try? pack.rows(of: message.bytes))?.count ?? pack.dimensions, pack.dimensions)
+            }
+            XCTAssertEqual(try budget.account().floorSpent, golden.kind == .query ? golden.floor : 0)
+        }
+    }
+
     func testAnswersInPiecesOfManyLengths() throws {
         XCTAssertGreaterThan(vectors.answers.count, 0)
-        for golden in vectors.answers {
-            let pack = try vectors.pack(golden.pack)
-            let client = try anyClient(pack)
+        try rankInPieces(vectors.answers, anyClient)
+    }
+
+    func testAnswersInACrowd() throws {
+        XCTAssertGreaterThan(vectors.crowdAnswers.count, 0)
+        try rankInPieces(vectors.crowdAnswers) { pack in
+            try Client(pack: pack, options: .crowd(floor: 1, Crowd(copies: 1)))
+        }
+    }
+
+    private func rankInPieces(_ answers: [Vectors.GoldenAnswer], _ makeClient: (Pack) throws -> Client) throws {
+        for golden in answers {
+            let client = try makeClient(try vectors.pack(golden.pack))
             guard golden.pack != Golden.gaussianOnly else {  // it has no sketches
                 expect(.section) { _ = try client.beginAnswer(features: golden.features, label: golden.label) }
                 continue
@@ -86,10 +122,15 @@ final class GoldenTests: XCTestCase {
         for golden in vectors.budgets {
             let store = MemoryStore(golden.bytes)
             let account = try Budget(owner: golden.owner, limits: .init(response: 1), store: store).account()
-            let units = [0x1p-20, 0x1p-20, 0x1p-40, 0x1p-40, 0x1p-64]
+            let units = [
+                0x1p-20, 0x1p-20, 0x1p-40, 0x1p-40, 0x1p-64, 0x1p-20, 0x1p-20, 0x1p-40, 0x1p-40, 0x1p-64, 0x1p-64, 0x1p-64,
+            ]
             XCTAssertEqual(
-                [account.epsilonCap, account.epsilonSpent, account.mu2Cap, account.mu2Spent, account.delta],
-                zip(golden.counts, units).map { $0 * $1 })
+                [
+                    account.epsilonCap, account.epsilonSpent, account.mu2Cap, account.mu2Spent, account.delta,
+                    account.floorCap, account.floorSpent, account.crowdMu2Cap, account.crowdMu2Spent, account.crowdDelta,
+                    account.crowdDelta0Cap, account.crowdDelta0Spent,
+                ], zip(golden.counts, units).map { $0 * $1 })
             XCTAssertEqual(store.saves, 0)
         }
     }

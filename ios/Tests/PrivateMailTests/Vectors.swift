@@ -40,6 +40,11 @@ struct Vectors {
         let matches: [String]
     }
 
+    struct GoldenBundle {
+        let name: String, pack: Int, kind: CrowdBundle.Kind, floor: Double, crowd: Crowd, seed: Data, features: [Float]
+        let label: Int, kept: Data, bytes: Data, own: [Int]
+    }
+
     struct GoldenBudget {
         let bytes: Data, owner: [UInt8], counts: [Double]
     }
@@ -47,6 +52,8 @@ struct Vectors {
     private(set) var packs: [(name: String, bytes: Data, id: Data, model: String?)] = []
     private(set) var releases: [GoldenRelease] = []
     private(set) var answers: [GoldenAnswer] = []
+    private(set) var crowdAnswers: [GoldenAnswer] = []
+    private(set) var bundles: [GoldenBundle] = []
     private(set) var budgets: [GoldenBudget] = []
 
     static let golden = Vectors()
@@ -63,12 +70,13 @@ struct Vectors {
                     ))
             case "release": releases.append(Self.release(f))
             case "answer": answers.append(Self.answer(f))
+            case "crowd_answer": crowdAnswers.append(Self.answer(f))
+            case "bundle": bundles.append(Self.bundle(f))
             case "budget":
                 budgets.append(
                     GoldenBudget(
                         bytes: PrivateMailTests.bytes(hex: f[1]), owner: Array(PrivateMailTests.bytes(hex: f[2])),
                         counts: f[3...].map { Double($0)! }))
-            case "bundle": break  // the Swift client sends releases, no bundles
             default: preconditionFailure("unknown line: \(f[0])")
             }
         }
@@ -90,6 +98,16 @@ struct Vectors {
             name: String(f[1]), pack: Int(f[2])!, bytes: bytes(hex: f[3]), features: floats(hex: f[4]),
             label: Int(f[5])!, scope: Answer.Scope(rawValue: Int32(f[6])!)!, limit: Int(f[7])!,
             matches: f[8] == "-" ? [] : f[8].split(separator: ",").map(String.init))
+    }
+
+    private static func bundle(_ f: [Substring]) -> GoldenBundle {
+        GoldenBundle(
+            name: String(f[1]), pack: Int(f[2])!, kind: [.query, .kept, .idle][Int(f[3])! - 1], floor: Double(f[4])!,
+            crowd: Crowd(
+                clients: 1000, clusters: Double(f[5])!, copies: Int(f[6])!, own: Int(f[7])!, cover: f[8] == "1",
+                delta0: 1e-12, mu: 0.03),
+            seed: bytes(hex: f[9]), features: f[10] == "-" ? [] : floats(hex: f[10]), label: Int(f[11])!,
+            kept: bytes(hex: f[12]), bytes: bytes(hex: f[13]), own: bytes(hex: f[14]).map { Int($0) })
     }
 
     func pack(_ index: Int) throws -> Pack { try Pack(packs[index].bytes) }
@@ -129,7 +147,9 @@ final class MemoryStore: BudgetStore, @unchecked Sendable {  // the budget calls
 }
 
 func plentyBudget(_ store: any BudgetStore = MemoryStore()) throws -> Budget {
-    try Budget(owner: owner, limits: .init(response: 4000, gaussian: 100, delta: 1e-5), store: store)
+    try Budget(
+        owner: owner,
+        limits: .init(response: 4000, gaussian: 100, delta: 1e-5, floor: 4000, crowd: 16, crowdDelta: 1e-5), store: store)
 }
 
 /// Features that every pack takes.

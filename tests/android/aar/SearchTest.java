@@ -19,15 +19,18 @@ import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.privatemail.Budget;
 import org.privatemail.Client;
+import org.privatemail.Crowd;
 import org.privatemail.FileBudgetStore;
 import org.privatemail.Match;
 import org.privatemail.Options;
@@ -641,6 +644,35 @@ public final class SearchTest {
         }
     }
 
+    /** The crowd of android/README.md, with a relay that has one answer for all. */
+    @SuppressWarnings("unchecked")
+    private static void testCrowdReadme(List<String> lines) throws Exception {
+        String[] answer = lines(lines, "crowd_answer")[0];
+        byte[] bytes = bytes(lines(lines, "pack")[Integer.parseInt(answer[2])][2]);
+        ByteBuffer direct = ByteBuffer.allocateDirect(bytes.length);
+        direct.put(bytes).flip();
+        Pack pack = Pack.open(direct, null);
+        List<byte[]> handed = new ArrayList<>();
+        Function<byte[], List<byte[]>> relay = bundle -> {
+            handed.add(bundle);
+            return Collections.nCopies(bundle.length / (lines(lines, "bundle")[0][13].length() / 2), bytes(answer[3]));
+        };
+        Class<?> example = Class.forName("org.example.CrowdSearch");
+        Method open = example.getDeclaredMethod("open", File.class, byte[].class);
+        Method plan = example.getDeclaredMethod("plan", Pack.class);
+        Method find = example.getDeclaredMethod("find", Pack.class, Crowd.class, Budget.class, Function.class,
+                float[].class, int.class);
+        for (Method method : new Method[] {open, plan, find}) {
+            method.setAccessible(true);
+        }
+        File folder = Files.createTempDirectory("crowd").toFile();
+        Budget budget = (Budget) open.invoke(null, folder, OWNER);
+        Crowd crowd = (Crowd) plan.invoke(null, pack);
+        List<Match> found = (List<Match>) find.invoke(null, pack, crowd, budget, relay, floats(answer[4]), 0);
+        check("README's crowd finds, and pays the floor", found.size() == answer[8].split(",").length
+                && handed.size() == 1 && budget.remaining().floorSpent() == 8.0 && crowd.mu() > 0.0);
+    }
+
     /** The example of android/README.md, which is not public. */
     private void testReadme() throws Exception {
         Path at = Files.createDirectory(folder.resolve("readme"));
@@ -673,6 +705,7 @@ public final class SearchTest {
             test.testSpent();
             test.testThreads();
             test.testReadme();
+            testCrowdReadme(Files.readAllLines(Paths.get(arguments[0])));
             if (arguments.length > 2) {
                 test.testRealServers(new RealServers(arguments, Files.createDirectory(folder.resolve("real"))));
             } else {

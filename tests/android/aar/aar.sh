@@ -126,9 +126,14 @@ readme_code() { # LANGUAGE
 
 compile_readme() {
     mkdir -p "$out/readme"
-    readme_code java >"$out/readme/PhotoSearch.java"
-    javac --release 8 -Xlint:all,-options -Werror -cp "$out/bridge/classes.jar" -d "$out/readme" \
-        "$out/readme/PhotoSearch.java"
+    rm -f "$out"/readme/*.java
+    # A file per block, named after its class.
+    awk -v folder="$out/readme" '
+        /^```java$/ { inside = 1; text = name = ""; next }
+        /^```$/ && inside { inside = 0; printf "%s", text >(folder "/" name ".java") }
+        inside { text = text $0 "\n" }
+        inside && /^final class / { name = $3 }' android/README.md
+    javac --release 8 -Xlint:all,-options -Werror -cp "$out/bridge/classes.jar" -d "$out/readme" "$out"/readme/*.java
 }
 
 kotlin() { # FILE

@@ -21,6 +21,10 @@
     X(pml_client_release)                                                                                              \
     X(pml_client_release_size)                                                                                         \
     X(pml_release_rows)                                                                                                \
+    X(pml_crowd_arm)                                                                                                   \
+    X(pml_crowd_begin)                                                                                                 \
+    X(pml_crowd_left)                                                                                                  \
+    X(pml_crowd_next)                                                                                                  \
     X(pml_ranking_begin)                                                                                               \
     X(pml_ranking_feed)                                                                                                \
     X(pml_ranking_finish)                                                                                              \
@@ -100,6 +104,49 @@ static int release_is_golden(const struct golden_release *g)
                                  memcmp(numbers, g->rows, g->row_count * sizeof *numbers) == 0);
 }
 
+/* Message by message, with which of them are own. */
+static int bundle_is_golden(const struct golden_bundle *g)
+{
+    static const uint8_t owner[16] = "owner of budget";
+    static uint8_t out[64];
+    pml_pack pack;
+    pml_budget budget;
+    const pml_budget_caps caps = {.epsilon_floor = 1000.0, .epsilon_crowd = 16.0, .delta_crowd = 1e-5};
+    const pml_crowd policy = {.clients = 1000,
+                              .clusters = g->clusters,
+                              .copies = g->copies,
+                              .own = g->own_messages,
+                              .cover = g->cover != 0,
+                              .delta0 = 1e-12,
+                              .mu = 0.03};
+    const pml_query query = {numbers, g->d, g->label};
+    const pml_crowd_content content = {g->bits ? &query : NULL, g->kept, g->kept_size};
+    pml_config config = {.epsilon = g->epsilon,
+                         .entropy = scripted_entropy,
+                         .entropy_context = (void *)(uintptr_t)g->seed,
+                         .persist = keep_nothing,
+                         .crowd = &policy,
+                         .kernels = library.pml_platform_kernels()};
+    const struct golden_pack *golden = golden_packs + g->pack;
+    if (library.pml_pack_open(&pack, golden->bytes, golden->size, golden->id, NULL) != PML_OK ||
+        library.pml_budget_create(&budget, owner, &caps) != PML_OK)
+        return 0;
+    pml_client *client = make_client(&pack, &config);
+    if (g->bits)
+        memcpy(numbers, g->bits, g->d * sizeof *numbers);
+    if (!client || library.pml_crowd_arm(client, &budget, (pml_bundle)g->kind) != PML_OK ||
+        library.pml_crowd_begin(client, &content) != PML_OK || library.pml_crowd_left(client) != g->count)
+        return 0;
+    const size_t size = library.pml_client_release_size(client);
+    for (size_t i = 0; i < g->count; i++) {
+        unsigned own;
+        if (library.pml_crowd_next(client, out, sizeof out, &own) != PML_OK || own != g->own[i] ||
+            memcmp(out, g->bytes + i * size, size) != 0)
+            return 0;
+    }
+    return library.pml_crowd_left(client) == 0 && g->size == g->count * size;
+}
+
 static int same_matches(const struct golden_answer *g, const pml_match *matches)
 {
     for (size_t i = 0; i < g->match_count; i++) {
@@ -114,7 +161,7 @@ static int same_matches(const struct golden_answer *g, const pml_match *matches)
 }
 
 /* In pieces of 7 bytes, as no network does, to cross every boundary. A pack without sketches ranks nothing. */
-static int answer_is_golden(const struct golden_answer *g)
+static int answer_is_golden(const struct golden_answer *g, bool crowd)
 {
     static pml_match matches[PML_MATCHES_MAX];
     pml_pack pack;
@@ -124,6 +171,7 @@ static int answer_is_golden(const struct golden_answer *g)
     const pml_ranking_config config = {.matches = matches,
                                        .capacity = g->limit,
                                        .scope = g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT,
+                                       .crowd = crowd,
                                        .kernels = library.pml_platform_kernels()};
     pml_ranking *ranking;
     const struct golden_pack *golden = golden_packs + g->pack;
@@ -150,7 +198,13 @@ static int budget_is_golden(const struct golden_budget *g)
     return library.pml_budget_restore(&budget, g->owner, g->bytes, g->size) == PML_OK &&
            library.pml_budget_remaining(&budget, &left) == PML_OK && left.epsilon_cap == g->response_cap / 1048576.0 &&
            left.epsilon_spent == g->response_spent / 1048576.0 && left.mu2_cap == (double)g->gaussian_cap * 0x1p-40 &&
-           left.mu2_spent == (double)g->gaussian_spent * 0x1p-40 && left.delta == (double)g->delta * 0x1p-64;
+           left.mu2_spent == (double)g->gaussian_spent * 0x1p-40 && left.delta == (double)g->delta * 0x1p-64 &&
+           left.floor_cap == g->floor_cap * 0x1p-20 && left.floor_spent == g->floor_spent * 0x1p-20 &&
+           left.crowd_mu2_cap == (double)g->crowd_cap * 0x1p-40 &&
+           left.crowd_mu2_spent == (double)g->crowd_spent * 0x1p-40 &&
+           left.crowd_delta == (double)g->crowd_delta * 0x1p-64 &&
+           left.crowd_delta0_cap == (double)g->delta0_cap * 0x1p-64 &&
+           left.crowd_delta0_spent == (double)g->delta0_spent * 0x1p-64;
 }
 
 /* ---- entropy: the real one; system calls and flags have other numbers on every CPU ---- */
@@ -235,15 +289,21 @@ int bare_main(const char *path)
     const struct shared_object *object = path ? shared_object_load(path, imports) : NULL;
     if (!object || !find_functions(object))
         return 2;
-    size_t releases = 0, answers = 0, budgets = 0;
+    size_t releases = 0, answers = 0, crowd_answers = 0, bundles = 0, budgets = 0;
     for (size_t i = 0; i < GOLDEN_RELEASE_COUNT; i++)
         releases += (size_t)release_is_golden(golden_releases + i);
     for (size_t i = 0; i < GOLDEN_ANSWER_COUNT; i++)
-        answers += (size_t)answer_is_golden(golden_answers + i);
+        answers += (size_t)answer_is_golden(golden_answers + i, false);
+    for (size_t i = 0; i < GOLDEN_CROWD_ANSWER_COUNT; i++)
+        crowd_answers += (size_t)answer_is_golden(golden_crowd_answers + i, true);
+    for (size_t i = 0; i < GOLDEN_BUNDLE_COUNT; i++)
+        bundles += (size_t)bundle_is_golden(golden_bundles + i);
     for (size_t i = 0; i < GOLDEN_BUDGET_COUNT; i++)
         budgets += (size_t)budget_is_golden(golden_budgets + i);
     int good = report("releases", releases, GOLDEN_RELEASE_COUNT);
     good &= report("answers", answers, GOLDEN_ANSWER_COUNT);
+    good &= report("answers in a crowd", crowd_answers, GOLDEN_CROWD_ANSWER_COUNT);
+    good &= report("bundles", bundles, GOLDEN_BUNDLE_COUNT);
     good &= report("budgets", budgets, GOLDEN_BUDGET_COUNT);
     good &= report("entropy", (size_t)entropy_works(), 1);
     return good ? 0 : 1;

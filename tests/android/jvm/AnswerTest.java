@@ -235,10 +235,10 @@ final class AnswerTest {
     /** Sound bytes, then what no array has: nothing of that may reach the answer, and no call may follow the first. */
     private static void outsideOfAnArray() {
         byte[] bytes = Golden.answerBytes();
-        ByteBuffer memory = ByteBuffer.allocateDirect(Native.clientSize(PACK, PACK.view(), 1));
+        ByteBuffer memory = ByteBuffer.allocateDirect(Native.clientSize(PACK, PACK.view(), 1, null));
         ByteBuffer matches = ByteBuffer.allocateDirect(Native.matchesSize(8));
         PrivateMailException.check(
-                Native.clientInit(PACK, PACK.view(), memory, memory.capacity(), 1, 1.0, 0.0, 0, false));
+                Native.clientInit(PACK, PACK.view(), memory, memory.capacity(), 1, 1.0, 0.0, 0, false, null));
         PrivateMailException.check(Native.answerBegin(null, memory, Golden.direct(FEATURES), 0, FEATURES.length,
                 Golden.LABEL, Client.Scope.ALL_SLOTS.ordinal(), matches, 8));
         for (int[] range : new int[][] {{-1, 10}, {-9000, 10_000}, {bytes.length, 1}, {0, bytes.length + 1}}) {

@@ -98,7 +98,7 @@ final class Golden {
     // ---- budgets ----
 
     static Budget budget(BudgetStore store) {
-        return Budget.open(store, OWNER, Budget.Caps.of(4000.0, 250.0, 1e-5));
+        return Budget.open(store, OWNER, Budget.Caps.of(4000.0, 250.0, 1e-5).crowd(4000.0, 16.0, 1e-5));
     }
 
     static Budget budget() {

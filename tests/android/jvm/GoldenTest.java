@@ -23,9 +23,20 @@ final class GoldenTest {
         }
         int answers = 0;
         for (String[] fields : Golden.lines("answer")) {
-            answers += Check.counts("golden answer " + fields[0], () -> answer(fields)) ? 1 : 0;
+            answers += Check.counts("golden answer " + fields[0], () -> answer(fields, null)) ? 1 : 0;
         }
         report("answers: matches and payloads, or refused without sketches", answers, Golden.lines("answer").size());
+        answers = 0;
+        for (String[] fields : Golden.lines("crowd_answer")) {
+            answers += Check.counts("golden crowd answer " + fields[0],
+                    () -> answer(fields, Options.crowd(1.0, Crowd.of(0, 0.0, 1)))) ? 1 : 0;
+        }
+        report("answers in a crowd", answers, Golden.lines("crowd_answer").size());
+        int bundles = 0;
+        for (String[] fields : Golden.lines("bundle")) {
+            bundles += Check.counts("golden " + fields[0], () -> bundle(fields)) ? 1 : 0;
+        }
+        report("bundles: every message, and which are own", bundles, Golden.lines("bundle").size());
         int budgets = 0;
         for (String[] fields : Golden.lines("budget")) {
             budgets += Check.counts("golden budget", () -> budget(fields)) ? 1 : 0;
@@ -78,14 +89,57 @@ final class GoldenTest {
         Check.equal(expected.length, at);
     }
 
-    private static void answer(String[] fields) throws IOException {
+    private static void bundle(String[] fields) {
+        Pack pack = Golden.pack(Integer.parseInt(fields[1]));
+        CrowdBundle.Kind kind = CrowdBundle.Kind.values()[Integer.parseInt(fields[2]) - 1];
+        Crowd crowd = Crowd.of(1000, Double.parseDouble(fields[4]), Integer.parseInt(fields[5]))
+                .own(Integer.parseInt(fields[6])).cover(fields[7].equals("1")).booked(1e-12, 0.03);
+        float[] features = Hex.floats(fields[9]);
+        int label = Integer.parseInt(fields[10]);
+        Budget budget = Golden.budget();
+        ScriptedEntropy.seed(Hex.bytes(fields[8]));
+        try (Client client = new Client(pack, Options.crowd(Double.parseDouble(fields[3]), crowd))) {
+            for (boolean array : new boolean[] {true, false}) {
+                client.armBundle(budget, kind);
+                compare(fields, pack, client.receipt(), kind == CrowdBundle.Kind.IDLE ? client.idleBundle()
+                        : kind == CrowdBundle.Kind.KEPT ? client.keptBundle(Hex.bytes(fields[11]))
+                        : array ? client.bundle(features, label) : client.bundle(Golden.direct(features), label));
+            }
+        } finally {
+            ScriptedEntropy.count();
+        }
+        double floor = kind == CrowdBundle.Kind.QUERY ? Double.parseDouble(fields[3]) : 0.0;
+        Check.equal(2 * floor, budget.remaining().floorSpent());
+    }
+
+    private static void compare(String[] fields, Pack pack, Receipt receipt, CrowdBundle bundle) {
+        byte[] own = Hex.bytes(fields[13]);
+        Check.equal(Hex.bytes(fields[12]), bundle.bytes());
+        Check.equal(own.length, bundle.messages().size());
+        Check.that(own.length <= receipt.messages(), "more messages than the receipt says");
+        Check.equal(pack.slots() > 1 ? Mechanism.CROWD : Mechanism.RESPONSE, receipt.mechanism());
+        byte[] kept = null;
+        for (int i = 0; i < own.length; i++) {
+            CrowdBundle.Message message = bundle.messages().get(i);
+            Check.equal((int) own[i], message.own());
+            Check.equal(receipt.bytes(), message.bytes().length);
+            float[][] rows = pack.rows(message.bytes());
+            Check.that(rows == null || rows.length == 1, "a message of a crowd has one row");
+            kept = own[i] == 1 && !fields[2].equals("3") ? message.bytes() : kept;
+        }
+        Check.that(Arrays.equals(kept, bundle.kept()), "the message to keep");
+    }
+
+    /** crowd: its options; null for whatever the pack serves. */
+    private static void answer(String[] fields, Options crowd) throws IOException {
         Pack pack = Golden.pack(Integer.parseInt(fields[1]));
         byte[] bytes = Hex.bytes(fields[2]);
         float[] features = Hex.floats(fields[3]);
         int label = Integer.parseInt(fields[4]);
         Client.Scope scope = Client.Scope.values()[Integer.parseInt(fields[5])];
         int limit = Integer.parseInt(fields[6]);
-        Options options = pack.cells() > 0 ? Options.response(1.0) : Options.gaussian(1.0, 1e-5);
+        Options plain = pack.cells() > 0 ? Options.response(1.0) : Options.gaussian(1.0, 1e-5);
+        Options options = crowd == null ? plain : crowd;
         boolean sketches = Golden.packBytes(Integer.parseInt(fields[1]))[78] != 0; // SPEC 1: L
         try (Client client = new Client(pack, options)) {
             InputStream whole = new ByteArrayInputStream(bytes);
@@ -131,6 +185,13 @@ final class GoldenTest {
         Check.equal(Double.parseDouble(fields[4]) / (1L << 40), left.mu2Cap());
         Check.equal(Double.parseDouble(fields[5]) / (1L << 40), left.mu2Spent());
         Check.equal(Double.parseDouble(fields[6]) * Math.pow(2, -64), left.delta());
+        Check.equal(Double.parseDouble(fields[7]) / (1 << 20), left.floorCap());
+        Check.equal(Double.parseDouble(fields[8]) / (1 << 20), left.floorSpent());
+        Check.equal(Double.parseDouble(fields[9]) / (1L << 40), left.crowdMu2Cap());
+        Check.equal(Double.parseDouble(fields[10]) / (1L << 40), left.crowdMu2Spent());
+        Check.equal(Double.parseDouble(fields[11]) * Math.pow(2, -64), left.crowdDelta());
+        Check.equal(Double.parseDouble(fields[12]) * Math.pow(2, -64), left.crowdDelta0Cap());
+        Check.equal(Double.parseDouble(fields[13]) * Math.pow(2, -64), left.crowdDelta0Spent());
         Check.equal(Hex.bytes(fields[0]), store.bytes);
     }
 

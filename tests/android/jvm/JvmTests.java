@@ -16,6 +16,7 @@ final class JvmTests {
                     StoreTest.run();
                     AnswerTest.run();
                     CloseTest.run();
+                    CrowdTest.run();
                     Check.test("every status but OK was seen", RefusalTest::everyStatusWasSeen);
                     break;
                 case "threads":

@@ -13,6 +13,7 @@ final class StoreTest {
 
     static void run() {
         Check.test("budget: caps, damage, another owner", StoreTest::budgets);
+        Check.test("budget: version 1 is read, and becomes version 2 with the next charge", StoreTest::upgraded);
         Check.test("budget: spent to the last, and not beyond", StoreTest::spent);
         Check.test("budget: disarm refunds only to the one that paid", StoreTest::refund);
         Check.test("store: an exception in arm is the cause of PERSIST; nothing is charged", StoreTest::failingArm);
@@ -42,6 +43,34 @@ final class StoreTest {
             Check.refuses(Status.BUDGET, () -> Budget.open(store, Golden.OWNER, caps));
             Check.equal(bad, store.bytes);
         }
+    }
+
+    /** Two golden budgets are of version 1 and have something left. */
+    private static void upgraded() {
+        int upgraded = 0;
+        for (String[] fields : Golden.lines("budget")) {
+            MemoryStore store = new MemoryStore();
+            store.bytes = Hex.bytes(fields[0]);
+            Budget.Caps caps = Budget.Caps.of(1.0, 0.0, 0.0).crowd(9.0, 1.0, 1e-5);
+            Budget budget = Budget.open(store, Hex.bytes(fields[1]), caps);
+            Budget.Remaining before = budget.remaining();
+            if (store.bytes.length != 64 || before.epsilonCap() == 0.0) {
+                continue;
+            }
+            try (Client client = new Client(PACK, Options.response(0.25)); Client crowd =
+                    new Client(PACK, Options.crowd(1.0, Crowd.of(1000, 0.5, 8)))) {
+                client.arm(budget);
+                Check.equal(112, store.bytes.length);
+                Check.refuses(Status.SPENT, () -> crowd.armBundle(budget, CrowdBundle.Kind.QUERY)); // it gained no crowd
+            }
+            Budget.Remaining after = Budget.open(store, Hex.bytes(fields[1]), caps).remaining();
+            Check.equal(before.epsilonCap(), after.epsilonCap());
+            Check.equal(before.epsilonSpent() + 0.25, after.epsilonSpent());
+            Check.equal(before.mu2Spent(), after.mu2Spent());
+            Check.equal(0.0, after.floorCap() + after.crowdMu2Cap() + after.crowdDelta0Cap() + after.crowdDelta());
+            upgraded++;
+        }
+        Check.equal(2, upgraded);
     }
 
     private static byte[] damaged(byte[] bytes) {

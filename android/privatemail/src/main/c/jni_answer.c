@@ -20,6 +20,7 @@ static jint answerBegin(JNIEnv *env, jclass native, jobject client, jobject memo
                                        .capacity = (size_t)capacity,
                                        .scope = (pml_scope)scope,
                                        .substitute = state->substitute,
+                                       .crowd = state->crowd,
                                        .kernels = pml_platform_kernels()};
     return pml_ranking_begin(&state->ranking, state + 1, state->ranking_size, state->pack, &query, &config);
 }

@@ -20,10 +20,16 @@ static int persist(void *context, const uint8_t *bytes, size_t size)
     return thrown ? -1 : 0;
 }
 
-static jint clientSize(JNIEnv *env, jclass native, jobject pack, jobject view, jint mechanism)
+/* NULL for a client without a crowd. */
+static const pml_crowd *policy_of(JNIEnv *env, jobject policy)
+{
+    return policy ? pml_jni_aligned(env, policy) : NULL;
+}
+
+static jint clientSize(JNIEnv *env, jclass native, jobject pack, jobject view, jint mechanism, jobject policy)
 {
     (void)native, (void)pack;
-    const pml_config config = {.mechanism = (pml_mechanism)mechanism};
+    const pml_config config = {.mechanism = (pml_mechanism)mechanism, .crowd = policy_of(env, policy)};
     const pml_pack *opened = pml_jni_aligned(env, view);
     /* 0 when the pack does not serve the mechanism: clientInit then says why */
     size_t size = pml_client_size(opened, &config) + pml_ranking_size(opened);
@@ -31,7 +37,8 @@ static jint clientSize(JNIEnv *env, jclass native, jobject pack, jobject view, j
 }
 
 static jint clientInit(JNIEnv *env, jclass native, jobject pack, jobject view, jobject memory, jint size,
-                       jint mechanism, jdouble epsilon, jdouble delta, jint value_bytes, jboolean substitute)
+                       jint mechanism, jdouble epsilon, jdouble delta, jint value_bytes, jboolean substitute,
+                       jobject policy)
 {
     (void)native, (void)pack;
     struct pml_jni_client *state = pml_jni_aligned(env, memory);
@@ -43,9 +50,11 @@ static jint clientInit(JNIEnv *env, jclass native, jobject pack, jobject view, j
                                .entropy = pml_platform_entropy,
                                .persist = persist,
                                .persist_context = state,
+                               .crowd = policy_of(env, policy),
                                .kernels = pml_platform_kernels()};
     state->pack = pml_jni_aligned(env, view);
     state->substitute = config.substitute;
+    state->crowd = config.crowd != NULL;
     state->ranking = NULL;
     state->ranking_size = pml_ranking_size(state->pack);
     return pml_client_init(&state->client, (uint8_t *)(state + 1) + state->ranking_size,
@@ -57,37 +66,35 @@ static jint receipt(JNIEnv *env, jclass native, jobject client, jobject memory, 
     (void)native, (void)client;
     pml_receipt r;
     int status = pml_client_receipt(pml_jni_client_of(env, memory), &r);
-    const jdouble numbers[] = {r.mechanism, r.epsilon, r.delta, r.sensitivity, r.sigma, r.mu, r.keep, (jdouble)r.bytes};
+    const jdouble numbers[] = {r.mechanism, r.epsilon, r.delta,          r.sensitivity,      r.sigma,
+                               r.mu,        r.keep,    (jdouble)r.bytes, (jdouble)r.messages};
     (*env)->SetDoubleArrayRegion(env, out, 0, sizeof numbers / sizeof *numbers, numbers);
     return status;
 }
 
-typedef pml_status settle_fn(pml_client *client, pml_budget *budget);
+/* What is settled with a budget: these, or the pml_bundle that a client of a crowd is armed for. */
+enum { DISARM = -1, ARM = 0 };
 
-static jint settle(JNIEnv *env, jclass native, jobject memory, jobject budget, jobject bytes, settle_fn *function)
+static pml_status settle_with(pml_client *client, pml_budget *budget, jint what)
 {
+    if (what == DISARM)
+        return pml_client_disarm(client, budget);
+    return what == ARM ? pml_client_arm(client, budget) : pml_crowd_arm(client, budget, (pml_bundle)what);
+}
+
+static jint settle(JNIEnv *env, jclass native, jobject client, jobject memory, jobject budget, jobject bytes, jint what)
+{
+    (void)client;
     struct pml_jni_client *state = pml_jni_aligned(env, memory);
     pml_budget *paying = (*env)->GetDirectBufferAddress(env, bytes);
     state->env = env;
     state->native = native;
     state->budget = budget;
-    int status = function(state->client, paying);
+    int status = settle_with(state->client, paying, what);
     state->env = NULL;
     state->native = NULL;
     state->budget = NULL;
     return status;
-}
-
-static jint arm(JNIEnv *env, jclass native, jobject client, jobject memory, jobject budget, jobject bytes)
-{
-    (void)client;
-    return settle(env, native, memory, budget, bytes, pml_client_arm);
-}
-
-static jint disarm(JNIEnv *env, jclass native, jobject client, jobject memory, jobject budget, jobject bytes)
-{
-    (void)client;
-    return settle(env, native, memory, budget, bytes, pml_client_disarm);
 }
 
 static jint release(JNIEnv *env, jclass native, jobject object, jobject memory, jobject features, jint first,
@@ -109,11 +116,11 @@ static void clientWipe(JNIEnv *env, jclass native, jobject client, jobject memor
 #define CLIENT "(Lorg/privatemail/Client;Ljava/nio/ByteBuffer;"
 
 static const JNINativeMethod methods[] = {
-    {PML_JNI_METHOD(clientSize, "(Lorg/privatemail/Pack;Ljava/nio/ByteBuffer;I)I")},
-    {PML_JNI_METHOD(clientInit, "(Lorg/privatemail/Pack;Ljava/nio/ByteBuffer;Ljava/nio/ByteBuffer;IIDDIZ)I")},
+    {PML_JNI_METHOD(clientSize, "(Lorg/privatemail/Pack;Ljava/nio/ByteBuffer;ILjava/nio/ByteBuffer;)I")},
+    {PML_JNI_METHOD(clientInit, "(Lorg/privatemail/Pack;Ljava/nio/ByteBuffer;Ljava/nio/ByteBuffer;IIDDIZ"
+                                "Ljava/nio/ByteBuffer;)I")},
     {PML_JNI_METHOD(receipt, CLIENT "[D)I")},
-    {PML_JNI_METHOD(arm, CLIENT "Lorg/privatemail/Budget;Ljava/nio/ByteBuffer;)I")},
-    {PML_JNI_METHOD(disarm, CLIENT "Lorg/privatemail/Budget;Ljava/nio/ByteBuffer;)I")},
+    {PML_JNI_METHOD(settle, CLIENT "Lorg/privatemail/Budget;Ljava/nio/ByteBuffer;I)I")},
     {PML_JNI_METHOD(release, CLIENT "Ljava/nio/FloatBuffer;IIILjava/nio/ByteBuffer;I)I")},
     {PML_JNI_METHOD(clientWipe, CLIENT ")V")},
 };

@@ -21,6 +21,7 @@ jint pml_jni_register_pack(JNIEnv *env, jclass native);
 jint pml_jni_register_budget(JNIEnv *env, jclass native);
 jint pml_jni_register_client(JNIEnv *env, jclass native);
 jint pml_jni_register_answer(JNIEnv *env, jclass native);
+jint pml_jni_register_crowd(JNIEnv *env, jclass native);
 jint pml_jni_register_file(JNIEnv *env, jclass native);
 
 #define PML_JNI_REGISTER(env, native, methods)                                                                         \
@@ -48,7 +49,7 @@ struct pml_jni_client {
     pml_ranking *ranking; /* NULL before the first answer, and after one that did not begin */
     const pml_pack *pack;
     size_t ranking_size; /* 0 when the pack has no sketches */
-    bool substitute;
+    bool substitute, crowd;
     /* who to tell of a charge; set while arm or disarm runs */
     JNIEnv *env;
     jclass native;

@@ -11,8 +11,8 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * What a person has left, over all packs, servers and clients. May be shared by any number of clients and threads.
  *
- * <p>Two caps are fixed when it is created: response releases add their ε up to one, Gaussian releases their μ² up to
- * the other. Together they bound everything ever released.
+ * <p>The caps are fixed when it is created: response releases add their ε up to one, Gaussian releases their μ² up to
+ * the other. Together they bound everything ever released. Bundles of a crowd have caps of their own.
  *
  * <p>The stored bytes rule. Before a charge is stored, the store must still hold what this object last saw: if another
  * budget object or another process spent meanwhile, {@link Client#arm} fails with {@link Status#PERSIST}, nothing is
@@ -72,7 +72,8 @@ public final class Budget {
                 if (stored != null) {
                     return Native.budgetRestore(bytes, owner, stored);
                 }
-                int status = Native.budgetCreate(bytes, owner, caps.response, caps.gaussian, caps.delta);
+                int status = Native.budgetCreate(bytes, owner, caps.response, caps.gaussian, caps.delta, caps.floor,
+                        caps.crowd, caps.crowdDelta);
                 if (status == Status.OK.code()) {
                     stored = current();
                     store.save(stored.clone());
@@ -146,15 +147,21 @@ public final class Budget {
         private final double response;
         private final double gaussian;
         private final double delta;
+        private final double floor;
+        private final double crowd;
+        private final double crowdDelta;
 
-        private Caps(double response, double gaussian, double delta) {
+        private Caps(double response, double gaussian, double delta, double floor, double crowd, double crowdDelta) {
             this.response = response;
             this.gaussian = gaussian;
             this.delta = delta;
+            this.floor = floor;
+            this.crowd = crowd;
+            this.crowdDelta = crowdDelta;
         }
 
         /**
-         * Everything ever released is (response + gaussian, delta)-private.
+         * Everything ever released outside a crowd is (response + gaussian, delta)-private.
          *
          * @param response Σ ε of response releases, 0 to 4095
          * @param gaussian ε of all Gaussian releases together, 2^-20 to 256, or 0 for none
@@ -162,13 +169,26 @@ public final class Budget {
          */
         @NonNull
         public static Caps of(double response, double gaussian, double delta) {
-            return new Caps(response, gaussian, delta);
+            return new Caps(response, gaussian, delta, 0.0, 0.0, 0.0);
+        }
+
+        /**
+         * The same, with caps for bundles of a crowd; without them a budget pays for none. The floor holds against
+         * everybody; (epsilon, delta) holds if the relay mixes and as many clients are honest as the policy says.
+         *
+         * @param floor Σ ε₀ of all photos whose cell is drawn, 0 to 4095
+         * @param epsilon ε of all own messages together, 2^-20 to 16; 0 pays only for policies without a promise
+         * @param delta δ of all own messages together, 2^-49 to below 1, or 0 with ε = 0
+         */
+        @NonNull
+        public Caps crowd(double floor, double epsilon, double delta) {
+            return new Caps(response, gaussian, this.delta, floor, epsilon, delta);
         }
     }
 
     /** A budget at one moment. */
     public static final class Remaining {
-        static final int NUMBERS = 5;
+        static final int NUMBERS = 12;
 
         private final double[] numbers;
 
@@ -199,6 +219,41 @@ public final class Budget {
         /** δ of the Gaussian cap. */
         public double delta() {
             return numbers[4];
+        }
+
+        /** Σ ε₀ that cells drawn for a crowd may cost. */
+        public double floorCap() {
+            return numbers[5];
+        }
+
+        /** Σ ε₀ that cells drawn for a crowd have cost. */
+        public double floorSpent() {
+            return numbers[6];
+        }
+
+        /** Σ μ² that own messages in a crowd may cost. */
+        public double crowdMu2Cap() {
+            return numbers[7];
+        }
+
+        /** Σ μ² that own messages in a crowd have cost. */
+        public double crowdMu2Spent() {
+            return numbers[8];
+        }
+
+        /** Σ δ₀ that own messages in a crowd may cost. */
+        public double crowdDelta0Cap() {
+            return numbers[9];
+        }
+
+        /** Σ δ₀ that own messages in a crowd have cost. */
+        public double crowdDelta0Spent() {
+            return numbers[10];
+        }
+
+        /** δ of the crowd's cap, Σ δ₀ included. */
+        public double crowdDelta() {
+            return numbers[11];
         }
     }
 }

@@ -14,7 +14,9 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Makes releases: {@link #arm}, {@link #release}, {@link #arm}, {@link #release}, … and ranks answers.
+ * Makes releases: {@link #arm}, {@link #release}, {@link #arm}, {@link #release}, … and ranks answers. In a crowd
+ * ({@link Options#crowd}) it makes bundles: {@link #armBundle}, {@link #bundle}, … Calls of the other sort are refused
+ * with {@link Status#CROWD}.
  *
  * <p><b>Threads.</b> Calls from several threads are served one after the other. {@link #answer} lets other calls
  * through while it waits for its stream. Calls from inside a {@link BudgetStore} are refused with {@link Status#STATE}.
@@ -51,6 +53,7 @@ public final class Client implements AutoCloseable {
     private final Pack pack;
     private final Options options;
     private final Receipt receipt;
+    private final ByteBuffer policy; /* kept reachable: the client looks at it; null without a crowd */
     private final ByteBuffer memory;
     private final ByteBuffer message;
     private final FloatBuffer copied;
@@ -64,16 +67,17 @@ public final class Client implements AutoCloseable {
     /**
      * Lays out the client's memory and calibrates its noise.
      *
-     * @throws PrivateMailException EPSILON, DELTA, ARGUMENT or MECHANISM for the options; SECTION or SENSITIVITY when
-     *     the pack does not serve them
+     * @throws PrivateMailException EPSILON, DELTA, ARGUMENT, MECHANISM or CROWD for the options; SECTION or SENSITIVITY
+     *     when the pack does not serve them
      */
     public Client(@NonNull Pack pack, @NonNull Options options) {
         this.pack = pack;
         this.options = options;
         int code = options.mechanism().code;
-        memory = ByteBuffer.allocateDirect(Native.clientSize(pack, pack.view(), code));
+        policy = options.crowd() == null ? null : options.crowd().policy();
+        memory = ByteBuffer.allocateDirect(Native.clientSize(pack, pack.view(), code, policy));
         PrivateMailException.check(Native.clientInit(pack, pack.view(), memory, memory.capacity(), code,
-                options.epsilon(), options.delta(), options.valueBytes(), options.substitute()));
+                options.epsilon(), options.delta(), options.valueBytes(), options.substitute(), policy));
         double[] numbers = new double[Receipt.NUMBERS];
         PrivateMailException.check(Native.receipt(this, memory, numbers));
         receipt = new Receipt(numbers);
@@ -105,7 +109,18 @@ public final class Client implements AutoCloseable {
      *     already
      */
     public void arm(@NonNull Budget budget) {
-        settle(budget, true);
+        settle(budget, Native.ARM);
+    }
+
+    /**
+     * Pays for one bundle of a crowd, durably, and draws all that does not depend on the query. Do it early, as
+     * {@link #arm}.
+     *
+     * @throws PrivateMailException as {@link #arm}; SPENT also when the policy makes no promise and the budget keeps
+     *     one
+     */
+    public void armBundle(@NonNull Budget budget, @NonNull CrowdBundle.Kind kind) {
+        settle(budget, kind.code);
     }
 
     /**
@@ -115,19 +130,18 @@ public final class Client implements AutoCloseable {
      *     could not be stored: then the price is lost, and the client is not armed either
      */
     public void disarm(@NonNull Budget budget) {
-        settle(budget, false);
+        settle(budget, Native.DISARM);
     }
 
     /** Arms or disarms. The native calls throw nothing but what the store threw. */
-    private void settle(Budget budget, boolean arm) {
+    private void settle(Budget budget, int what) {
         Objects.requireNonNull(budget, "budget");
         int status;
         enter();
         try {
             budget.lock();
             try {
-                status = arm ? Native.arm(this, memory, budget, budget.bytes())
-                        : Native.disarm(this, memory, budget, budget.bytes());
+                status = Native.settle(this, memory, budget, budget.bytes(), what);
             } catch (Throwable failure) {
                 throw new PrivateMailException(Status.PERSIST, failure.getMessage(), failure);
             } finally {
@@ -180,12 +194,104 @@ public final class Client implements AutoCloseable {
     }
 
     /**
+     * The bundle that {@link #armBundle} paid for as {@link CrowdBundle.Kind#QUERY}. When the query is refused, the client
+     * stays armed.
+     *
+     * @throws PrivateMailException STATE when it is not armed; ARGUMENT when it is armed for another kind; DIMENSION,
+     *     FEATURES, LABEL for the query
+     */
+    @NonNull
+    public CrowdBundle bundle(@NonNull FloatBuffer features, int label) {
+        FloatBuffer own = features.duplicate(); /* as in release */
+        pack.requireFeatures(own);
+        enter();
+        try {
+            return bundleLocked(CrowdBundle.Kind.QUERY, own, label, null);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The same, of an array. */
+    @NonNull
+    public CrowdBundle bundle(@NonNull float[] features, int label) {
+        pack.requireCount(features.length);
+        enter();
+        try {
+            return bundleLocked(CrowdBundle.Kind.QUERY, copy(features), label, null);
+        } finally {
+            Native.wipe(copied, 4 * copied.capacity());
+            lock.unlock();
+        }
+    }
+
+    /**
+     * The bundle that {@link #armBundle} paid for as {@link CrowdBundle.Kind#KEPT}.
+     *
+     * @param message {@link CrowdBundle#kept} of the photo's earlier bundle
+     * @throws PrivateMailException STATE, ARGUMENT as in {@link #bundle}; RELEASE, PACK_ID for the message
+     */
+    @NonNull
+    public CrowdBundle keptBundle(@NonNull byte[] message) {
+        ByteBuffer kept = ByteBuffer.allocateDirect(message.length);
+        kept.put(message);
+        enter();
+        try {
+            return bundleLocked(CrowdBundle.Kind.KEPT, null, 0, kept);
+        } finally {
+            Native.wipe(kept, kept.capacity());
+            lock.unlock();
+        }
+    }
+
+    /**
+     * The bundle of an epoch without a query, armed as {@link CrowdBundle.Kind#IDLE}; often empty.
+     *
+     * @throws PrivateMailException STATE, ARGUMENT as in {@link #bundle}
+     */
+    @NonNull
+    public CrowdBundle idleBundle() {
+        enter();
+        try {
+            return bundleLocked(CrowdBundle.Kind.IDLE, null, 0, null);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** A failure after the begin, such as of the virtual machine, ends the bundle: what has met a query is spent. */
+    private CrowdBundle bundleLocked(CrowdBundle.Kind kind, FloatBuffer features, int label, ByteBuffer kept) {
+        int first = features == null ? 0 : features.position();
+        int count = features == null ? 0 : features.remaining();
+        PrivateMailException.check(Native.bundleBegin(this, memory, features, first, count, label, kept,
+                kept == null ? 0 : kept.capacity()));
+        try {
+            List<CrowdBundle.Message> messages = new ArrayList<>();
+            while (Native.bundleLeft(this, memory) > 0) {
+                byte[] bytes = new byte[receipt.bytes()];
+                int own = Native.bundleNext(this, memory, message, message.capacity());
+                PrivateMailException.check(Math.min(own, 0));
+                message.clear();
+                message.get(bytes);
+                messages.add(new CrowdBundle.Message(bytes, own));
+            }
+            return new CrowdBundle(kind, receipt, messages);
+        } catch (RuntimeException | Error failure) {
+            Native.clientWipe(this, memory);
+            throw failure;
+        }
+    }
+
+    /**
      * Reads an answer to its end and keeps the candidates nearest to the true query. The whole answer is validated
      * before anything is handed out; neither what is read nor whether it fails depends on the query. After a failure
      * ask for the same bytes again, never for a new release.
      *
      * <p>The payloads come out of the answer itself, of which up to {@link Options#answerLimit} bytes are kept while it
      * streams in. Nothing is fetched afterwards, and nothing should be: it would tell what was found.
+     *
+     * <p>In a crowd it is the answer to one own message, which has one slot. Fetch the answers to all messages of the
+     * bundle, and rank those of {@link CrowdBundle.Message#own} above 0.
      *
      * <p>One answer at a time; a second one waits for the first. {@link #close} and {@link #wipe} from another thread
      * do not wait for the stream: the answer fails when its read returns, the former with

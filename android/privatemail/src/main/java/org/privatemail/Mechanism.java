@@ -6,7 +6,12 @@ public enum Mechanism {
     /** Per slot the number of a cell, by randomized response: pure ε, for retrieval. */
     RESPONSE(1),
     /** Per slot a noisy point of the embedding: (ε, δ). */
-    GAUSSIAN(2);
+    GAUSSIAN(2),
+    /**
+     * One cell of all slots together: what a message of a crowd says when the pack has several slots. A client of a
+     * crowd has {@link #RESPONSE} and {@link Options#crowd}.
+     */
+    CROWD(3);
 
     final int code;
 
@@ -15,6 +20,6 @@ public enum Mechanism {
     }
 
     static Mechanism of(int code) {
-        return code == GAUSSIAN.code ? GAUSSIAN : RESPONSE;
+        return values()[code - RESPONSE.code];
     }
 }

@@ -20,7 +20,7 @@ final class Native {
 
     private Native() {}
 
-    /** Called by the library, in {@link #arm} and {@link #disarm} only. */
+    /** Called by the library, in {@link #settle} only. */
     @SuppressWarnings("unused")
     private static void persist(Budget budget, byte[] bytes) throws Exception {
         budget.persist(bytes);
@@ -50,28 +50,65 @@ final class Native {
 
     static native int rows(Pack pack, ByteBuffer view, ByteBuffer release, int size, FloatBuffer rows, int capacity);
 
-    static native int budgetCreate(ByteBuffer budget, byte[] owner, double response, double gaussian, double delta);
+    static native int budgetCreate(ByteBuffer budget, byte[] owner, double response, double gaussian, double delta,
+                                   double floor, double crowd, double crowdDelta);
 
     static native int budgetRestore(ByteBuffer budget, byte[] owner, byte[] bytes);
 
     static native int budgetRemaining(ByteBuffer budget, double[] numbers);
 
-    /** Bytes that a client needs. */
-    static native int clientSize(Pack pack, ByteBuffer view, int mechanism);
+    /** Bytes that a client needs; {@code policy}: of {@link #crowdFill}, or null without a crowd. */
+    static native int clientSize(Pack pack, ByteBuffer view, int mechanism, ByteBuffer policy);
 
+    /** The policy must stay reachable and unchanged as long as the client. */
     static native int clientInit(Pack pack, ByteBuffer view, ByteBuffer memory, int size, int mechanism, double epsilon,
-                                 double delta, int valueBytes, boolean substitute);
+                                 double delta, int valueBytes, boolean substitute, ByteBuffer policy);
 
     static native int receipt(Client client, ByteBuffer memory, double[] numbers);
 
-    /** Throws what the store threw. */
-    static native int arm(Client client, ByteBuffer memory, Budget budget, ByteBuffer bytes);
+    static final int DISARM = -1;
+    static final int ARM = 0;
 
-    /** Throws what the store threw. */
-    static native int disarm(Client client, ByteBuffer memory, Budget budget, ByteBuffer bytes);
+    /** Arms or disarms, or arms for a bundle of a kind. Throws what the store threw. */
+    static native int settle(Client client, ByteBuffer memory, Budget budget, ByteBuffer bytes, int what);
 
     static native int release(Client client, ByteBuffer memory, FloatBuffer features, int first, int count, int label,
                               ByteBuffer out, int capacity);
+
+    /** Bytes that a policy needs. */
+    static native int crowdSize();
+
+    static native void crowdFill(ByteBuffer policy, long clients, double clusters, int copies, int own,
+                                 double relayClusters, boolean cover, double delta0, double mu);
+
+    /** Bytes of scratch that the accounting of a policy needs. */
+    static native int crowdScratch(ByteBuffer policy, int cells, int queries, double floor);
+
+    /** Bytes of scratch that a plan needs. */
+    static native int planScratch();
+
+    static native int crowdDelta(ByteBuffer policy, int cells, int queries, double floor, double epsilon,
+                                 ByteBuffer scratch, int size, double[] delta);
+
+    static native int crowdEpsilon(ByteBuffer policy, int cells, int queries, double floor, double delta,
+                                   ByteBuffer scratch, int size, double[] epsilon);
+
+    static native int crowdMu(ByteBuffer policy, int cells, double delta0, ByteBuffer scratch, int size, double[] mu);
+
+    /** {@code plan}: clients, clusters, copies, own, clusters of the relay, fakes, delta, whether fakes are needed. */
+    static native int crowdPlan(int cells, int queries, double floor, long clients, double honest, double epsilon,
+                                double delta, int copiesMax, int own, boolean relay, ByteBuffer scratch, int size,
+                                double[] plan);
+
+    /** With features a query's bundle, with a kept message its bundle, with neither an idle one. */
+    static native int bundleBegin(Client client, ByteBuffer memory, FloatBuffer features, int first, int count,
+                                  int label, ByteBuffer kept, int keptSize);
+
+    /** Messages that are still to be written. */
+    static native int bundleLeft(Client client, ByteBuffer memory);
+
+    /** 0 for a fake, the number of an own message, or a status below 0. */
+    static native int bundleNext(Client client, ByteBuffer memory, ByteBuffer out, int capacity);
 
     static native void clientWipe(Client client, ByteBuffer memory);
 

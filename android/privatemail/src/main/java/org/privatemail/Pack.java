@@ -135,28 +135,35 @@ public final class Pack {
     }
 
     /**
-     * The embedding rows of any release of this pack, {@code float[slots][dimensions]}: what the server sees. null when
-     * the pack has no codes for the release's mechanism.
+     * The embedding rows of any release of this pack, {@code float[slots][dimensions]}, or {@code float[1][dimensions]}
+     * of a message of a crowd: what the server sees. null when the pack has no codes for the release's mechanism.
      *
      * @throws PrivateMailException RELEASE when the bytes are none, PACK_ID when they are another pack's
      */
     @Nullable
     public float[][] rows(@NonNull byte[] release) {
-        int slots = slots();
-        int dimensions = dimensions();
         ByteBuffer message = ByteBuffer.allocateDirect(release.length);
         message.put(release);
-        FloatBuffer flat = newFloats(slots * dimensions);
-        int status = Native.rows(this, view, message, release.length, flat, flat.capacity());
+        float[][] rows = new float[1][dimensions()];
+        int status = decode(message, rows);
+        if (status == Status.BUFFER.code()) { /* it has as many rows as the pack has slots */
+            rows = new float[slots()][dimensions()];
+            status = decode(message, rows);
+        }
         if (status == Status.SECTION.code()) {
             return null;
         }
         PrivateMailException.check(status);
-        float[][] rows = new float[slots][dimensions];
+        return rows;
+    }
+
+    private int decode(ByteBuffer message, float[][] rows) {
+        FloatBuffer flat = newFloats(rows.length * dimensions());
+        int status = Native.rows(this, view, message, message.capacity(), flat, flat.capacity());
         for (float[] row : rows) {
             flat.get(row);
         }
-        return rows;
+        return status;
     }
 
     ByteBuffer view() {

@@ -58,7 +58,10 @@ public enum Status {
     ANSWER(-23),
     /** The pack names another model than the one demanded, or none; the exception's message has both names. */
     PACK_MODEL(-24),
-    /** The crowd's policy is out of range, or too small for what is asked. */
+    /**
+     * The crowd's policy is out of range or too small for what is asked, no policy reaches the goal of a plan, or the
+     * call is not for a client with a crowd, or not for one without.
+     */
     CROWD(-25);
 
     private static final Status[] BY_NUMBER = values();
