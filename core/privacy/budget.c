@@ -111,11 +111,14 @@ pml_status pml_budget_create(pml_budget *budget, const uint8_t owner[16], const 
         return status;
     cap[PML_LEDGER_RESPONSE] = (uint64_t)(caps->epsilon_response * 0x1p20);
     cap[PML_LEDGER_FLOOR] = (uint64_t)(caps->epsilon_floor * 0x1p20);
-    cap[PML_LEDGER_DELTA0] = (uint64_t)(caps->delta_crowd * 0x1p63);
+    /* what is not built has no δ: any was refused above */
+    cap[PML_LEDGER_DELTA0] = PML_WITH_CROWD ? (uint64_t)(caps->delta_crowd * 0x1p63) : 0;
     memcpy(budget->bytes, magic, sizeof magic);
     memcpy(budget->bytes + OWNER, owner, 16);
-    store_le64(budget->bytes + DELTA, ceiling(caps->delta * 0x1p64));
-    store_le64(budget->bytes + CROWD_DELTA, ceiling(caps->delta_crowd * 0x1p64));
+    if (PML_WITH_GAUSSIAN)
+        store_le64(budget->bytes + DELTA, ceiling(caps->delta * 0x1p64));
+    if (PML_WITH_CROWD)
+        store_le64(budget->bytes + CROWD_DELTA, ceiling(caps->delta_crowd * 0x1p64));
     for (unsigned i = 0; i < PML_LEDGER_COUNT; i++)
         set(budget, i, CAP, cap[i]);
     seal(budget);
