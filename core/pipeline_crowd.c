@@ -5,6 +5,9 @@
 
 _Static_assert(sizeof(struct crowd) <= PML_CROWD_FIXED, "the fixed part holds what a crowd adds to a client");
 
+_Static_assert(offsetof(pml_crowd, cover) == 32 && sizeof(pml_crowd) - offsetof(pml_crowd, delta0) == 16,
+               "a policy has no padding but behind `cover`");
+
 static uint32_t symbols_of(const pml_pack *pack)
 {
     return pack->slots * pack->cells;
@@ -30,12 +33,12 @@ static bool policy_sound(const pml_crowd *policy, const pml_pack *pack)
            (promised || (policy->mu == 0.0 && policy->delta0 == 0.0));
 }
 
+/* Byte by byte, but for the padding behind `cover`. */
 bool pml_crowd_unchanged(const pml_client *client)
 {
     const pml_crowd *now = client->config.crowd, *then = &client->crowd->policy;
-    return now->clients == then->clients && now->clusters == then->clusters && now->copies == then->copies &&
-           now->own == then->own && now->relay_clusters == then->relay_clusters && now->cover == then->cover &&
-           now->delta0 == then->delta0 && now->mu == then->mu;
+    return memcmp(now, then, offsetof(pml_crowd, cover)) == 0 && now->cover == then->cover &&
+           memcmp(&now->delta0, &then->delta0, sizeof *now - offsetof(pml_crowd, delta0)) == 0;
 }
 
 pml_status pml_prepare_crowd(pml_client *client)
