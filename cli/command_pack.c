@@ -2,6 +2,7 @@
  * pack: builds a pack from public features and labels, and reports what is in it. */
 #include "cli/shared/output.h"
 #include "cli/shared/pack_file.h"
+#include "pack_crowd.h"
 
 #include "tools/pack/pack_builder.h"
 
@@ -14,6 +15,7 @@ struct arguments {
     const char *features, *labels, *out, *bandwidth, *codes, *slots, *model;
     uint64_t neighbours, dims, cells, prototypes_per_cell, rows_per_prototype, slot_count, sketch, seed, threads;
     double alpha, share, epsilon;
+    struct pack_crowd crowd;
     bool gaussian, response_only, rows_are_public, force, json;
 };
 
@@ -123,10 +125,13 @@ static exit_code read_options(const struct arguments *arguments, struct pml_buil
         return command_fail(&command_pack, EXIT_USAGE, "--share must be 1e-6 to 0.5.");
     if (arguments->epsilon != 0.0 && !(arguments->epsilon >= PML_EPSILON_MIN && arguments->epsilon <= PML_EPSILON_MAX))
         return command_fail(&command_pack, EXIT_USAGE, "--epsilon must be 1e-6 to 16.");
-    if (arguments->cells != 0 && (arguments->share != 0.0 || arguments->epsilon != 0.0))
+    if (arguments->cells != 0 && (arguments->share != 0.0 || arguments->epsilon != 0.0 || arguments->crowd.clients > 0))
         return command_fail(&command_pack, EXIT_USAGE,
-                            "--share and --epsilon choose the number of cells, --cells sets it. Leave one or the other "
-                            "out.");
+                            "--share, --epsilon and --crowd choose the number of cells, --cells sets it. Leave one or "
+                            "the other out.");
+    if (arguments->crowd.clients > 0 && options->slots != PML_SLOTS_ONE)
+        return command_fail(&command_pack, EXIT_USAGE,
+                            "--crowd chooses the cells of one slot. Leave --slots out, or set --cells instead.");
     if (arguments->model && pml_model_length(arguments->model) == 0)
         return command_fail(&command_pack, EXIT_USAGE,
                             "--model must be 1 to %u bytes of UTF-8 without control characters.", PML_MODEL_MAX);
@@ -149,6 +154,16 @@ static exit_code read_options(const struct arguments *arguments, struct pml_buil
     return EXIT_OK;
 }
 
+/* In a crowd, share and ε are those of the crowd, and the number of cells follows when the rows are known. */
+static exit_code read_crowd(struct arguments *arguments, struct pml_build_options *options)
+{
+    arguments->crowd.epsilon = arguments->epsilon;
+    arguments->crowd.down = arguments->share;
+    if (arguments->crowd.clients > 0)
+        options->share = options->epsilon = 0.0;
+    return pack_crowd_check(&arguments->crowd);
+}
+
 /* The counts use 0 for "not given", so a given 0 is refused here. */
 static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
@@ -161,6 +176,11 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"slot-count", OPTION_COUNT, &arguments->slot_count, false, false},
         {"sketch", OPTION_COUNT, &arguments->sketch, false, false},
         {"threads", OPTION_COUNT, &arguments->threads, false, false},
+        {"crowd", OPTION_COUNT, &arguments->crowd.clients, false, false},
+        {"copies-max", OPTION_COUNT, &arguments->crowd.copies_max, false, false},
+        {"delta", OPTION_NUMBER, &arguments->crowd.delta, false, false},
+        {"honest", OPTION_NUMBER, &arguments->crowd.honest, false, false},
+        {"floor", OPTION_NUMBER, &arguments->crowd.floor, false, false},
         {"share", OPTION_NUMBER, &arguments->share, false, false},
         {"epsilon", OPTION_NUMBER, &arguments->epsilon, false, false},
         {"features", OPTION_TEXT, &arguments->features, true, false},
@@ -179,7 +199,7 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"json", OPTION_FLAG, &arguments->json, false, false},
     };
     exit_code code = options_parse(&command_pack, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
-    for (size_t i = 0; i < 10 && code == EXIT_OK; i++) {
+    for (size_t i = 0; i < 15 && code == EXIT_OK; i++) {
         bool zero = specs[i].kind == OPTION_COUNT ? *(uint64_t *)specs[i].value == 0 : *(double *)specs[i].value == 0.0;
         if (specs[i].given && zero)
             return command_fail(&command_pack, EXIT_USAGE, "--%s must not be 0. Leave it out for the default.",
@@ -190,12 +210,13 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
 
 /* ---- report ---- */
 
-static void print_report(const char *path, const struct pack_file *file, const struct pml_build_report *report)
+static void print_report(const struct arguments *arguments, const struct pack_file *file,
+                         const struct pml_build_report *report)
 {
     pml_certificate certificate;
     pml_status certified = pack_file_certify(file, &certificate);
     size_t response = pack_file_memory(file, PML_RESPONSE), gaussian = pack_file_memory(file, PML_GAUSSIAN);
-    printf("%s: pack %s, %zu bytes\n", path, file->id, file->size);
+    printf("%s: pack %s, %zu bytes\n", arguments->out, file->id, file->size);
     if (pack_file_model(file))
         printf("model: %s\n", pack_file_model(file));
     printf("%zu anchors, %zu classes, %zu slots with %zu cells each\n", report->anchors, report->classes, report->slots,
@@ -217,14 +238,15 @@ static void print_report(const char *path, const struct pack_file *file, const s
         printf("client memory, gaussian: %zu bytes\n", gaussian);
 }
 
-static void write_report(const char *path, const struct pack_file *file, const struct pml_build_report *report)
+static void write_report(const struct arguments *arguments, const struct pack_file *file,
+                         const struct pml_build_report *report)
 {
     struct json json = {0};
     pml_certificate certificate;
     pml_status certified = pack_file_certify(file, &certificate);
     size_t response = pack_file_memory(file, PML_RESPONSE), gaussian = pack_file_memory(file, PML_GAUSSIAN);
     json_open(&json, NULL, '{');
-    json_text(&json, "out", path);
+    json_text(&json, "out", arguments->out);
     json_text(&json, "pack", file->id);
     json_text(&json, "model", pack_file_model(file));
     json_count(&json, "bytes", file->size);
@@ -237,6 +259,7 @@ static void write_report(const char *path, const struct pack_file *file, const s
     json_count(&json, "rows_per_prototype", report->rows_per_prototype);
     json_number(&json, "epsilon", report->epsilon > 0.0 ? report->epsilon : NAN);
     json_number(&json, "share", report->share > 0.0 ? report->share : NAN);
+    pack_crowd_write(&arguments->crowd, &json);
     json_count(&json, "sketch", report->sketch);
     json_number(&json, "bandwidth", report->bandwidth > 0.0 ? report->bandwidth : NAN);
     json_number(&json, "sensitivity", certified == PML_OK ? certificate.sensitivity : NAN);
@@ -248,7 +271,9 @@ static void write_report(const char *path, const struct pack_file *file, const s
 /* Choices that the person at the terminal did not make. */
 static void tell_choices(const struct arguments *arguments, const struct pml_build_report *report)
 {
-    if (report->share > 0.0)
+    if (arguments->crowd.clients > 0)
+        pack_crowd_tell(&arguments->crowd);
+    else if (report->share > 0.0)
         fprintf(
             stderr,
             "privatemail pack: %zu cells per slot, chosen for epsilon %g and answers of the share %g (index --share "
@@ -279,6 +304,10 @@ static exit_code build(const struct arguments *arguments, const struct pml_build
     if (outcome != PML_DONE)
         return command_fail(&command_pack, outcome == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s",
                             arguments->features, message.text);
+    if (arguments->crowd.clients > 0) {
+        report.share = arguments->crowd.cells.share;
+        report.epsilon = arguments->crowd.epsilon;
+    }
     pml_status status = pack_file_adopt(&file, bytes, size);
     if (status != PML_OK) {
         free(bytes);
@@ -286,7 +315,7 @@ static exit_code build(const struct arguments *arguments, const struct pml_build
     }
     exit_code code = output_write(&command_pack, arguments->out, arguments->force, bytes, size);
     if (code == EXIT_OK) {
-        (arguments->json ? write_report : print_report)(arguments->out, &file, &report);
+        (arguments->json ? write_report : print_report)(arguments, &file, &report);
         tell_choices(arguments, &report);
     }
     pack_file_close(&file);
@@ -300,6 +329,8 @@ static exit_code run(int argc, char **argv)
     exit_code code = parse(argc, argv, &arguments);
     if (code == EXIT_OK)
         code = read_options(&arguments, &options);
+    if (code == EXIT_OK)
+        code = read_crowd(&arguments, &options);
     if (code == EXIT_OK)
         code = output_apart(&command_pack, arguments.out, arguments.features, "the features");
     if (code == EXIT_OK)
@@ -322,7 +353,11 @@ static exit_code run(int argc, char **argv)
         code =
             command_fail(&command_pack, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label per row.",
                          arguments.labels, labels.rows, arguments.features, features.rows);
-    else
+    else if (arguments.crowd.clients > 0)
+        code = pack_crowd_plan(&arguments.crowd, features.rows);
+    if (arguments.crowd.clients > 0)
+        options.cells = arguments.crowd.cells.cells;
+    if (code == EXIT_OK)
         code = build(&arguments, &options, &features, arguments.labels ? &labels : NULL);
     pml_features_free(&features);
     pml_labels_free(&labels);
@@ -349,10 +384,16 @@ static const char help[] =
     "to\n"
     "                     0.5. Default 0.02\n"
     "  --epsilon E        ... and for releases of this epsilon, 1e-6 to 16. Default 4\n"
+    "  --crowd N          chooses the number of cells for N clients that ask in a crowd instead. Then --share is all "
+    "that\n"
+    "                     comes down to a client, with the answers to its fakes, and --epsilon is the crowd's, default "
+    "0.1\n"
+    "  --floor E, --delta D, --honest H, --copies-max V\n"
+    "                     with --crowd: as for privatemail crowd. Defaults 8, 1e-8, 0.5, 8\n"
     "  --cells m          sets the number of cells per slot instead, 2 to 65536. A response names one of them\n"
     "  --prototypes-per-cell N\n"
     "                     1 to 16; above 1, m*N is at most 4096. Default: 1, 4 or 16, whichever keeps most\n"
-    "                     neighbours of held-out rows in the same cell\n"
+    "                     neighbours of held-out rows in the same cell; 2 where 1 leaves cells empty\n"
     "  --rows-per-prototype N\n"
     "                     every prototype is the mean of at least N different rows, 1 to 1024. N = 1 needs\n"
     "                     --rows-are-public. Default 2\n"
@@ -375,7 +416,7 @@ static const char help[] =
     "  --json             JSON on stdout instead of text (docs/CLI.md)\n"
     "  --help             this text\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit, 4 the pack cannot be written,\n"
-    "7 out of memory.\n\n"
+    "6 a crowd cannot give the promise, 7 out of memory.\n\n"
     "Example: privatemail pack --features public.npy --out collection.pmpk\n";
 
 const struct command command_pack = {"pack", "build a pack from public features", help, run};

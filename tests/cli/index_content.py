@@ -1,18 +1,19 @@
 """What `privatemail index` writes: every row of the store against the independent implementation of SPEC."""
-import collections
-import fractions
-import math
 import os
 import random
 import socket
 import sqlite3
 import struct
+import sys
 import tempfile
 
 import cbor2
 import numpy as np
 
-from harness import INPUT, USAGE, golden, read_schemas, reference, schema_faults
+from harness import INPUT, ROOT, USAGE, golden, read_schemas, reference, schema_faults
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "server"))
+from reference_server import lists_of_share  # noqa: E402
 
 MASK = (1 << 64) - 1
 
@@ -56,44 +57,18 @@ def store_digest(meta, items, cells):
     return signed(digest(values + [number for row in cells for number in row]))
 
 
-def score(query, row, norm):
-    return reference.dot(query, row) * norm
-
-
-def parts_of_vote(near, norm):
-    """SPEC 6.5: how many of the 4096 parts of an item's vote each cell gets. near: score with each cell."""
-    ranked = sorted((-score, cell) for cell, score in near.items())[:8]
-    distances = [((1 << 60) + score * norm) // (1 << 30) + 1 for score, _ in ranked]
-    weights = []
-    for distance in distances:
-        power = distances[0] * 65536 // distance
-        for _ in range(2):
-            power = power * power // 65536
-        weights.append(power * power // 65536 * power // 65536)
-    return {cell: 4096 * weight // sum(weights) for (_, cell), weight in zip(ranked, weights)}
-
-
 def shared_cells(pack, rows, share):
     """SPEC 6.5, lists of a share. rows: (item, slot, quantised)."""
     cells = []
     for slot in range(pack.G):
-        mine = sorted((item, query) for item, own, query in rows if own == slot)
+        mine = [(item, query) for item, own, query in rows if own == slot]
         part = slice(slot * pack.M, (slot + 1) * pack.M)
-        rows_of_slot = list(zip(pack.prototypes[part], pack.prototype_norms[part], pack.cells[part]))
-        near, votes = {}, collections.defaultdict(fractions.Fraction)
-        for item, query in mine:
-            near[item] = {cell: max(score(query, row, norm) for row, norm, own in rows_of_slot if own == cell)
-                          for cell in set(pack.cells[part])}
-            parts = parts_of_vote(near[item], reference.inverse_norm(query))
-            others = sorted((-score(query, row, reference.inverse_norm(row)), other) for other, row in mine
-                            if other != item)
-            for rank, other in enumerate([item] + [other for _, other in others[:16]]):
-                for cell, part_of_vote in parts.items():
-                    votes[cell, other] += fractions.Fraction(part_of_vote, rank + 4)
-        wanted = max(1, math.floor(fractions.Fraction(str(share)) * len(mine) + fractions.Fraction(1, 2)))
-        for cell in range(pack.m):
-            ranked = sorted((-votes[cell, item], -near[item].get(cell, -1 << 63), item) for item, _ in mine)
-            cells += [(slot, cell, item) for _, _, item in ranked[:wanted]]
+        if mine:
+            ids, queries = zip(*mine)
+            listed = lists_of_share(np.array(queries), ids, np.array(pack.prototypes[part]),
+                                    np.array(pack.prototype_norms[part]), np.array(pack.cells[part]), pack.m,
+                                    round(share * 1e6))
+            cells += [(slot, cell, ids[row]) for cell, members in enumerate(listed) for row in members]
     return cells
 
 

@@ -2,10 +2,13 @@
 
 Plans must keep what they promise, be refused when they cannot, and never show the crowd's promise without the floor and
 what it rests on. Ends with 'N passed, N failed'; exits non-zero when something failed."""
+import math
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True  # the tree of sources stays as it is
+
+import numpy as np  # noqa: E402
 
 from harness import PRIVACY, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
 
@@ -49,6 +52,48 @@ def test_relay(tester, reports):
     tester.check(0.0999 < policy["epsilon"] <= 0.1 and policy["noise"] == "relay", policy)
     text = tester.succeeds("relay in words", "crowd", *RELAY).stdout.decode()
     tester.check("does not join the server" in text and "floor" in text, text)
+
+
+def test_pack(tester):
+    """A pack for a crowd: its cells and lists fit into what may come down, and its plan is that of the command crowd."""
+    tester.succeeds("sample", "sample", "--out", "shapes", "--no-images", "--per-class", 240)
+    pack = ["pack", "--features", "shapes/public.npy", "--out", "crowd.pmpk", "--force", "--crowd", 100000]
+    goal = ["--epsilon", 0.1, "--delta", "1e-6", "--honest", 1, "--copies-max", 20, "--floor", 10]
+    built = tester.json("pack", *pack, *goal, "--share", 0.03)
+    tester.check(not schema_faults(read_schemas()["pack"], built), "schema: %s" % built)
+    crowd, cells, share = built["crowd"], built["cells"], built["share"]
+    plan = tester.json("its plan", "crowd", "--clients", 100000, "--cells", cells, *goal)
+    tester.check(all(crowd[key] == plan[key] for key in ("clusters", "copies", "fakes", "floor", "delta", "honest")), crowd)
+    tester.check(crowd["clients"] == 100000 and crowd["down"] == 0.03 and built["epsilon"] == 0.1, built)
+    tester.check(abs(share * (1 + crowd["fakes"]) - 0.03) < 3e-4, "what comes down: %s" % built)
+    fakes = crowd["fakes"] / cells
+    rule = 0.6 * 0.03 ** -0.3 * (0.1 * fakes + math.exp(-10)) ** -0.6
+    tester.check(abs(cells - rule) < 1, "%d cells, by the rule %.1f" % (cells, rule))
+    done = tester.succeeds("in words", *pack, "--share", 0.03)
+    tester.check(b"index --share" in done.stderr and b"fakes per client" in done.stderr, done.stderr)
+    default = tester.json("defaults", *pack)
+    tester.check([default["crowd"][key] for key in ("honest", "delta", "floor", "copies", "down", "clients")] ==
+                 [0.5, 1e-8, 8, 8, 0.02, 50000], default)
+    tester.check(default["epsilon"] == 0.1 and default["cells"] < cells, default)
+    few = tester.json("few rows", *pack[:-1], 10 ** 9, "--floor", 16)
+    tester.check(few["cells"] == few_rows(tester) // 4, "a quarter of the rows: %s" % few)
+    floor = tester.json("the floor suffices", *pack, "--epsilon", 8)
+    tester.check((floor["crowd"]["fakes"], floor["share"]) == (0, 0.02), floor)
+    tester.check(tester.json("no crowd", *pack[:-2])["crowd"] is None, "no crowd")
+    tester.fails("too few clients", PRIVACY, ["--crowd"], *pack[:-1], 10)
+    for needle, options in (("--crowd", ["--crowd", 0]), ("--crowd", ["--crowd", 2 ** 33]), ("--floor", ["--floor", 17]),
+                            ("--floor", ["--floor", "nan"]), ("--honest", ["--honest", 1.5]),
+                            ("--delta", ["--delta", 1]), ("--copies-max", ["--copies-max", 65]),
+                            ("--epsilon", ["--epsilon", 17]), ("--cells", ["--cells", 50]), ("--share", ["--share", 0.6]),
+                            ("--slots", ["--slots", "class", "--labels", "shapes/public_labels.npy"])):
+        given = pack[:-2] if needle == "--crowd" else pack
+        tester.fails("%s %s" % tuple(options[:2]), USAGE, [needle], *given, *options)
+    for option, value in (("--floor", 8), ("--delta", 1e-6), ("--honest", 1), ("--copies-max", 8)):
+        tester.fails("%s alone" % option, USAGE, ["--crowd"], *pack[:-2], option, value)
+
+
+def few_rows(tester):
+    return len(np.load(tester.path("shapes/public.npy")))
 
 
 def test_floor(tester, reports):
@@ -99,6 +144,7 @@ def main():
         test_plans(tester, reports)
         test_relay(tester, reports)
         test_floor(tester, reports)
+        test_pack(tester)
         test_errors(tester)
     print("%d passed, %d failed" % (tester.passed, tester.failed))
     return 1 if tester.failed or not tester.passed else 0

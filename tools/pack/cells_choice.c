@@ -11,7 +11,7 @@
 
 #define GAIN_LEAST 0.005
 #define SAMPLE 8192u     /* rows of a slot, at most */
-#define EMPTY_ONE_IN 20u /* cells */
+#define EMPTY_ONE_IN 12u /* cells */
 #define CANDIDATES 3
 
 static const unsigned candidates[CANDIDATES] = {1, 4, 16};

@@ -28,7 +28,7 @@ struct pml_cell_choice {
 pml_outcome pml_cells_choose(const struct pml_cell_choice *choice, unsigned *best);
 
 /* Cells whose clusters had too few rows are empty. Returns whether one prototype per cell leaves more than one cell in
- * twenty empty and every slot has rows enough for two. `distinct`: prototypes of each slot that do not repeat others. */
+ * twelve empty and every slot has rows enough for two. `distinct`: prototypes of each slot that do not repeat others. */
 bool pml_cells_need_two(const struct pml_cell_choice *choice, const size_t *distinct);
 
 /* The score: the sum over rows of (share of the 8 of the row's list that are in its cell − share of all rows that are).
