@@ -30,6 +30,10 @@ pml_status audit_response(struct audit_bench *bench, const struct audit_pair *pa
 pml_status audit_gaussian(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan,
                           struct audit_verdict *verdict);
 
+/* In a crowd: a bound of ε at δ. */
+pml_status audit_crowd(struct audit_bench *bench, const struct audit_pair *pair, const struct audit_plan *plan,
+                       double delta, struct audit_verdict *verdict);
+
 /* The distance of the mean rows alone, and the standard deviation of this estimate. */
 pml_status audit_gaussian_distance(struct audit_bench *bench, const struct audit_pair *pair, uint64_t trials,
                                    double deadline, double *distance, double *deviation);

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Makes the releases of an audit: many, of two records in turn, by the same calls that an app makes. */
+ * Makes the releases of an audit: many, of two records in turn, by the same calls that an app makes. In a crowd a trial is
+ * an epoch: the bundles of all clients, mixed. */
 #ifndef CLI_AUDIT_TRIALS_H
 #define CLI_AUDIT_TRIALS_H
 
+#include "cli/shared/crowd_bundle.h"
 #include "cli/shared/pack_file.h"
+
+#include "common/bytes.h"
+#include "common/generator.h"
 
 enum { AUDIT_THREADS = 2 };
 
@@ -26,11 +31,15 @@ struct audit_worker {
     pml_budget budget;
     uint8_t *release;
     uint64_t releases;
+    struct crowd_bundle bundle;
+    struct pml_bytes epoch;         /* messages of all bundles, mixed */
+    struct pml_generator generator; /* of the relay that mixes */
 };
 
 struct audit_bench {
     const struct pack_file *file;
     pml_config config;
+    pml_crowd crowd; /* the policy, in a crowd */
     pml_receipt receipt;
     struct audit_worker workers[AUDIT_THREADS];
 };
@@ -41,15 +50,16 @@ struct audit_run {
     const char *stage; /* for the progress bar; NULL shows none */
     uint64_t trials;
     double deadline;
-    /* Is given each release; workers run at once. */
+    /* Is given each release, or all messages of each epoch; workers run at once. */
     pml_status (*sink)(void *context, unsigned worker, unsigned side, const uint8_t *release, size_t size);
     void *context;
     uint64_t done; /* out: trials of each side */
 };
 
-/* Close the bench after a failure too. */
+/* `crowd`: NULL, or a policy that is booked with nothing (μ = δ₀ = 0); ε is then the floor, and each epoch has as many
+ * clients as the policy counts on. Close the bench after a failure too. */
 pml_status audit_bench_open(struct audit_bench *bench, const struct pack_file *file, pml_mechanism mechanism,
-                            double epsilon, double delta);
+                            double epsilon, double delta, const pml_crowd *crowd);
 pml_status audit_bench_run(struct audit_bench *bench, struct audit_run *run);
 void audit_bench_close(struct audit_bench *bench);
 

@@ -30,6 +30,7 @@ def make_packs(tester):
         "class": [*gaussian, "--slots", "class", "--neighbours", 2, "--cells", 10],
         "alpha": [*gaussian, "--slots", "class", "--neighbours", 3, "--cells", 5, "--alpha", 1, "--bandwidth", 1, "--dims", 3],
         "only": ["--slots", "class", "--cells", 6],
+        "flat": ["--slots", "class", "--cells", 2],
     }
     for name, options in packs.items():
         tester.succeeds("pack " + name, *base, *options, "--out", name + ".pmpk")
@@ -74,6 +75,44 @@ def test_response(tester, schemas, long):
             tester.check(report and report["epsilon_lower"] >= least * epsilon and report["trials"] == trials,
                          "response of %s: %s is weak" % (pack, report))
     audit(tester, schemas, "only", "response", 1, 10000)
+
+
+def test_crowd(tester, schemas, long):
+    """Whole epochs: never above what is accounted for, and near it where δ can be seen."""
+    trials = 100000 if long else 30000
+    cases = (("one", ["--crowd", 8, "--clusters", 4, "--copies", 2, "--delta", 0.01], 0.7 if long else 0.6),
+             ("one", ["--crowd", 16, "--epsilon", 1, "--delta", 0.02, "--copies-max", 3], 0.7 if long else 0.6),
+             ("flat", ["--crowd", 8, "--clusters", 4, "--copies", 2, "--delta", 0.03], 0.7 if long else 0.6),
+             ("one", ["--crowd", 3, "--clusters", 4, "--copies", 4, "--delta", 0.05, "--own", 2], 0),
+             ("one", ["--crowd", 3, "--clusters", 0, "--copies", 1, "--floor", 1.5], 0.7))
+    for pack, options, least in cases:
+        report = tester.json("crowd", "audit", "--pack", pack + ".pmpk", "--honest", 1, *options, "--trials", trials)
+        faults = schema_faults(schemas["audit"], report)
+        tester.check(not faults and report["mechanism"] == "crowd" and report["trials"] == trials, "%s %s" % (faults, report))
+        tester.check(least * report["epsilon"] <= report["epsilon_lower"] <= report["epsilon"] and not report["violated"],
+                     "crowd of %s, %s: at least %g of %g was proved" % (pack, options, report["epsilon_lower"], report["epsilon"]))
+        symbols = 4 if pack == "one" else 8
+        told = tester.json("crowd", "crowd", "--cells", symbols, "--clients", report["clients"], "--honest", 1, "--clusters",
+                           repr(report["clusters"]), "--copies", report["copies"], "--own", report["own"],
+                           "--delta", report["delta"] or 1e-8, "--floor", report["floor"])
+        tester.check(told["promise"] == report["promise"] and told["epsilon"] <= report["epsilon"] * (1 + 1e-9),
+                     "what is accounted for: %s, %s" % (told, report))
+        expected = 2 * trials * (report["clients"] * report["fakes"] + report["own"])
+        tester.check(abs(report["releases"] / expected - 1) < 0.02, "all clients of all epochs: %s" % report)
+    text = tester.succeeds("text", "audit", "--pack", "one.pmpk", "--crowd", 16, "--clusters", 4, "--copies", 2, "--delta", 0.1,
+                           "--trials", 1000).stdout.decode()
+    tester.check("floor           epsilon 8" in text and "at least 8 clients are honest" in text and
+                 "1000 epochs per record" in text, text)
+    base = ["audit", "--pack", "one.pmpk", "--trials", 1000]
+    for what, needle, options in (
+            ("nothing", "--mechanism", []), ("no epsilon", "--epsilon", ["--mechanism", "response"]),
+            ("no policy", "--epsilon", ["--crowd", 8]), ("relay", "--noise", ["--noise", "relay", "--epsilon", 1]),
+            ("gaussian", "--mechanism", ["--crowd", 8, "--epsilon", 1, "--mechanism", "gaussian"]),
+            ("huge", "--crowd", ["--crowd", 1000000, "--epsilon", 1]), ("own", "--own", ["--crowd", 8, "--epsilon", 1, "--own", 5]),
+            ("delta", "--delta", ["--crowd", 8, "--epsilon", 1, "--delta", 0]),
+            ("both", "--epsilon", ["--crowd", 8, "--epsilon", 1, "--clusters", 1, "--copies", 2])):
+        tester.fails("crowd: " + what, USAGE, [needle], *base, *options)
+    tester.fails("no plan", PRIVACY, ["--crowd"], *base, "--crowd", 2, "--epsilon", 0.01)
 
 
 def test_gaussian(tester, schemas, long):
@@ -157,6 +196,7 @@ def main():
         test_errors(tester)
         test_time(tester, schemas)
         test_response(tester, schemas, long)
+        test_crowd(tester, schemas, long)
         test_gaussian(tester, schemas, long)
     print("%d passed, %d failed" % (tester.passed, tester.failed))
     return 1 if tester.failed or not tester.passed else 0
