@@ -8,9 +8,13 @@
 
 const char command_program[] = "privatemail ";
 
-static const struct command *const commands[] = {&command_pack,  &command_inspect, &command_privatize, &command_decode,
-                                                 &command_audit, &command_sample,  &command_index,     &command_serve,
-                                                 &command_find,  &command_query,   &command_evaluate};
+static const struct command *const commands[] = {
+    &command_pack,  &command_inspect, &command_privatize, &command_decode, &command_audit,    &command_sample,
+    &command_index, &command_serve,   &command_find,      &command_query,  &command_evaluate,
+#if PML_WITH_CROWD
+    &command_crowd,
+#endif
+};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void print_overview(FILE *stream)

@@ -23,7 +23,9 @@ OBJECTS = WORK / "objects"
 
 FLAGS = ["-std=c11", "-O1", "-w", "-ffp-contract=off", "-DPML_WITH_RESPONSE=1", "-DPML_WITH_GAUSSIAN=1",
          "-DPML_WITH_CROWD=1"]
-PATHS = [f"-I{TREE}/{folder}" for folder in ("core", "core/include", "platform", "tests")]
+# A file with a bug is compiled outside its folder, and must still find the headers beside it.
+BESIDE = ("core/base", "core/pack", "core/privacy", "core/stages")
+PATHS = [f"-I{TREE}/{folder}" for folder in ("core", "core/include", *BESIDE, "platform", "tests")]
 TIMEOUT = 60  # seconds a test may take; the slowest takes three
 
 
@@ -169,11 +171,12 @@ class Build:
 #   test_x               the program as a whole: a crash counts too
 #   check_secrets/MODE   valgrind, on tests/programs/secrets.c (tests/check_secrets.sh)
 #   check_math           tests/check_math.py, on tests/programs/math_eval.c
+#   check_accounting/PART   a part of tests/crowd/check_accounting.py, on tests/programs/crowd_eval.c
 
 
 def program_of(killer):
     name = killer.partition("/")[0]
-    return {"check_secrets": "secrets", "check_math": "math_eval"}.get(name, name)
+    return {"check_secrets": "secrets", "check_math": "math_eval", "check_accounting": "crowd_eval"}.get(name, name)
 
 
 def failed_tests(output):
@@ -188,6 +191,8 @@ def kills(killer, program):
         command = ["valgrind", "-q", "--error-exitcode=9", "--track-origins=no", program, part]
     elif name == "check_math":
         command = [sys.executable, TREE / "tests/check_math.py", program]
+    elif name == "check_accounting":
+        command = [sys.executable, TREE / "tests/crowd/check_accounting.py", program, part]
     try:
         done = run(command, timeout=TIMEOUT, cwd=program.parent)
     except subprocess.TimeoutExpired:
@@ -209,7 +214,7 @@ def put_in(mutant):
     folder = make_folder(mutant.name)
     changed = folder / Path(mutant.file).name
     changed.write_text(mutant.apply())
-    compile_file(changed, folder / "changed.o", *core_options(mutant.file))
+    compile_file(changed, folder / "changed.o", f"-I{(TREE / mutant.file).parent}", *core_options(mutant.file))
     if (folder / "changed.o").read_bytes() == object_of(mutant.file).read_bytes():
         raise Failure(f"changes nothing: the place in {mutant.file} is not compiled, or means the same")
     return folder

@@ -30,7 +30,7 @@ HOUSE = {
     "core/include": Room(0.0, 0, "the public headers", []),
     "core/base": Room(0.0, 1, "numbers, hash, random", ["core/include"]),
     "core/pack": Room(0.0, 2, "reads and checks packs", ["core/base"]),
-    "core/privacy": Room(1.0, 2, "budget, bounds, crowds", ["core/base", "core/include"]),
+    "core/privacy": Room(1.0, 2, "budget, bounds, crowds", ["core/base"]),
     "core/stages": Room(0.0, 3, "one step of a query each", ["core/base", "core/pack"]),
     "core": Room(0.5, 4, "conductors", ["core/base", "core/pack", "core/privacy", "core/stages"]),
     "platform": Room(2.0, 2, "entropy, kernels of CPUs", ["core/include", KERNELS]),

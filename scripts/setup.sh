@@ -13,7 +13,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox
+packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox libcbor-dev
           libcurl4-openssl-dev libmicrohttpd-dev libnewlib-arm-none-eabi libpng-dev libpq-dev libsqlite3-dev lld
           llvm ninja-build openssl pkg-config python3 python3-venv sqlite3 valgrind)
 modules=(numpy mpmath cbor2)

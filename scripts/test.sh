@@ -209,8 +209,10 @@ everything() {
     beside "golden vectors" python tests/golden/make_vectors.py --check
     beside reference python tests/golden/test_reference.py
     beside mathematics python tests/check_math.py build/release/math_eval
-    beside crowd python tests/crowd/check_crowd.py
+    beside "crowd theorems" python tests/crowd/check_crowd.py
     beside "whole crowds" python tests/crowd/enumerate_crowds.py
+    beside accounting python tests/crowd/check_accounting.py build/release/crowd_eval
+    beside "crowd command" python tests/cli/test_crowd.py $command
     beside command python tests/cli/test_cli.py $command
     beside compat python tests/compat/test_compat.py $command
     beside sample python tests/cli/test_sample.py $command

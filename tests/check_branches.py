@@ -264,7 +264,7 @@ class Planted:
             sys.exit(f"core/stages/quantise.c has no place for the planted {name}")
         self.library, self.path = library, Path(folder) / name / "quantise.c"
         self.path.parent.mkdir()
-        self.path.write_text(whole.replace(*bug))
+        self.path.write_text(whole.replace(*bug).replace('"stages.h"', '"stages/stages.h"'))
         self.source = Source(self.path)
 
     def branches(self, build):

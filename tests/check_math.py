@@ -162,6 +162,11 @@ def check_delta(evaluate, tally, source):
         exact = gaussian_delta(*map(mpf, point))
         cases.append((exact <= result <= exact + mpf("1e-10"), (point, result, mpmath.nstr(exact, 12))))
     tally.check("delta is an upper bound, within 1e-10", cases)
+    cases = []
+    for point, result in zip(points, evaluate("delta_below", points)):
+        exact = gaussian_delta(*map(mpf, point))
+        cases.append((exact - mpf("1e-10") <= result <= exact, (point, result, mpmath.nstr(exact, 12))))
+    tally.check("delta below is a lower bound, within 1e-10", cases)
 
 
 EPSILONS = [2.0 ** -20, 2.0 ** -14, 1e-3, 0.01, 0.03, 0.1, 0.3, 0.5, 1, 2, 3, 4, 6, 8, 12, 16]
@@ -240,9 +245,12 @@ def check_keep(evaluate, tally):
     every = [2.0 ** -20, 1.0, 16.0]
     some = [2.0 ** -19, 1e-4, 0.01, 0.1, 0.5, 2, 3.7, 4, 6, 8, 12]
     chosen = sorted(set(range(2, 300)) | set(range(2, 65537, 97)) | {65535, 65536} | {2 ** i for i in range(1, 17)})
+    floors = [2.0 ** -16, 0.5, 8.0, 16.0]  # of a crowd, whose messages choose among more symbols than a slot has cells
+    crowds = sorted(set(range(65537, 2 ** 20, 997)) | {65537, 2 ** 20 - 1, 2 ** 20})
     points = list(itertools.product(every, range(2, 65537))) + list(itertools.product(some, chosen))
-    powers = {e: int(mpmath.floor(mpmath.exp(mpf(e)) * mpf(2) ** 150)) for e in every + some}
-    inverse = {e: int(mpmath.ceil(mpmath.exp(-mpf(e)) * mpf(2) ** 150)) for e in every + some}
+    points += itertools.product(floors, crowds)
+    powers = {e: int(mpmath.floor(mpmath.exp(mpf(e)) * mpf(2) ** 150)) for e in every + some + floors}
+    inverse = {e: int(mpmath.ceil(mpmath.exp(-mpf(e)) * mpf(2) ** 150)) for e in every + some + floors}
     cases = []
     for (epsilon, m), result in zip(points, evaluate("keep", points)):
         keep, rest = int(result), 2 ** 40 - int(result)
@@ -251,7 +259,8 @@ def check_keep(evaluate, tally):
         near = (keep + 2) * (m - 1) << 150 > powers[epsilon] * (rest - 2)
         cases.append((0 < keep and upper and lower and near, (epsilon, m, keep)))
     tally.check("keep: both ratios within e^epsilon, and not 2 less", cases)
-    outside = [(2.0 ** -21, 2), (16.0001, 2), (1, 1), (1, 0), (1, 65537), (math.nan, 2), (-1, 2)]
+    outside = [(2.0 ** -21, 2), (16.0001, 2), (1, 1), (1, 0), (2.0 ** -17, 65537),
+               (1, 2 ** 20 + 1), (math.nan, 2), (-1, 2)]
     tally.check("keep out of range is 0", [(v == 0, v) for v in evaluate("keep", outside)])
 
 

@@ -22,6 +22,7 @@ static const struct {
     {PML_ERROR_PACK_HASH, EXIT_INPUT, "Fetch the pack again, or build it again with privatemail pack."},
     {PML_ERROR_PACK_ID, EXIT_INPUT, "Use the pack it was made with."},
     {PML_ERROR_PACK_MODEL, EXIT_INPUT, "Use the pack of your model."},
+    {PML_ERROR_CROWD, EXIT_PRIVACY, "Compare it with what privatemail crowd plans."},
     {PML_ERROR_SECTION, EXIT_PRIVACY,
      "Choose the other --mechanism, or build the pack for this one (privatemail inspect tells what it serves)."},
     {PML_ERROR_SENSITIVITY, EXIT_PRIVACY, "Use --mechanism response, or build the pack with --alpha 0 or other codes."},

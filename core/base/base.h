@@ -3,6 +3,7 @@
 #ifndef PML_BASE_H
 #define PML_BASE_H
 
+#include "include/privatemail_crowd.h"
 #include "include/privatemail_public.h"
 
 #include <limits.h>

@@ -90,6 +90,7 @@ extern "C" {
 #define PML_CROWD_RELAY_MAX 16777216.0    /* R, mean clusters of the relay per epoch: 2^24 */
 #define PML_CROWD_FLOOR_MIN (1.0 / 65536.0)
 #define PML_CROWD_DELTA_MIN (1.0 / 1152921504606846976.0) /* of δ₀: 2^-60 */
+#define PML_CROWD_DELTA0_MAX (1.0 / 1024.0)               /* of δ₀: 2^-10 */
 
 /* ---- status --------------------------------------------------------------------------------------------------- */
 

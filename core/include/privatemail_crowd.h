@@ -53,7 +53,7 @@ PML_API PML_CHECKED pml_status pml_crowd_delta(const pml_crowd *crowd, const pml
 PML_API PML_CHECKED pml_status pml_crowd_epsilon(const pml_crowd *crowd, const pml_crowd_use *use, double delta,
                                                  double *scratch, size_t count, double *epsilon);
 
-/* The μ that one own message is booked with next to δ₀, 2^-60 … below 1: the message is dominated by (0, δ₀) together with
+/* The μ that one own message is booked with next to δ₀, 2^-60 … 2^-10: the message is dominated by (0, δ₀) together with
  * a Gaussian mechanism of this μ (PRIVACY, theorem C). Returns PML_ERROR_CROWD when the crowd is too small for this δ₀. */
 PML_API PML_CHECKED pml_status pml_crowd_mu(const pml_crowd *crowd, uint32_t cells, double delta0, double *scratch,
                                             size_t count, double *mu);

@@ -24,15 +24,6 @@ static PML_NOINLINE pml_fakes fakes_of(const pml_crowd *crowd, uint32_t cells)
     return (pml_fakes){(clients + (relay > 0.0 ? relay : 0.0)) * (1.0 - 0x1p-50) / cells, crowd->copies};
 }
 
-/* P(a client draws more than 31 clusters) ≤ e^-κ·κ^32/32!/(1 − κ/33), times clients. */
-static double sampler_error(const pml_crowd *crowd)
-{
-    double power = crowd->clusters;
-    for (int i = 0; i < 5; i++)
-        power *= power;
-    return (double)crowd->clients * power * 4.4e-36 * pml_exp(-crowd->clusters);
-}
-
 size_t pml_crowd_scratch(const pml_crowd *crowd, const pml_crowd_use *use)
 {
     if (!crowd || !use || !in_range(crowd, use))
@@ -65,7 +56,7 @@ pml_status pml_account_make(const pml_crowd *crowd, const pml_crowd_use *use, do
     if (account->times > 1)
         pml_losses_make(&account->law, account->times, account->spare, &account->losses);
     account->told = told(use);
-    account->sampler = sampler_error(crowd) * use->queries;
+    account->sampler = (double)crowd->clients * PML_CROWD_SAMPLER_ERROR * use->queries;
     account->floor = use->floor * use->queries;
     return PML_OK;
 }
@@ -124,8 +115,6 @@ static bool allows_epsilon(void *context, double epsilon)
 static pml_status find_epsilon(const pml_crowd *crowd, const pml_crowd_use *use, search *s, double *scratch,
                                size_t count)
 {
-    if (!(s->delta >= PML_CROWD_DELTA_MIN && s->delta < 1.0))
-        return PML_ERROR_DELTA;
     pml_status status = pml_account_make(crowd, use, scratch, count, &s->account);
     if (status != PML_OK)
         return status;
@@ -141,8 +130,12 @@ pml_status pml_crowd_epsilon(const pml_crowd *crowd, const pml_crowd_use *use, d
     search s = {.delta = delta};
     if (!epsilon)
         return PML_ERROR_ARGUMENT;
+    *epsilon = pml_infinity();
+    if (!(delta >= PML_CROWD_DELTA_MIN && delta < 1.0))
+        return PML_ERROR_DELTA;
     pml_status status = find_epsilon(crowd, use, &s, scratch, count);
-    *epsilon = status == PML_OK ? s.end : pml_infinity();
+    if (status == PML_OK)
+        *epsilon = s.end;
     return status;
 }
 
@@ -161,16 +154,19 @@ static bool dominates(void *context, double mu)
 pml_status pml_crowd_mu(const pml_crowd *crowd, uint32_t cells, double delta0, double *scratch, size_t count,
                         double *mu)
 {
-    search s = {.delta = delta0};
+    search s = {.delta = delta0 * (1.0 - 0x1p-30)}; /* the rest pays for the sampler, over all epochs */
     if (!mu)
         return PML_ERROR_ARGUMENT;
     *mu = pml_infinity();
     if (!crowd)
         return PML_ERROR_ARGUMENT;
+    if (!(delta0 >= PML_CROWD_DELTA_MIN && delta0 <= PML_CROWD_DELTA0_MAX))
+        return PML_ERROR_DELTA;
     /* One message that counts on no draw: it may be a kept cell. */
+    pml_crowd_use use = {.cells = cells, .queries = 1};
     pml_crowd one = *crowd;
-    one.own = 1;
-    pml_status status = find_epsilon(&one, &(pml_crowd_use){.cells = cells, .queries = 1}, &s, scratch, count);
+    one.own = pml_crowd_scratch(crowd, &use) > 0 ? 1 : 0;
+    pml_status status = find_epsilon(&one, &use, &s, scratch, count);
     if (status != PML_OK)
         return status;
     for (int i = 0; i < POINTS; i++)

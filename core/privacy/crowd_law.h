@@ -3,10 +3,12 @@
 #ifndef PML_CROWD_LAW_H
 #define PML_CROWD_LAW_H
 #include "base/base.h"
-#include "include/privatemail_crowd.h"
 
 /* Bounds what theorem A's two cells have outside the counts that are kept. */
 #define PML_CROWD_TAIL 1e-22
+
+/* Bounds what a client's sampler differs from the law: it cuts the number of clusters at 63 (PRIVACY 11). */
+#define PML_CROWD_SAMPLER_ERROR 0x1p-173
 
 /* Clusters in a cell: Poisson with mean `clusters`, sizes uniform on 1 … `copies`. */
 typedef struct pml_fakes {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Mixing without clusters: theorem B of PRIVACY. In: public parameters. Out: upper bounds of δ and ε. */
-#include "base/base.h"
 #include "base/elementary.h"
 #include "base/exact.h"
-#include "include/privatemail_crowd.h"
 
 #define CUT 52.0
 #define TAIL 2e-22 /* 6e^-52: two tails of B, two of s, one of k, and room for rounding */

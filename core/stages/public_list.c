@@ -31,6 +31,13 @@ static uint64_t is_inside(const pml_pack *pack, uint32_t first, uint32_t prototy
     return mask_less_unsigned(hide(prototype) - first, pack->prototypes);
 }
 
+/* Copies into a zeroed row where the mask is set. A function of its own, so that its loop knows no more of the mask. */
+static PML_NOINLINE void take(int8_t *row, const int8_t *from, size_t count, uint64_t mask)
+{
+    for (size_t i = 0; i < count; i++)
+        row[i] = (int8_t)(row[i] | (from[i] & (int8_t)mask));
+}
+
 /* The row of the slot's first prototype that belongs to the cell, or of its first one when none does. */
 static void copy_prototype(const pml_pack *pack, uint32_t first, uint32_t cell, int8_t *row)
 {
@@ -44,13 +51,9 @@ static void copy_prototype(const pml_pack *pack, uint32_t first, uint32_t cell, 
         index = select32(found, i, index);
         missing &= ~found;
     }
-    const size_t features = pack->features; /* known not to be changed through the row */
-    memset(row, 0, features);
-    for (uint32_t i = 0; i < end; i++, rows += features) {
-        const int8_t mask = (int8_t)mask_equal(i, index);
-        for (size_t j = 0; j < features; j++)
-            row[j] = (int8_t)(row[j] | (rows[j] & mask));
-    }
+    memset(row, 0, pack->features);
+    for (uint32_t i = 0; i < end; i++)
+        take(row, rows + (size_t)i * pack->features, pack->features, mask_equal(i, index));
 }
 
 void pml_public_list(const pml_pack *pack, const struct pml_kernels *kernels, uint32_t symbol, int8_t *row,

@@ -6,7 +6,9 @@
 
 uint64_t pml_response_keep(double epsilon, uint32_t cells)
 {
-    if (!epsilon_in_range(epsilon, PML_EPSILON_MAX) || cells < 2 || cells > PML_CROWD_CELLS_MAX)
+    /* Among more cells than a slot may have, a smaller ε would be lost in the rounding below (theorem 7). */
+    if (!epsilon_in_range(epsilon, PML_EPSILON_MAX) || cells < 2 || cells > PML_CROWD_CELLS_MAX ||
+        (cells > PML_CELLS_MAX && epsilon < PML_CROWD_FLOOR_MIN))
         return 0;
     double odds = pml_exp(epsilon);
     return (uint64_t)(0x1p40 * (odds / (odds + (cells - 1))) - 0x1p-7); /* error of the product < 2^-7: never above */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: two sets of points. Out: the similarity that carries one onto the other with the least squares (SPEC 6.4).
- * Never allocates, never fails: where the points leave the rotation free, it is the one nearest to none. */
+ * The similarity that carries one set of points onto another with the least squares (SPEC 6.4). It cannot fail: where the
+ * points leave the rotation free, it is the one nearest to none. */
 #include "align.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The service over HTTP: its life, and the way of a request through it. In: options, then what clients send. Out: replies,
- * a log entry a request. */
+ * The service over HTTP: starting and stopping it, and the way of a request through it. In: bytes from anybody. Out:
+ * replies, and one log entry per request. */
 #define _POSIX_C_SOURCE 200809L
 #include "common/clock.h"
 #include "common/message.h"

@@ -273,5 +273,11 @@ pml_outcome pml_service_cell(const struct pml_service *service, struct pml_cell 
 {
     bool touched;
     *part = NULL;
-    return pml_service_has_cell(service, cell) ? cell_parts(service, &cell, 1, part, &touched) : PML_ABSENT;
+    pml_outcome outcome =
+        pml_service_has_cell(service, cell) ? cell_parts(service, &cell, 1, part, &touched) : PML_ABSENT;
+    if (outcome != PML_DONE) {
+        pml_part_unref(*part);
+        *part = NULL;
+    }
+    return outcome;
 }

@@ -3,32 +3,36 @@
  * (SPEC 3); or the candidate. Never reads beyond the bytes, and accepts no encoding that it would not write. */
 #include "candidate.h"
 
+#include <cbor.h>
 #include <string.h>
 
-enum { UINT = 0, NEGATIVE = 1, BYTES = 2, ARRAY = 4 }; /* major types of CBOR */
-enum { HEAD_MAX = 9 /* bytes of the longest head */, FIELDS = 4 /* of a candidate */ };
+#define HEAD_MAX 9u /* bytes of the longest head */
+#define FIELDS 4u   /* of a candidate */
 
-/* The exponent of a head's length: a value is in the head's first byte (−1), or in the 2^length bytes that follow it. */
-static int length_of(uint64_t value)
+/* ---- writing ---- */
+
+/* libcbor's encoders choose the shortest head. These write without asking for room: their callers have made some. */
+static void put_uint(struct pml_bytes *bytes, uint64_t value)
 {
-    return value < 24 ? -1 : value <= UINT8_MAX ? 0 : value <= UINT16_MAX ? 1 : value <= UINT32_MAX ? 2 : 3;
+    bytes->size += cbor_encode_uint(value, bytes->bytes + bytes->size, HEAD_MAX);
 }
 
-/* ---- writing: the callers have made room ---- */
-
-static void put_head(struct pml_bytes *bytes, unsigned major, uint64_t value)
+static void put_array(struct pml_bytes *bytes, size_t fields)
 {
-    const int length = length_of(value);
-    uint8_t *at = bytes->bytes + bytes->size;
-    *at++ = (uint8_t)(major << 5 | (length < 0 ? (unsigned)value : 24u + (unsigned)length));
-    for (int left = length < 0 ? 0 : 1 << length; left > 0; left--)
-        *at++ = (uint8_t)(value >> 8 * (left - 1));
-    bytes->size = (size_t)(at - bytes->bytes);
+    bytes->size += cbor_encode_array_start(fields, bytes->bytes + bytes->size, HEAD_MAX);
+}
+
+static void put_label(struct pml_bytes *bytes, int32_t label)
+{
+    if (label < 0)
+        bytes->size += cbor_encode_negint((uint64_t)(-1 - (int64_t)label), bytes->bytes + bytes->size, HEAD_MAX);
+    else
+        put_uint(bytes, (uint64_t)label);
 }
 
 static void put_string(struct pml_bytes *bytes, const void *string, size_t size)
 {
-    put_head(bytes, BYTES, size);
+    bytes->size += cbor_encode_bytestring_start(size, bytes->bytes + bytes->size, HEAD_MAX);
     if (size > 0)
         memcpy(bytes->bytes + bytes->size, string, size);
     bytes->size += size;
@@ -36,13 +40,12 @@ static void put_string(struct pml_bytes *bytes, const void *string, size_t size)
 
 pml_outcome pml_candidate_write(struct pml_bytes *bytes, const struct pml_candidate *candidate)
 {
-    const int64_t label = candidate->label;
     if (pml_bytes_reserve(bytes, (FIELDS + 1) * HEAD_MAX + candidate->sketch_size + candidate->payload_size) !=
         PML_DONE)
         return PML_NO_MEMORY;
-    put_head(bytes, ARRAY, FIELDS);
-    put_head(bytes, UINT, candidate->item);
-    put_head(bytes, label < 0 ? NEGATIVE : UINT, (uint64_t)(label < 0 ? -1 - label : label));
+    put_array(bytes, FIELDS);
+    put_uint(bytes, candidate->item);
+    put_label(bytes, candidate->label);
     put_string(bytes, candidate->sketch, candidate->sketch_size);
     put_string(bytes, candidate->payload, candidate->payload_size);
     return PML_DONE;
@@ -53,12 +56,12 @@ pml_outcome pml_answer_write_header(struct pml_bytes *bytes, const uint8_t id[PM
 {
     if (pml_bytes_reserve(bytes, 6 * HEAD_MAX + PML_ID_SIZE) != PML_DONE)
         return PML_NO_MEMORY;
-    put_head(bytes, ARRAY, 5);
-    put_head(bytes, UINT, 1);
+    put_array(bytes, 5);
+    put_uint(bytes, 1);
     put_string(bytes, id, PML_ID_SIZE);
-    put_head(bytes, UINT, slots);
-    put_head(bytes, UINT, sketch);
-    put_head(bytes, UINT, gallery);
+    put_uint(bytes, slots);
+    put_uint(bytes, sketch);
+    put_uint(bytes, gallery);
     return PML_DONE;
 }
 
@@ -66,79 +69,111 @@ pml_outcome pml_answer_write_slot(struct pml_bytes *bytes, uint32_t slot, uint32
 {
     if (pml_bytes_reserve(bytes, 3 * HEAD_MAX) != PML_DONE)
         return PML_NO_MEMORY;
-    put_head(bytes, ARRAY, 2);
-    put_head(bytes, UINT, slot);
-    put_head(bytes, UINT, count);
+    put_array(bytes, 2);
+    put_uint(bytes, slot);
+    put_uint(bytes, count);
     return PML_DONE;
 }
 
 /* ---- reading ---- */
 
-/* What is left of the bytes. */
-struct rest {
-    const uint8_t *at, *end;
+enum kind { OTHER, UINT, NEGATIVE, BYTES, ARRAY };
+
+/* One item of CBOR: a number, a length, or a string and its length. */
+struct item {
+    enum kind kind;
+    uint64_t value;
+    const uint8_t *string;
 };
 
-/* A head in its shortest form. */
-static bool take_head(struct rest *rest, unsigned *major, uint64_t *value)
+static void take_uint8(void *item, uint8_t value)
 {
-    if (rest->at == rest->end || (*rest->at & 31) > 27)
-        return false;
-    const int length = (*rest->at & 31) < 24 ? -1 : (*rest->at & 31) - 24;
-    *major = *rest->at >> 5;
-    *value = length < 0 ? *rest->at & 31 : 0;
-    rest->at++;
-    for (int left = length < 0 ? 0 : 1 << length; left > 0; left--) {
-        if (rest->at == rest->end)
-            return false;
-        *value = *value << 8 | *rest->at++;
-    }
-    return length == length_of(*value);
+    *(struct item *)item = (struct item){UINT, value, NULL};
 }
 
-/* A value that is at most `most`, in a head of this major type. */
-static bool take_value(struct rest *rest, unsigned wanted, uint64_t most, uint64_t *value)
+static void take_uint16(void *item, uint16_t value)
 {
-    unsigned major;
-    return take_head(rest, &major, value) && major == wanted && *value <= most;
+    *(struct item *)item = (struct item){UINT, value, NULL};
 }
 
-static bool take_string(struct rest *rest, uint64_t most, const uint8_t **string, size_t *size)
+static void take_uint32(void *item, uint32_t value)
 {
-    uint64_t length;
-    if (!take_value(rest, BYTES, most, &length) || length > (uint64_t)(rest->end - rest->at))
-        return false;
-    *string = rest->at;
-    *size = (size_t)length;
-    rest->at += *size;
-    return true;
+    *(struct item *)item = (struct item){UINT, value, NULL};
 }
 
-static bool take_label(struct rest *rest, int32_t *label)
+static void take_uint64(void *item, uint64_t value)
 {
-    unsigned major;
-    uint64_t value;
-    if (!take_head(rest, &major, &value) || (major != UINT && major != NEGATIVE) || value > INT32_MAX)
+    *(struct item *)item = (struct item){UINT, value, NULL};
+}
+
+static void take_negative8(void *item, uint8_t value)
+{
+    *(struct item *)item = (struct item){NEGATIVE, value, NULL};
+}
+
+static void take_negative16(void *item, uint16_t value)
+{
+    *(struct item *)item = (struct item){NEGATIVE, value, NULL};
+}
+
+static void take_negative32(void *item, uint32_t value)
+{
+    *(struct item *)item = (struct item){NEGATIVE, value, NULL};
+}
+
+static void take_string(void *item, cbor_data string, size_t size)
+{
+    *(struct item *)item = (struct item){BYTES, size, string};
+}
+
+static void take_array(void *item, size_t fields)
+{
+    *(struct item *)item = (struct item){ARRAY, fields, NULL};
+}
+
+/* Reads the item at *offset and moves *offset behind it. False when there is none, or its head is not the shortest. */
+static bool next(const uint8_t *bytes, size_t size, size_t *offset, struct item *item)
+{
+    struct cbor_callbacks callbacks = cbor_empty_callbacks; /* what is not named below stays OTHER */
+    callbacks.uint8 = take_uint8;
+    callbacks.uint16 = take_uint16;
+    callbacks.uint32 = take_uint32;
+    callbacks.uint64 = take_uint64;
+    callbacks.negint8 = take_negative8;
+    callbacks.negint16 = take_negative16;
+    callbacks.negint32 = take_negative32;
+    callbacks.byte_string = take_string;
+    callbacks.array_start = take_array;
+    *item = (struct item){OTHER, 0, NULL};
+    struct cbor_decoder_result result = cbor_stream_decode(bytes + *offset, size - *offset, &callbacks, item);
+    if (result.status != CBOR_DECODER_FINISHED || item->kind == OTHER)
         return false;
-    *label = major == NEGATIVE ? -1 - (int32_t)value : (int32_t)value;
+    uint8_t shortest[HEAD_MAX];
+    size_t head = result.read - (item->kind == BYTES ? (size_t)item->value : 0);
+    if (head != cbor_encode_uint(item->value, shortest, sizeof shortest))
+        return false;
+    *offset += result.read;
     return true;
 }
 
 bool pml_candidate_read(const uint8_t *bytes, size_t size, size_t *offset, struct pml_candidate *candidate)
 {
-    if (*offset >= size)
+    struct item array, item, label, sketch, payload;
+    size_t at = *offset;
+    if (at > size || !next(bytes, size, &at, &array) || array.kind != ARRAY || array.value != FIELDS ||
+        !next(bytes, size, &at, &item) || item.kind != UINT || !next(bytes, size, &at, &label) ||
+        (label.kind != UINT && label.kind != NEGATIVE) || label.value > INT32_MAX || !next(bytes, size, &at, &sketch) ||
+        sketch.kind != BYTES || sketch.value > PML_SKETCH_MAX || !next(bytes, size, &at, &payload) ||
+        payload.kind != BYTES || payload.value > PML_PAYLOAD_MAX)
         return false;
-    struct rest rest = {bytes + *offset, bytes + size};
-    struct pml_candidate found;
-    const uint8_t *sketch;
-    uint64_t fields;
-    if (!take_value(&rest, ARRAY, FIELDS, &fields) || fields != FIELDS ||
-        !take_value(&rest, UINT, UINT64_MAX, &found.item) || !take_label(&rest, &found.label) ||
-        !take_string(&rest, PML_SKETCH_MAX, &sketch, &found.sketch_size) ||
-        !take_string(&rest, PML_PAYLOAD_MAX, &found.payload, &found.payload_size))
-        return false;
-    found.sketch = (const int8_t *)sketch;
-    *candidate = found;
-    *offset = (size_t)(rest.at - bytes);
+    *candidate = (struct pml_candidate){
+        .item = item.value,
+        .label = label.kind == NEGATIVE ? -1 - (int32_t)label.value : (int32_t)label.value,
+        .sketch = (const int8_t *)sketch.string,
+        .sketch_size = (size_t)sketch.value,
+        .payload = payload.string,
+        .payload_size = (size_t)payload.value,
+    };
+    *offset = at;
     return true;
 }

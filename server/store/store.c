@@ -85,15 +85,17 @@ const struct pml_store_info *pml_store_describe(const struct pml_store *store)
 pml_outcome pml_store_cells(struct pml_store *store, const struct pml_cell *cells, size_t count, pml_take_fn take,
                             void *context)
 {
-    return count > 0 ? store->kind->cells(store, cells, count, take, context) : PML_DONE;
+    const struct pml_wanted wanted = {.cells = cells, .count = count};
+    return count > 0 ? store->kind->read(store, &wanted, take, context) : PML_DONE;
 }
 
-pml_outcome pml_store_nearest(struct pml_store *store, const struct pml_point *points, size_t count, uint32_t wanted,
+pml_outcome pml_store_nearest(struct pml_store *store, const struct pml_point *points, size_t count, uint32_t nearest,
                               pml_take_fn take, void *context)
 {
+    const struct pml_wanted wanted = {.points = points, .nearest = nearest, .count = count};
     if (store->info.dimensions == 0)
         return PML_ABSENT;
-    return count > 0 ? store->kind->nearest(store, points, count, wanted, take, context) : PML_DONE;
+    return count > 0 ? store->kind->read(store, &wanted, take, context) : PML_DONE;
 }
 
 pml_outcome pml_store_cell_size(struct pml_store *store, struct pml_cell cell, uint64_t *size)

@@ -69,12 +69,12 @@ struct pml_point {
     const double *place;
 };
 
-/* Everything that an answer needs, in one call (SPEC 6.5): the items listed in each cell; the `wanted` items nearest to
- * each point. `take` is called once per cell or point, in any order. Both return PML_DONE, PML_NO_MEMORY,
+/* Everything that an answer needs, in one call (SPEC 6.5): the items listed in each cell; the `nearest` items nearest
+ * to each point. `take` is called once per cell or point, in any order. Both return PML_DONE, PML_NO_MEMORY,
  * PML_UNAVAILABLE, PML_DAMAGED, what `take` returned, or PML_ABSENT when the store has no places. */
 pml_outcome pml_store_cells(struct pml_store *store, const struct pml_cell *cells, size_t count, pml_take_fn take,
                             void *context);
-pml_outcome pml_store_nearest(struct pml_store *store, const struct pml_point *points, size_t count, uint32_t wanted,
+pml_outcome pml_store_nearest(struct pml_store *store, const struct pml_point *points, size_t count, uint32_t nearest,
                               pml_take_fn take, void *context);
 
 /* How many items the cell lists. */

@@ -16,6 +16,14 @@ struct pml_store_writer {
     struct pml_store_info info;
 };
 
+/* What pml_store_cells (cells) or pml_store_nearest (points, how many items nearest to each) asks for. */
+struct pml_wanted {
+    const struct pml_cell *cells;
+    const struct pml_point *points;
+    uint32_t nearest;
+    size_t count; /* at least 1 */
+};
+
 /* The functions are those of store.h; `target` is what follows the scheme and its colon. finish and abandon free the
  * writer. */
 struct pml_store_kind {
@@ -28,10 +36,7 @@ struct pml_store_kind {
 
     pml_outcome (*open)(struct pml_store **store, const char *target, const uint8_t *pack, struct pml_message *message);
     void (*close)(struct pml_store *store);
-    pml_outcome (*cells)(struct pml_store *store, const struct pml_cell *cells, size_t count, pml_take_fn take,
-                         void *context);
-    pml_outcome (*nearest)(struct pml_store *store, const struct pml_point *points, size_t count, uint32_t wanted,
-                           pml_take_fn take, void *context);
+    pml_outcome (*read)(struct pml_store *store, const struct pml_wanted *wanted, pml_take_fn take, void *context);
     pml_outcome (*cell_size)(struct pml_store *store, struct pml_cell cell, uint64_t *size);
     pml_outcome (*ping)(struct pml_store *store);
 

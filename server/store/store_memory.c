@@ -148,40 +148,39 @@ static pml_outcome read_cell_size(struct pml_store *store, struct pml_cell cell,
     return PML_DONE;
 }
 
-static pml_outcome read_cells(struct pml_store *store, const struct pml_cell *cells, size_t count, pml_take_fn take,
-                              void *context)
+static pml_outcome append_cell(const struct memory_store *memory, struct pml_cell cell, struct pml_fragment *fragment)
 {
-    const struct memory_store *memory = (struct memory_store *)store;
-    struct pml_fragment fragment = {0};
+    const size_t end = find_cell(memory, cell.slot, cell.cell + 1);
     pml_outcome outcome = PML_DONE;
-    for (size_t c = 0; c < count && outcome == PML_DONE; c++) {
-        const size_t end = find_cell(memory, cells[c].slot, cells[c].cell + 1);
-        fragment.count = 0, fragment.bytes.size = 0;
-        for (size_t i = find_cell(memory, cells[c].slot, cells[c].cell); i < end && outcome == PML_DONE; i++)
-            outcome = append(memory, memory->listed[i].item, &fragment);
-        if (outcome == PML_DONE)
-            outcome = take(context, c, &fragment);
-    }
-    pml_bytes_free(&fragment.bytes);
+    for (size_t i = find_cell(memory, cell.slot, cell.cell); i < end && outcome == PML_DONE; i++)
+        outcome = append(memory, memory->listed[i].item, fragment);
     return outcome;
 }
 
-static pml_outcome read_nearest(struct pml_store *store, const struct pml_point *points, size_t count, uint32_t wanted,
-                                pml_take_fn take, void *context)
+static pml_outcome append_nearest(const struct memory_store *memory, const struct pml_point *point, uint32_t nearest,
+                                  struct pml_fragment *fragment)
+{
+    struct pml_near *near;
+    size_t found;
+    pml_outcome outcome = pml_places_nearest(&memory->places, point->slot, point->place, nearest, &near, &found);
+    for (size_t i = 0; i < found && outcome == PML_DONE; i++)
+        outcome = append(memory, near[i].item, fragment);
+    free(near);
+    return outcome;
+}
+
+static pml_outcome read_wanted(struct pml_store *store, const struct pml_wanted *wanted, pml_take_fn take,
+                               void *context)
 {
     const struct memory_store *memory = (struct memory_store *)store;
     struct pml_fragment fragment = {0};
     pml_outcome outcome = PML_DONE;
-    for (size_t p = 0; p < count && outcome == PML_DONE; p++) {
-        struct pml_near *near;
-        size_t found;
+    for (size_t i = 0; i < wanted->count && outcome == PML_DONE; i++) {
         fragment.count = 0, fragment.bytes.size = 0;
-        outcome = pml_places_nearest(&memory->places, points[p].slot, points[p].place, wanted, &near, &found);
-        for (size_t i = 0; i < found && outcome == PML_DONE; i++)
-            outcome = append(memory, near[i].item, &fragment);
+        outcome = wanted->cells ? append_cell(memory, wanted->cells[i], &fragment)
+                                : append_nearest(memory, &wanted->points[i], wanted->nearest, &fragment);
         if (outcome == PML_DONE)
-            outcome = take(context, p, &fragment);
-        free(near);
+            outcome = take(context, i, &fragment);
     }
     pml_bytes_free(&fragment.bytes);
     return outcome;
@@ -209,8 +208,7 @@ static void close_store(struct pml_store *store)
 /* There is no open and no begin, because no URI leads here. */
 static const struct pml_store_kind memory_kind = {
     .close = close_store,
-    .cells = read_cells,
-    .nearest = read_nearest,
+    .read = read_wanted,
     .cell_size = read_cell_size,
     .ping = ping,
     .add = add,

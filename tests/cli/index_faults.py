@@ -164,7 +164,7 @@ def test_two_at_once(tester):
 def test_only_stores_are_replaced(tester):
     for name in ("gallery.npy", "p.pmpk"):
         tester.fails("over an input", OUTPUT, [name, "not a store"], *INDEX, "--store", "sqlite:" + name, "--force")
-    tester.fails("over a folder", OUTPUT, ["no plain file"], *INDEX, "--store", "sqlite:" + tester.folder, "--force")
+    tester.fails("over a folder", OUTPUT, ["not a plain file"], *INDEX, "--store", "sqlite:" + tester.folder, "--force")
     tester.fails("in no folder", OUTPUT, ["absent/s", "make it first"], *INDEX, "--store", "sqlite:absent/s")
 
 

@@ -5,9 +5,9 @@
 #include "privacy/draws.h"
 #include "stages/stages.h"
 #include "support/answer_writer.h"
-#include "support/crowd_support.h"
 
 #if PML_WITH_CROWD
+#include "support/crowd_support.h"
 
 void setUp(void)
 {

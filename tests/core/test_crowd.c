@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A client of a crowd: what the order of calls allows, and that bad input changes nothing. The bytes of bundles are in
  * test_golden.c, what they cost and hide in test_bundle.c. */
-#include "support/crowd_support.h"
+#include "support/support.h"
 
 #include <stdlib.h>
 
 #if PML_WITH_CROWD
+#include "support/crowd_support.h"
 
 void setUp(void)
 {

@@ -18,9 +18,10 @@ void tearDown(void)
 
 static float *floats_of(const uint32_t *bits, size_t count)
 {
-    float *out = malloc(count * sizeof *out);
+    float *out = malloc((count > 0 ? count : 1) * sizeof *out);
     TEST_ASSERT_NOT_NULL(out);
-    memcpy(out, bits, count * sizeof *out);
+    if (count > 0) /* idle bundles have no query */
+        memcpy(out, bits, count * sizeof *out);
     return out;
 }
 
@@ -275,7 +276,7 @@ static void test_bundles(void)
         f.config.crowd = &policy;
         f.script.seed = g->seed;
         setup_client(&f);
-        float *x = floats_of(g->bits, g->bits ? g->d : 0);
+        float *x = g->bits ? floats_of(g->bits, g->d) : NULL;
         const pml_query query = {x, g->d, g->label};
         const pml_crowd_content content = {g->bits ? &query : NULL, g->kept, g->kept_size};
         const size_t length = pml_client_release_size(f.client);

@@ -42,7 +42,7 @@ build() {
     rm -rf "${out:?}/$1"
     mkdir -p "$out/$1"
     if ! { cmake -G Ninja -S tests/baremetal -B "$out/$1" --toolchain "$PWD/platform/cmake/arm-none-eabi.cmake" \
-        -DCMAKE_BUILD_TYPE=MinSizeRel -DPRIVATEMAIL_BOARD="$1" -DPRIVATEMAIL_CPU="$2" -DPRIVATEMAIL_GAUSSIAN="$3" \
+        -DCMAKE_BUILD_TYPE=MinSizeRel -DPRIVATEMAIL_BOARD="$1" -DPRIVATEMAIL_CPU="$2" -DPRIVATEMAIL_GAUSSIAN="$3" -DPRIVATEMAIL_CROWD="$3" \
         -DPRIVATEMAIL_PACK="$out/collection.pmpk" && cmake --build "$out/$1" -j 2; } >"$out/$1/build.log" 2>&1; then
         cat "$out/$1/build.log"
         return 1

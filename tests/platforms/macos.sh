@@ -26,7 +26,8 @@ libraries='curl       libcurl4-openssl-dev  -
            png        libpng-dev            -
            z          zlib1g-dev            -
            pq         libpq-dev             libpq
-           microhttpd libmicrohttpd-dev     libmicrohttpd'
+           microhttpd libmicrohttpd-dev     libmicrohttpd
+           cbor       libcbor-dev           libcbor'
 
 # headers PACKAGE: copies them to where a compiler looks first.
 headers() {

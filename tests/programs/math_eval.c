@@ -3,7 +3,7 @@
  * Out: one line each, the result as a hexadecimal float, or "?" for a verb that this build does not have. */
 #include "base/elementary.h"
 #include "privatemail_public.h"
-#if PML_WITH_GAUSSIAN
+#if PML_WITH_GAUSSIAN || PML_WITH_CROWD
 #include "privacy/normal.h"
 #endif
 
@@ -43,6 +43,7 @@ static const struct {
 #endif
 #if PML_WITH_GAUSSIAN
     {"delta", pml_gaussian_delta},
+    {"delta_below", pml_gaussian_delta_below},
     {"ratio", pml_gaussian_ratio},
     {"mu", pml_gaussian_mu},
     {"gaussian_recall_ceiling", pml_gaussian_recall_ceiling},

@@ -216,6 +216,42 @@ static void test_connections_that_end_are_made_anew(void)
     pml_store_close(store);
 }
 
+static long transactions(void)
+{
+    char count[64];
+    tell_postgres("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()", count);
+    return strtol(count, NULL, 10);
+}
+
+/* However many slots an answer has: PostgreSQL counts statements, and tells after a second. */
+static void test_an_answer_is_one_round_trip(void)
+{
+    enum { MANY = SLOTS * CELLS_A_SLOT, ROUNDS = 50 };
+    const double place[3] = {0.3, 1.2, -0.7};
+    const struct timespec second = {.tv_sec = 1, .tv_nsec = 200000000};
+    struct pml_cell cells[MANY];
+    struct pml_point points[MANY];
+    for (uint32_t i = 0; i < MANY; i++) {
+        cells[i] = (struct pml_cell){i / CELLS_A_SLOT, i % CELLS_A_SLOT};
+        points[i] = (struct pml_point){i % SLOTS, place};
+    }
+    make_store("a");
+    struct pml_store *store = open_store("a");
+    const long before = transactions();
+    for (size_t round = 0; round <= ROUNDS; round++) {
+        struct pml_fragment found[2][MANY] = {0};
+        if (round == ROUNDS)
+            nanosleep(&second, NULL);
+        TEST_ASSERT_EQUAL(PML_DONE, pml_store_cells(store, cells, MANY, take_fragment, found[0]));
+        TEST_ASSERT_EQUAL(PML_DONE, pml_store_nearest(store, points, MANY, 1, take_fragment, found[1]));
+        for (size_t i = 0; i < 2 * MANY; i++)
+            pml_bytes_free(&found[i / MANY][i % MANY].bytes);
+    }
+    const long made = transactions() - before;
+    TEST_ASSERT_TRUE(made >= ROUNDS && made < 6 * ROUNDS); /* slot by slot: 40 per round */
+    pml_store_close(store);
+}
+
 /* A statement that takes too long is given up by PostgreSQL; the connection goes on. */
 static void test_statements_that_hang(void)
 {
@@ -244,6 +280,7 @@ int main(void)
         RUN_TEST(test_changed_items);
         RUN_TEST(test_a_registry_of_another_version);
         RUN_TEST(test_connections_that_end_are_made_anew);
+        RUN_TEST(test_an_answer_is_one_round_trip);
         RUN_TEST(test_statements_that_hang);
     }
     return UNITY_END();

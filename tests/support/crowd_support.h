@@ -6,6 +6,8 @@
 #include "pipeline_crowd.h"
 #include "support.h"
 
+#if PML_WITH_CROWD
+
 enum { MESSAGE = 40, MESSAGES_MAX = 8 + 63 * 64 };
 
 static struct fixture f;
@@ -96,4 +98,5 @@ static inline void refuses_in_every_other_state(enum client_state state)
     TEST_ASSERT_EQUAL_MEMORY(&before, &f.budget, sizeof before);
 }
 
+#endif
 #endif

@@ -48,7 +48,7 @@
 #define VALGRIND_MAKE_MEM_DEFINED(place, size) 0
 #endif
 
-enum { STACK_SIZE = 32768, PATTERN = 0xA5, SETS = 3, BLOCKS = 16, MATCHES = 4, MEMORY_MAX = 8192, SECRETS = 10 };
+enum { STACK_SIZE = 32768, PATTERN = 0xA5, SETS = 3, BLOCKS = 16, MATCHES = 4, MEMORY_MAX = 8192, SECRETS = PML_WITH_CROWD ? 10 : 8 };
 
 /* ---- secrets ---- */
 

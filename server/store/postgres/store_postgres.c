@@ -230,9 +230,12 @@ static pml_outcome take_cell(struct pml_store *base, const PGresult *result, int
     return outcome;
 }
 
-static pml_outcome read_cells(struct pml_store *base, const struct pml_cell *cells, size_t count, pml_take_fn take,
-                              void *context)
+static pml_outcome read_wanted(struct pml_store *base, const struct pml_wanted *wanted, pml_take_fn take, void *context)
 {
+    const struct pml_cell *cells = wanted->cells;
+    const size_t count = wanted->count;
+    if (!cells)
+        return pml_postgres_nearest(base, wanted, take, context);
     struct pml_postgres_arrays arrays = {0};
     PGresult *result = NULL;
     pml_outcome outcome = PML_DONE;
@@ -328,8 +331,7 @@ const struct pml_store_kind pml_store_postgres = {
     .show = pml_postgres_show,
     .open = open_store,
     .close = close_store,
-    .cells = read_cells,
-    .nearest = pml_postgres_nearest,
+    .read = read_wanted,
     .cell_size = read_cell_size,
     .ping = ping,
     .begin = pml_postgres_begin,

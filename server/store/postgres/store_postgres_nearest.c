@@ -120,15 +120,16 @@ static pml_outcome try_nearest(struct hunt *hunt, size_t limit)
     return outcome;
 }
 
-pml_outcome pml_postgres_nearest(struct pml_store *base, const struct pml_point *points, size_t count, uint32_t wanted,
-                                 pml_take_fn take, void *context)
+pml_outcome pml_postgres_nearest(struct pml_store *base, const struct pml_wanted *wanted, pml_take_fn take,
+                                 void *context)
 {
-    struct hunt hunt = {base, points, wanted, malloc(count * sizeof *hunt.open), count, take, context};
+    const size_t count = wanted->count;
+    struct hunt hunt = {base, wanted->points, wanted->nearest, malloc(count * sizeof *hunt.open), count, take, context};
     pml_outcome outcome = hunt.open ? PML_DONE : PML_NO_MEMORY;
     for (size_t i = 0; hunt.open && i < count; i++)
         hunt.open[i] = i;
     /* Ties at the end: with twice as many rows there are fewer, or the slot is at its end. */
-    for (size_t limit = (size_t)wanted + SPARE; hunt.open_count > 0 && outcome == PML_DONE; limit *= 2)
+    for (size_t limit = hunt.wanted + SPARE; hunt.open_count > 0 && outcome == PML_DONE; limit *= 2)
         outcome = try_nearest(&hunt, limit);
     free(hunt.open);
     return outcome;

@@ -33,8 +33,8 @@ pml_outcome pml_postgres_take_candidate(const struct pml_store *store, const PGr
 
 /* ---- store_postgres_nearest.c ---- */
 
-/* pml_store_nearest of this kind. */
-pml_outcome pml_postgres_nearest(struct pml_store *store, const struct pml_point *points, size_t count, uint32_t wanted,
-                                 pml_take_fn take, void *context);
+/* Reads the items nearest to points. */
+pml_outcome pml_postgres_nearest(struct pml_store *store, const struct pml_wanted *wanted, pml_take_fn take,
+                                 void *context);
 
 #endif

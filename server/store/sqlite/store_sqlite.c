@@ -176,16 +176,9 @@ static pml_outcome collect_nearest(const struct sqlite_store *store, sqlite3_stm
     return outcome;
 }
 
-/* What an answer needs: one of the two, and how many items per point. */
-struct wanted {
-    const struct pml_cell *cells;
-    const struct pml_point *points;
-    uint32_t nearest;
-};
-
-static pml_outcome read_each(struct sqlite_store *store, const struct wanted *wanted, size_t count, pml_take_fn take,
-                             void *context)
+static pml_outcome read_wanted(struct pml_store *base, const struct pml_wanted *wanted, pml_take_fn take, void *context)
 {
+    struct sqlite_store *store = (struct sqlite_store *)base;
     struct connection *connection;
     struct pml_fragment fragment = {0};
     size_t found;
@@ -193,7 +186,7 @@ static pml_outcome read_each(struct sqlite_store *store, const struct wanted *wa
     if (outcome != PML_DONE)
         return outcome;
     sqlite3_stmt *statement = connection->statements[wanted->cells ? CELL : ITEM];
-    for (size_t i = 0; i < count && outcome == PML_DONE; i++) {
+    for (size_t i = 0; i < wanted->count && outcome == PML_DONE; i++) {
         fragment.count = 0, fragment.bytes.size = 0;
         if (wanted->cells)
             bind_cell(statement, wanted->cells[i]);
@@ -207,55 +200,36 @@ static pml_outcome read_each(struct sqlite_store *store, const struct wanted *wa
     return outcome;
 }
 
-static pml_outcome read_cells(struct pml_store *store, const struct pml_cell *cells, size_t count, pml_take_fn take,
-                              void *context)
+/* The only number of a statement about a cell, or about none. */
+static pml_outcome read_number(struct pml_store *base, int which, struct pml_cell cell, int64_t *number)
 {
-    const struct wanted wanted = {.cells = cells};
-    return read_each((struct sqlite_store *)store, &wanted, count, take, context);
-}
-
-static pml_outcome read_nearest(struct pml_store *store, const struct pml_point *points, size_t count, uint32_t nearest,
-                                pml_take_fn take, void *context)
-{
-    const struct wanted wanted = {.points = points, .nearest = nearest};
-    return read_each((struct sqlite_store *)store, &wanted, count, take, context);
-}
-
-/* The first number of a bound statement. */
-static pml_outcome read_number(sqlite3_stmt *statement, int64_t *number)
-{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    struct connection *connection;
+    pml_outcome outcome = take_connection(store, &connection);
+    if (outcome != PML_DONE)
+        return outcome;
+    sqlite3_stmt *statement = connection->statements[which];
+    if (which == CELL_SIZE)
+        bind_cell(statement, cell);
     const int step = sqlite3_step(statement);
-    if (step == SQLITE_ROW)
-        *number = sqlite3_column_int64(statement, 0);
+    *number = step == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
     sqlite3_reset(statement);
+    give_back(store, connection);
     return step == SQLITE_ROW ? PML_DONE : failure(step);
 }
 
-static pml_outcome read_cell_size(struct pml_store *base, struct pml_cell cell, uint64_t *size)
+static pml_outcome read_cell_size(struct pml_store *store, struct pml_cell cell, uint64_t *size)
 {
-    struct sqlite_store *store = (struct sqlite_store *)base;
-    struct connection *connection;
     int64_t number = 0;
-    pml_outcome outcome = take_connection(store, &connection);
-    if (outcome != PML_DONE)
-        return outcome;
-    bind_cell(connection->statements[CELL_SIZE], cell);
-    outcome = read_number(connection->statements[CELL_SIZE], &number);
+    pml_outcome outcome = read_number(store, CELL_SIZE, cell, &number);
     *size = (uint64_t)number;
-    give_back(store, connection);
     return outcome;
 }
 
-static pml_outcome ping(struct pml_store *base)
+static pml_outcome ping(struct pml_store *store)
 {
-    struct sqlite_store *store = (struct sqlite_store *)base;
-    struct connection *connection;
     int64_t done = 0;
-    pml_outcome outcome = take_connection(store, &connection);
-    if (outcome != PML_DONE)
-        return outcome;
-    outcome = read_number(connection->statements[PING], &done);
-    give_back(store, connection);
+    pml_outcome outcome = read_number(store, PING, (struct pml_cell){0}, &done);
     return outcome == PML_DONE && done != 1 ? PML_DAMAGED : outcome;
 }
 
@@ -408,8 +382,7 @@ const struct pml_store_kind pml_store_sqlite = {
     .form = "sqlite:FILE",
     .open = pml_sqlite_open,
     .close = close_store,
-    .cells = read_cells,
-    .nearest = read_nearest,
+    .read = read_wanted,
     .cell_size = read_cell_size,
     .ping = ping,
     .begin = pml_sqlite_begin,
