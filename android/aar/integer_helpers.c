@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a compiler calls for 64-bit numbers on a 32-bit CPU, for a build without the NDK's own support library.
+ * What a compiler calls for 64-bit numbers on a 32-bit CPU, and for division on one that has none, for a build without
+ * the NDK's own support library.
  * In: operands in their range, C's rules. Out: exactly what a 64-bit CPU answers. Never: a branch on an operand of a
  * division. */
 #include <stdint.h>
@@ -91,6 +92,12 @@ uint64_t __aeabi_d2ulz(double value)
 int64_t __aeabi_d2lz(double value)
 {
     return signed_of_double(value);
+}
+
+uint32_t __aeabi_uidiv(uint32_t dividend, uint32_t divisor)
+{
+    uint64_t rest;
+    return (uint32_t)divide(dividend, divisor, &rest);
 }
 
 /* ARM's run-time ABI wants the quotient in r0:r1 and the remainder in r2:r3, which C cannot say. */

@@ -21,7 +21,8 @@ public protocol BudgetStore: Sendable {
 /// What one person may ever spend, over all packs and servers.
 ///
 /// The caps are fixed at creation: response releases add their ε up to one, Gaussian releases their μ² up to what
-/// (ε, δ) of the other allows. Bundles of a crowd have caps of their own. One budget a person; any number of clients, on any threads, may share it.
+/// (ε, δ) of the other allows. Bundles of a crowd have caps of their own. One budget per person; any number of clients,
+/// on any threads, may share it.
 ///
 /// The stored bytes rule. When another budget on the same store, in this process or another, spent since this one was
 /// opened, a charge is refused with ``Status/persist`` and ``Conflict``, and costs nothing: make a new budget then.

@@ -2,7 +2,7 @@
 import CPrivateMail
 import Foundation
 
-/// What a client of a crowd hands to the relay in one epoch: own messages and fakes, in random order, all of one length.
+/// What a client of a crowd hands to the relay in one epoch: own messages and fakes, in random order, of one length.
 ///
 /// Hand over ``bytes`` as a whole; what may be resent are the same bytes, in the same epoch. Which messages are the
 /// app's own stays on the device.
@@ -48,8 +48,8 @@ public struct CrowdBundle: Sendable {
 extension Client {
     /// The bundle that ``armBundle(_:for:)`` paid for as ``CrowdBundle/Kind/query``.
     ///
-    /// When the query is refused the client stays armed. Armed for another kind, it throws ``Status/argument``. Features
-    /// and label are those of ``release(features:label:)``.
+    /// When the query is refused the client stays armed. Armed for another kind, it throws ``Status/argument``.
+    /// Features and label are those of ``release(features:label:)``.
     public func bundle(features: some Collection<Float>, label: Int) throws(PrivateMailError) -> CrowdBundle {
         let label = try classNumber(label)
         return try write(.query) {

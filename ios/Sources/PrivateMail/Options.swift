@@ -51,7 +51,8 @@ public struct Options: Sendable, Hashable {
     /// The same with ``substitute`` set.
     var substituting: Options {
         Options(
-            mechanism: mechanism, epsilon: epsilon, delta: delta, valueBytes: valueBytes, substitute: true, crowd: crowd)
+            mechanism: mechanism, epsilon: epsilon, delta: delta, valueBytes: valueBytes, substitute: true,
+            crowd: crowd)
     }
 
     var config: pml_config {

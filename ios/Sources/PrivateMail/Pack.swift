@@ -120,8 +120,8 @@ public final class Pack: @unchecked Sendable {  // immutable from the end of ini
     /// Cells per slot; 0 when the pack does not support response.
     public var cells: Int { Int(info.cells) }
 
-    /// The embedding rows of any release of this pack, ``slots`` × ``dimensions`` numbers: what the server sees. A message
-    /// of a crowd has one row.
+    /// The embedding rows of any release of this pack, ``slots`` × ``dimensions`` numbers: what the server sees.
+    /// A message of a crowd has one row.
     ///
     /// Throws ``Status/section`` when the pack has no codes.
     public func rows(of release: Data) throws(PrivateMailError) -> [Float] {

@@ -182,8 +182,8 @@ final class CrowdTests: XCTestCase {
     /// A ``Crowd`` is a value, so an app cannot change a client's. Here the memory at which the library looks changes.
     func testAPolicyThatChangesIsRefusedAndCostsNothing() throws {
         let budget = try plentyBudget(), client = try client(crowd), features = someFeatures(client.pack.features)
-        let clusters = try XCTUnwrap(
-            stride(from: 0, to: client.policy.count, by: 8).first { client.policy.load(fromByteOffset: $0, as: Double.self) == 0.5 })
+        let places = stride(from: 0, to: client.policy.count, by: 8)
+        let clusters = try XCTUnwrap(places.first { client.policy.load(fromByteOffset: $0, as: Double.self) == 0.5 })
         func change(to value: Double) { client.policy.storeBytes(of: value, toByteOffset: clusters, as: Double.self) }
         change(to: 0.25)
         expect(.crowd) { try client.armBundle(budget, for: .query) }

@@ -123,13 +123,14 @@ final class GoldenTests: XCTestCase {
             let store = MemoryStore(golden.bytes)
             let account = try Budget(owner: golden.owner, limits: .init(response: 1), store: store).account()
             let units = [
-                0x1p-20, 0x1p-20, 0x1p-40, 0x1p-40, 0x1p-64, 0x1p-20, 0x1p-20, 0x1p-40, 0x1p-40, 0x1p-64, 0x1p-64, 0x1p-64,
+                0x1p-20, 0x1p-20, 0x1p-40, 0x1p-40, 0x1p-64,
+                0x1p-20, 0x1p-20, 0x1p-40, 0x1p-40, 0x1p-64, 0x1p-64, 0x1p-64,
             ]
             XCTAssertEqual(
                 [
                     account.epsilonCap, account.epsilonSpent, account.mu2Cap, account.mu2Spent, account.delta,
-                    account.floorCap, account.floorSpent, account.crowdMu2Cap, account.crowdMu2Spent, account.crowdDelta,
-                    account.crowdDelta0Cap, account.crowdDelta0Spent,
+                    account.floorCap, account.floorSpent, account.crowdMu2Cap, account.crowdMu2Spent,
+                    account.crowdDelta, account.crowdDelta0Cap, account.crowdDelta0Spent,
                 ], zip(golden.counts, units).map { $0 * $1 })
             XCTAssertEqual(store.saves, 0)
         }

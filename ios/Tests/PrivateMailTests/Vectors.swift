@@ -149,7 +149,8 @@ final class MemoryStore: BudgetStore, @unchecked Sendable {  // the budget calls
 func plentyBudget(_ store: any BudgetStore = MemoryStore()) throws -> Budget {
     try Budget(
         owner: owner,
-        limits: .init(response: 4000, gaussian: 100, delta: 1e-5, floor: 4000, crowd: 16, crowdDelta: 1e-5), store: store)
+        limits: .init(response: 4000, gaussian: 100, delta: 1e-5, floor: 4000, crowd: 16, crowdDelta: 1e-5),
+        store: store)
 }
 
 /// Features that every pack takes.

@@ -52,6 +52,11 @@ static void check_division(uint64_t n, uint64_t d)
     volatile uint64_t top = n, bottom = d;
     check(top / bottom == quotient && top % bottom == rest, "unsigned operators");
 
+    if (n >> 32 == 0 && d >> 32 == 0) {
+        volatile uint32_t short_top = (uint32_t)n, short_bottom = (uint32_t)d;
+        check(short_top / short_bottom == quotient, "unsigned operator of 32 bits");
+    }
+
     int64_t a = (int64_t)n, b = (int64_t)d;
     if (a == INT64_MIN && b == -1)
         return; /* undefined in C */

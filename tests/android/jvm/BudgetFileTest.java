@@ -24,7 +24,7 @@ final class BudgetFileTest {
 
     static void run() {
         Check.test("file: made at first use, kept, private; only its lock beside it", BudgetFileTest::kept);
-        Check.test("file: one of version 1 becomes one of version 2 with the next charge", BudgetFileTest::upgraded);
+        Check.test("file: version 1 pays on, and is stored as version 2", BudgetFileTest::upgraded);
         Check.test("file: damaged, empty, too long, a folder, a link: refused and left", BudgetFileTest::damaged);
         Check.test("file: two stores of one file in one process", BudgetFileTest::twoStores);
         Check.test("file: a folder that is not there, a name that is too long", BudgetFileTest::noFolder);
@@ -74,19 +74,17 @@ final class BudgetFileTest {
     }
 
     private static void upgraded() throws IOException {
-        File file = fresh("version1.budget");
-        String[] golden = Golden.lines("budget").get(0);
-        byte[] old = Hex.bytes(golden[0]);
-        write(file, old);
-        Budget budget = Budget.open(new FileBudgetStore(file), Hex.bytes(golden[1]), Budget.Caps.of(9.0, 0.0, 0.0));
-        double before = budget.remaining().epsilonSpent();
-        Check.equal(old, read(file)); // opening changes nothing
+        String[] old = Golden.lines("budget").get(1); /* Σ ε of 8, nothing spent */
+        File file = fresh("old.budget");
+        write(file, Hex.bytes(old[0]));
+        Check.equal(64, read(file).length);
+        Budget budget = Budget.open(new FileBudgetStore(file), Hex.bytes(old[1]), Budget.Caps.of(1.0, 0.0, 0.0));
         try (Client client = client()) {
             client.arm(budget);
         }
         Check.equal(112, read(file).length);
-        Budget again = Budget.open(new FileBudgetStore(file), Hex.bytes(golden[1]), Budget.Caps.of(9.0, 0.0, 0.0));
-        Check.equal(before + FileBudgetChild.PRICE, again.remaining().epsilonSpent());
+        Check.equal(FileBudgetChild.PRICE, budget.remaining().epsilonSpent());
+        Check.equal(8.0, budget.remaining().epsilonCap());
     }
 
     private static void kept() throws IOException {
