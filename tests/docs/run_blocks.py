@@ -18,7 +18,7 @@ Several needs are separated by commas. Blocks that need --platforms or Swift are
 others. `privatemail` is on the path, HOME is an empty folder, and what a block leaves running is ended after the
 document. One thing is not as printed: the ports 8080 to 8089 are replaced by free ones.
 
-Lines longer than 120 characters fail, outside of tables and blocks. Commands anywhere else (indented, or in backticks by a Python that has no numpy) and fences without a language fail. So
+Lines longer than 120 characters fail, outside of tables, blocks and what is indented as one. Commands anywhere else (indented, or in backticks by a Python that has no numpy) and fences without a language fail. So
 does what stands in backticks when it begins with a file of the project that does not exist, or with a command of
 privatemail followed by an option that its --help does not tell.
 """
@@ -111,7 +111,7 @@ def read_document(path, program):
             block.lines.append(line)
         elif INDENTED.match(line) and (not above or INDENTED.match(above)) or WRONG_PYTHON.search(line):
             wrong.append(f"{path}:{number}: a command outside of a block that is run: {line.strip()[:80]}")
-        elif len(line) > LINE_MAX and not line.lstrip().startswith("|"):
+        elif len(line) > LINE_MAX and not line.startswith(("|", "    ")):
             wrong.append(f"{path}:{number}: the line has {len(line)} characters, more than {LINE_MAX}")
         else:
             wrong += [f"{path}:{number}: there is no {name}" for name in wrong_in_backticks(line, program)]
