@@ -3,6 +3,7 @@
 import os
 import tempfile
 
+from plot import Figure, Panel
 from utility_data import cached
 from utility_own import build_of, markdown
 
@@ -17,24 +18,26 @@ SETTINGS = [("10^6 clients, all honest", ["--crowd", "1000000", *ALL], 0.02),
              ["--noise", "relay", "--delta", "1e-6", "--copies-max", "20", "--floor", "10"], 0.02)]
 
 
-def list_share(program, public, options, total):
-    """The share of own messages, when `total` comes down: as `pack --crowd` divides it. A relay's fakes cost phones nothing."""
+def list_share(program, public, options, total, epsilon):
+    """The share of own messages, when `total` comes down: as `pack --crowd` divides it. A relay's fakes cost phones nothing.
+    None when no plan keeps the promise."""
     if "--noise" in options:
         return total
     with tempfile.TemporaryDirectory() as folder:
-        return program.run("pack", "--features", public, *options, "--epsilon", EPSILON, "--share", total, "--out",
-                           os.path.join(folder, "pack"), "--json")["share"]
+        packed = program.run("pack", "--features", public, *options, "--epsilon", epsilon, "--share", total, "--out",
+                             os.path.join(folder, "pack"), "--json", may_fail=epsilon != EPSILON)
+        return packed and packed["share"]
 
 
-def crowd_row(program, case, options, total):
+def crowd_row(program, case, options, total, epsilon=EPSILON):
     files = case.files()
     words = [word for part, (features, labels) in files.items()
              for word in (f"--{part}", features, f"--{part}-labels", labels)]
 
     def compute():
-        share = list_share(program, files["public"][0], options, total)
-        return program.run("evaluate", *words, *options, "--epsilon", EPSILON, "--share", share, "--json")["rows"][0]
-    return cached(compute, "crowd", case.digest, options, total, EPSILON, build_of(program))
+        share = list_share(program, files["public"][0], options, total, epsilon)
+        return share and program.run("evaluate", *words, *options, "--epsilon", epsilon, "--share", share, "--json")["rows"][0]
+    return cached(compute, "crowd", case.digest, options, total, epsilon, build_of(program))
 
 
 def table_crowd(program, cases, _):
@@ -53,3 +56,39 @@ def table_crowd(program, cases, _):
     head = ["if the relay mixes and", "floor ε₀", "cells", "fakes per client", "comes down", "in the answer", "found by sketches",
             "response alone, same ε and down-link"]
     return None, data, markdown(head, table)
+
+
+# The paper's figure 6 again, where one message alone says nothing ---------------------------------------------------
+
+SMALL = [0.01, 0.03, 0.1, 0.3, 1, 3, 10]
+CROWDS = {100_000: "10^5", 1_000_000: "10^6"}
+TOTAL = 0.02  # comes down, the answers to fakes included
+ALONE, LOOKS = "linespoints pt 5 ps 0.6 lw 2 lc rgb '#8a8f98'", {
+    100_000: "linespoints pt 7 ps 0.7 lw 2.5 lc rgb '#3b7dd8'", 1_000_000: "linespoints pt 7 ps 0.7 lw 2.5 lc rgb '#c2452d'"}
+
+
+def figure_crowd(program, cases, _):
+    figure = Figure(f"Fig. 6 in a crowd: finding against privacy, when {100 * TOTAL:g} % of the gallery comes down",
+                    "Above: share of the true 8 nearest found. Below: class recall@8, which flatters. δ = 10⁻⁶, floor ε₀ = 10. "
+                    "The crowd's ε holds if the relay mixes and n clients are honest.",
+                    [(LOOKS[clients], f"in a crowd of n = {text}") for clients, text in CROWDS.items()]
+                    + [(ALONE, "response alone, same ε and down-link (nobody is trusted)")], len(cases))
+    data = {case.name: {clients: [(epsilon, crowd_row(program, case, ["--crowd", str(clients), *ALL], TOTAL, epsilon))
+                                  for epsilon in SMALL] for clients in CROWDS} for case in cases}
+    lines = []
+    for value, label in (("instance_recall", "true 8 nearest found"), ("class_recall", "class recall@8")):
+        for case in cases:
+            panel = Panel(case.name, "ε", label, "set logscale x; set xrange [0.008:12]; set yrange [0:1.02]")
+            for clients in CROWDS:
+                panel.add(LOOKS[clients], [(epsilon, row[value]) for epsilon, row in data[case.name][clients] if row])
+            panel.add(ALONE, [(epsilon, row["local"][value]) for epsilon, row in data[case.name][1_000_000] if row])
+            figure.panels.append(panel)
+    for case in cases:
+        methods = [(f"in a crowd, n = {text}", [row for _, row in data[case.name][clients]])
+                   for clients, text in CROWDS.items()]
+        methods.append(("response alone", [row and row["local"] for _, row in data[case.name][1_000_000]]))
+        table = [[name, *(f"{row['instance_recall']:.2f} ({row['class_recall']:.2f})" if row else "no plan" for row in rows)]
+                 for name, rows in methods]
+        lines += [f"{case.name}: true 8 nearest found (class recall@8)", "",
+                  *markdown(["method"] + [f"ε = {epsilon:g}" for epsilon in SMALL], table), ""]
+    return figure, {name: {str(clients): rows for clients, rows in of.items()} for name, of in data.items()}, lines
