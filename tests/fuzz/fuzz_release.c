@@ -8,8 +8,12 @@ enum { AT_ID = 5 };
 static void read_view(const pml_release_view *view, const struct pack_fields *f, const uint8_t *bytes, size_t size)
 {
     demand(view->body > bytes && view->body + view->body_size == bytes + size);
-    demand(view->mechanism == PML_RESPONSE || view->mechanism == PML_GAUSSIAN);
+    demand(view->mechanism == PML_RESPONSE || view->mechanism == PML_GAUSSIAN || view->mechanism == PML_CROWD);
     demand((view->step != 0) == (view->mechanism == PML_GAUSSIAN));
+    if (view->mechanism == PML_CROWD) {
+        demand(f->G > 1 && pml_release_symbol(view, 0) < f->G * f->m);
+        return;
+    }
     if (view->mechanism == PML_RESPONSE) {
         for (size_t s = 0; s < f->G; s++)
             demand(pml_release_symbol(view, s) < f->m);
