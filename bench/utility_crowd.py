@@ -20,7 +20,7 @@ SETTINGS = [("10^6 clients, all honest", ["--crowd", "1000000", *ALL], 0.02),
 
 def list_share(program, public, options, total, epsilon):
     """The share of own messages, when `total` comes down: as `pack --crowd` divides it. A relay's fakes cost phones nothing.
-    None when no plan keeps the promise."""
+    None when no plan keeps the promise, or when it leaves too few items for a list."""
     if "--noise" in options:
         return total
     with tempfile.TemporaryDirectory() as folder:
@@ -36,7 +36,9 @@ def crowd_row(program, case, options, total, epsilon=EPSILON):
 
     def compute():
         share = list_share(program, files["public"][0], options, total, epsilon)
-        return share and program.run("evaluate", *words, *options, "--epsilon", epsilon, "--share", share, "--json")["rows"][0]
+        measured = share and program.run("evaluate", *words, *options, "--epsilon", epsilon, "--share", share, "--json",
+                                         may_fail=epsilon != EPSILON)
+        return measured and measured["rows"][0]
     return cached(compute, "crowd", case.digest, options, total, epsilon, build_of(program))
 
 
@@ -60,7 +62,7 @@ def table_crowd(program, cases, _):
 
 # The paper's figure 6 again, where one message alone says nothing ---------------------------------------------------
 
-SMALL = [0.01, 0.03, 0.1, 0.3, 1, 3, 10]
+SMALL = [0.01, 0.03, 0.1, 1, 10]
 CROWDS = {100_000: "10^5", 1_000_000: "10^6"}
 TOTAL = 0.02  # comes down, the answers to fakes included
 ALONE, LOOKS = "linespoints pt 5 ps 0.6 lw 2 lc rgb '#8a8f98'", {
