@@ -42,9 +42,9 @@ class Service:
                      "--labels", "shapes/gallery_labels.npy", "--payloads", "shapes/images/gallery",
                      "--cells-per-item", "1", "--store", f"sqlite:{pack}.store")
         self.id = json.loads(self.run("inspect", "first.pmpk", "--json"))["pack"]
-        shutil.copytree(os.path.join(ROOT, "server", "page"), self.page)
+        shutil.copytree(os.path.join(ROOT, "demo", "page"), self.page)
         shutil.copytree(self.wasm, os.path.join(self.page, "wasm"), ignore=shutil.ignore_patterns("objects"))
-        subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "demo_page.py"), self.path("shapes"), self.page,
+        subprocess.run([sys.executable, os.path.join(ROOT, "demo", "demo_page.py"), self.path("shapes"), self.page,
                         "--pack", self.id, "--names", self.path("names.json"), "--kind", "drawn pictures of shapes",
                         "--start", str(START_ROW), "--epsilon", str(EPSILON)],
                        check=True, timeout=60)

@@ -18,7 +18,7 @@ import numpy
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(os.path.dirname(os.path.dirname(HERE)), "scripts")]
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(os.path.dirname(HERE)), "demo")]
 
 from browser import Browser  # noqa: E402
 from page_service import EPSILON, START_ROW, Service  # noqa: E402
