@@ -62,7 +62,7 @@ static exit_code check_promise(struct arguments *arguments)
     if (crowd && arguments->crowd.relay)
         return command_fail(&command_audit, EXIT_USAGE,
                             "the relay's fakes are not made here. Leave --noise out: clients make theirs.");
-    if (crowd && (double)arguments->crowd.clients * arguments->crowd.honest > CLIENTS_MAX)
+    if (crowd && (double)arguments->crowd.clients * arguments->crowd.honest > (double)CLIENTS_MAX)
         return command_fail(&command_audit, EXIT_USAGE,
                             "every epoch has all honest clients, so there must be at most %d. Give a smaller --crowd.",
                             CLIENTS_MAX);

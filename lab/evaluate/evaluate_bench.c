@@ -35,7 +35,7 @@ exit_code evaluate_bench_crowd_cells(const struct evaluate_options *options, dou
     if (options->cells > 0)
         return EXIT_OK;
     exit_code code = crowd_policy_make(command, &options->crowd, epsilon, options->delta, FEWEST, &promise);
-    const double fakes = options->crowd.relay ? 0.0 : promise.fakes / FEWEST;
+    const double fakes = options->crowd.relay ? 0.0 : promise.fakes / (double)FEWEST;
     double total = share;
     for (int round = 0; round < ROUNDS && code == EXIT_OK; round++) {
         *cells = pml_cells_rule_crowd(total, fakes, options->crowd.floor, public_rows).cells;

@@ -295,7 +295,7 @@ static int open_worker(struct worker *worker, struct crew *crew, size_t number)
         return status;
     worker->release_size = pml_client_release_size(worker->client);
     worker->release = malloc(worker->release_size);
-    return worker->release ? PML_OK : PML_NO_MEMORY;
+    return worker->release ? (int)PML_OK : (int)PML_NO_MEMORY;
 }
 
 static void close_worker(struct worker *worker)

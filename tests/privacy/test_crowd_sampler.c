@@ -143,7 +143,7 @@ static void test_symbols_sizes_and_cover_are_uniform_and_independent(void)
         expected[i] = clusters / (SYMBOLS * COPIES);
     shares[0] = share_of_chi_square(pairs, expected, SYMBOLS * COPIES);
     for (size_t i = 0; i < SYMBOLS; i++)
-        expected[i] = (double)count / SYMBOLS;
+        expected[i] = (double)count / (double)SYMBOLS;
     shares[1] = share_of_chi_square(covers, expected, SYMBOLS);
     for (size_t i = 0; i < SYMBOLS * SYMBOLS; i++)
         expected[i] = followed / (SYMBOLS * SYMBOLS);
