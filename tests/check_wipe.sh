@@ -57,7 +57,7 @@ wiping = [name for name in frames if "pml_wipe_stack" in calls.get(name, ())]
 deeper = [chain for _, chain in map(depths.of, wiping) if "pml_wipe_stack" not in chain]
 for chain in deeper:
     print("    deeper than what is wiped:", " > ".join(map(plain, chain)))
-sys.exit(len(wiping) != 7 or len(deeper) > 0)
+sys.exit(len(wiping) < 7 or len(deeper) > 0)  # an inlined one counts again
 END
 }
 export -f run depth
