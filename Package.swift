@@ -7,6 +7,19 @@ let mechanisms: [CSetting] = [
     .define("PML_WITH_RESPONSE", to: "1"), .define("PML_WITH_GAUSSIAN", to: "1"), .define("PML_WITH_CROWD", to: "1"),
 ]
 
+// Apple systems have CryptoKit; elsewhere BearSSL fills the table of primitives (libbearssl-dev).
+#if os(Linux)
+    let primitives: [Target] = [
+        .target(
+            name: "CPrivateMailBearSSL", dependencies: ["CPrivateMailTransport"], path: "transport/bearssl",
+            publicHeadersPath: ".",
+            cSettings: mechanisms + [.headerSearchPath("../.."), .headerSearchPath("../../core")],
+            linkerSettings: [.linkedLibrary("bearssl")])
+    ]
+#else
+    let primitives: [Target] = []
+#endif
+
 let package = Package(
     name: "PrivateMail",
     platforms: [.iOS(.v15), .macOS(.v13), .tvOS(.v15), .watchOS(.v8), .visionOS(.v1)],
@@ -26,8 +39,20 @@ let package = Package(
                 "kernels_neon_dotprod.c", "kernels_helium.c", "kernels_dsp.c",
             ],
             publicHeadersPath: ".", cSettings: mechanisms),
+        // Sealed messages, over a table of primitives.
         .target(
-            name: "PrivateMail", dependencies: ["CPrivateMail", "CPrivateMailPlatform"],
+            name: "CPrivateMailTransport", dependencies: ["CPrivateMail"], path: "transport",
+            exclude: ["CMakeLists.txt", "transport_sources.cmake", "bearssl"],
+            sources: [
+                "hpke.c", "capsule.c", "keys.c", "binary_http.c", "message_seal.c", "answer_open.c", "message_open.c",
+                "answer_seal.c", "ohttp_response.c",
+            ],
+            cSettings: mechanisms + [.headerSearchPath(".."), .headerSearchPath("../core")]),
+        .target(
+            name: "PrivateMail",
+            dependencies: [
+                "CPrivateMail", "CPrivateMailPlatform", "CPrivateMailTransport",
+            ] + primitives.map { .target(name: $0.name) },
             path: "ios/Sources/PrivateMail", resources: [.copy("PrivacyInfo.xcprivacy")]),
         .executableTarget(name: "privatemail-example", dependencies: ["PrivateMail"], path: "ios/Example"),
         .executableTarget(name: "privatemail-crowd-example", dependencies: ["PrivateMail"], path: "ios/CrowdExample"),
@@ -42,6 +67,6 @@ let package = Package(
                 .target(name: "privatemail-search-example", condition: .when(platforms: [.macOS, .linux])),
             ],
             path: "ios/Tests/PrivateMailTests"),
-    ],
+    ] + primitives,
     cLanguageStandard: .c11
 )

@@ -4,7 +4,8 @@ import os
 import tempfile
 
 from plot import Figure, Panel
-from utility_data import cached
+from utility_data import cached, digest_of
+from utility_large import SKETCH, folder_of
 from utility_own import build_of, markdown
 
 EPSILON = 0.1
@@ -57,6 +58,37 @@ def table_crowd(program, cases, _):
                       each(lambda row: row["instance_recall"]), each(lambda row: row["local"]["carried_recall"])])
     head = ["if the relay mixes and", "floor ε₀", "cells", "fakes per client", "comes down", "in the answer", "found by sketches",
             "response alone, same ε and down-link"]
+    return None, data, markdown(head, table)
+
+
+# Large galleries ---------------------------------------------------------------------------------------------------
+
+LARGE = [(count, options, total) for count in (100_000,) for total in (0.001, 0.01)
+         for _, options, _ in (SETTINGS[0], SETTINGS[1], SETTINGS[4])]
+
+
+def large_row(program, cases, count, options, total):
+    def compute():
+        folder, gallery = folder_of(cases, count)
+        public = os.path.join(folder, "public.npy")
+        share = list_share(program, public, options, total, EPSILON)
+        return program.run("evaluate", "--public", public, "--queries", os.path.join(folder, "queries.npy"), "--gallery",
+                           gallery, "--sketch", SKETCH, *options, "--epsilon", EPSILON, "--share", share, "--json")["rows"][0]
+    return cached(compute, "large crowd", [case.digest for case in cases], count, options, total, build_of(program),
+                  digest_of("utility_large"))
+
+
+def table_large_crowd(program, cases, _):
+    """The pooled galleries of utility_large.py in a crowd."""
+    names = {str(options): name for name, options, _ in SETTINGS}
+    data = [{"items": count, "crowd": names[str(options)], "total": total, **large_row(program, cases, count, options, total)}
+            for count, options, total in LARGE]
+    table = [[f"{row['items']:,}", row["crowd"], f"{100 * row['total']:g} %", str(row["cells"]),
+              f"{row['fakes']:.2f}" if row["clients"] else "0", f"{100 * row['carried']:.3f} %",
+              f"{row['carried_recall']:.3f} ± {row['carried_recall_se']:.3f}", f"{row['instance_recall']:.3f}",
+              f"{row['local']['carried_recall']:.3f}"] for row in data]
+    head = ["items", "if the relay mixes and", "planned", "m", "fakes per client", "comes down", "in the answer",
+            f"found, sketches of {SKETCH}", "response alone, same ε and down-link"]
     return None, data, markdown(head, table)
 
 

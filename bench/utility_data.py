@@ -56,6 +56,7 @@ class Case:
         short = next((key for key in PAPER_TABLE if folder.startswith(key)), None)
         table = PAPER_TABLE.get(short, {"name": folder, "sigma": 6.0, "alpha": 0.6})
         self.folder, self.name, self.sigma, self.alpha = folder, table["name"], table["sigma"], table["alpha"]
+        self.seed = seed
         order = np.random.default_rng(seed).permutation(len(labels))
         public = int(PUBLIC_SHARE * len(labels))
         queries = min(queries, len(labels) // 10)

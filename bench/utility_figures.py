@@ -4,7 +4,7 @@ import utility_baselines as baselines
 import utility_embedding as embedding
 import utility_paper as paper
 from plot import Figure, Panel, class_colour
-from utility_crowd import figure_crowd, table_crowd
+from utility_crowd import figure_crowd, table_crowd, table_large_crowd
 from utility_data import TOP
 from utility_inference import REPEATS, inference
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
@@ -269,4 +269,5 @@ FIGURES = {"3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figur
            "epsilon": ("utility-epsilon", figure_epsilon), "bytes": ("utility-bytes", figure_bytes),
            "inference": ("utility-inference", figure_inference), "slots": ("utility-slots", table_slots),
            "defaults": ("utility-defaults", table_defaults), "crowd": ("utility-crowd", table_crowd), "6-crowd": ("fig-6-in-a-crowd", figure_crowd),
-           "large": ("utility-large", table_large), "public": ("utility-public", table_public)}
+           "large": ("utility-large", table_large), "large-crowd": ("utility-large-crowd", table_large_crowd),
+           "public": ("utility-public", table_public)}

@@ -22,7 +22,7 @@ def pooled(cases):
     if not rows:
         stop(f"none of the data sets has {COLUMNS} features, which the large galleries are pooled from")
     sets = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
-    order = np.random.default_rng(0).permutation(len(sets))
+    order = np.random.default_rng(cases[0].seed).permutation(len(sets))
     rows, sets, public = np.concatenate(rows)[order], sets[order], int(PUBLIC_SHARE * len(sets))
     return rows[:public], rows[public:], sets[public:]
 
@@ -59,12 +59,12 @@ def write_gallery(path, source, rows, lists, count):
 
 def folder_of(cases, count):
     """A folder with public.npy, queries.npy and a gallery of this size."""
-    folder = os.path.join(FOLDER, "large")
+    folder = os.path.join(FOLDER, f"large-{cases[0].seed}" if cases[0].seed else "large")
     os.makedirs(folder, exist_ok=True)
     gallery = os.path.join(folder, f"gallery-{count}.npy")
     if not os.path.exists(gallery):
         public, rows, sets = pooled(cases)
-        lists, source = neighbours_of(rows, sets), np.random.default_rng(1)
+        lists, source = neighbours_of(rows, sets), np.random.default_rng(cases[0].seed + 1)
         np.save(os.path.join(folder, "public.npy"), public)
         np.save(os.path.join(folder, "unlike.npy"), public[:QUERIES])
         np.save(os.path.join(folder, "queries.npy"), copies(source, rows, lists, source.integers(len(rows), size=QUERIES)))

@@ -11,7 +11,7 @@
 
 #define CONFIDENCE 0.999
 #define SECONDS_MAX 1e6
-enum { TRIALS_MIN = 1000, TRIALS_MAX = 1000000000, PILOT_MAX = 1000000, PAIRS_DEFAULT = 16, CLIENTS_MAX = 65536 };
+enum { TRIALS_MIN = 1000, TRIALS_MAX = 1000000000, PILOT_MAX = 1000000, PAIRS_DEFAULT = 16, PARTS_MAX = 262144 };
 
 struct arguments {
     const char *pack, *mechanism;
@@ -59,13 +59,6 @@ static exit_code check_promise(struct arguments *arguments)
     if ((gaussian || crowd) && !(arguments->delta >= 0x1p-50 && arguments->delta < 1.0))
         return command_fail(&command_audit, EXIT_USAGE, "--delta must be 1e-15 to below 1; %g is the default.",
                             gaussian ? 1e-5 : CROWD_DELTA_DEFAULT);
-    if (crowd && arguments->crowd.relay)
-        return command_fail(&command_audit, EXIT_USAGE,
-                            "the relay's fakes are not made here. Leave --noise out: clients make theirs.");
-    if (crowd && (double)arguments->crowd.clients * arguments->crowd.honest > (double)CLIENTS_MAX)
-        return command_fail(&command_audit, EXIT_USAGE,
-                            "every epoch has all honest clients, so there must be at most %d. Give a smaller --crowd.",
-                            CLIENTS_MAX);
     return EXIT_OK;
 }
 
@@ -154,8 +147,17 @@ static exit_code take_promise(struct audit *audit)
     if (arguments->crowd.own > info->cells)
         return command_fail(&command_audit, EXIT_USAGE, "%s has %u cells per slot, so --own must be at most that.",
                             arguments->pack, info->cells);
-    return crowd_policy_make(&command_audit, &arguments->crowd, arguments->epsilon, arguments->delta,
-                             (uint64_t)info->slots * info->cells, &audit->promise);
+    exit_code code = crowd_policy_make(&command_audit, &arguments->crowd, arguments->epsilon, arguments->delta,
+                                       (uint64_t)info->slots * info->cells, &audit->promise);
+    const pml_crowd *policy = &audit->promise.policy;
+    const double parts = (double)policy->clients + policy->relay_clusters;
+    if (code == EXIT_OK && parts > (double)PARTS_MAX)
+        return command_fail(
+            &command_audit, EXIT_USAGE,
+            "an epoch has %.0f bundles or clusters of the relay and all of them are made, so there must "
+            "be at most %d. Give a smaller --crowd, or with --noise relay a larger --epsilon.",
+            parts, PARTS_MAX);
+    return code;
 }
 
 /* Opens the bench of the crowd instead of that of its floor. */
@@ -226,8 +228,11 @@ static void print_crowd(const struct audit *audit)
         printf("promise         crowd, epsilon %.4g, delta %g, %s", promise->epsilon, promise->delta, assumption);
     else
         printf("promise         the floor alone, epsilon %g", promise->floor);
-    printf("\nepoch           %" PRIu64 " clients, %.4g fakes each (clusters of 1 to %" PRIu32 ")",
-           promise->policy.clients, promise->fakes, promise->policy.copies);
+    if (promise->policy.relay_clusters > 0.0)
+        printf("\nepoch           1 client, %.4g fakes of the relay", promise->fakes);
+    else
+        printf("\nepoch           %" PRIu64 " clients, %.4g fakes each", promise->policy.clients, promise->fakes);
+    printf(" (clusters of 1 to %" PRIu32 ")", promise->policy.copies);
 }
 
 static void write_crowd(struct json *json, const struct crowd_promise *promise)
@@ -236,6 +241,7 @@ static void write_crowd(struct json *json, const struct crowd_promise *promise)
     json_text(json, "promise", promise->crowded ? "crowd" : "floor");
     json_count(json, "clients", promise->policy.clients);
     json_number(json, "clusters", promise->policy.clusters);
+    json_number(json, "relay_clusters", promise->policy.relay_clusters);
     json_count(json, "copies", promise->policy.copies);
     json_count(json, "own", promise->policy.own);
     json_number(json, "fakes", promise->fakes);
@@ -338,18 +344,19 @@ static const char help[] =
     "well they can be told apart. This proves a lower bound of the true epsilon. If the bound is larger than E, the\n"
     "promise is broken. If it is not, this is no proof of the promise: a worse pair of records may exist, or a\n"
     "difference that is not measured (gaussian: of the spread alone). The proofs are in docs/PRIVACY.md.\n\n"
-    "With --crowd each trial is a whole epoch: the bundles of all honest clients, mixed. One client has one record or "
-    "the\n"
-    "other, the others are idle. An epsilon at delta can be seen only where delta is not much smaller than 1/N "
-    "trials.\n\n"
+    "With --crowd each trial is a whole epoch: the bundles of all honest clients, mixed. One client has one record or\n"
+    "the other, the others are idle. With --noise relay that client is the only one, and all fakes are the relay's.\n"
+    "An epsilon at delta can be seen only where delta is not much smaller than 1/N trials.\n\n"
     "Options:\n"
     "  --pack P.pmpk     the pack\n"
     "  --mechanism M     response or gaussian; not needed with --crowd\n"
     "  --epsilon E       the promise for one release, 1e-6 to 16; in a crowd, what to plan for\n"
     "  --delta D         1e-15 to below 1. Default 1e-5 for gaussian, 1e-8 in a crowd; response alone has none\n"
-    "  --crowd N         clients per epoch, of which the share --honest H (default 0.5) is made, at most 65536.\n"
+    "  --crowd N         clients per epoch, of which the share --honest H (default 0.5) is made, at most 262144.\n"
     "                    --floor E0, --own W, --copies-max V: see privatemail crowd --help\n"
+    "  --noise relay     instead of --crowd: the relay makes the fakes, planned for --epsilon\n"
     "  --clusters K      instead of --epsilon: K clusters per client, 0 to 4, of at most --copies V, 1 to 64\n"
+    "  --relay-clusters R  the same of the relay's clusters per epoch\n"
     "  --trials N        releases of each of the two records, 1000 to 1000000000; a tenth of them is used to choose "
     "what\n"
     "                    to count. 1000000 gives bounds within a few percent at epsilon 1\n"

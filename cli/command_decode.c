@@ -2,12 +2,14 @@
  * decode: shows what a server sees in releases. In: releases, which may be hostile, and their pack. Out: cells, values and
  * embedding rows. */
 #include "cli/shared/pack_file.h"
+#include "decode_answers.h"
 
 #include "common/files.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { RELEASES_MAX = 1024, LABELS_SHOWN = 6 };
 
@@ -188,41 +190,79 @@ static exit_code decode(const char *const *paths, size_t count, const struct pac
     return code;
 }
 
+/* Options that belong to --features. */
+enum { RANKING_OPTIONS = 6 };
+
+static exit_code check(const struct decode_answers *answers, const struct option_spec specs[RANKING_OPTIONS])
+{
+    for (size_t i = 0; i < RANKING_OPTIONS && !answers->query.features; i++) {
+        if (specs[i].given)
+            return command_fail(&command_decode, EXIT_USAGE, "--%s needs --features, which ranks answers.",
+                                specs[i].name);
+    }
+    if (answers->scope && strcmp(answers->scope, "own") != 0 && strcmp(answers->scope, "all") != 0)
+        return command_fail(&command_decode, EXIT_USAGE, "--scope must be own or all, not '%s'.", answers->scope);
+    if (answers->top < 1 || answers->top > PML_MATCHES_MAX)
+        return command_fail(&command_decode, EXIT_USAGE, "--top must be 1 to %u.", PML_MATCHES_MAX);
+    return query_options_label(&command_decode, &answers->query);
+}
+
 static exit_code run(int argc, char **argv)
 {
-    const char *paths[RELEASES_MAX] = {NULL}, *pack = NULL;
-    bool json = false;
-    struct option_spec specs[] = {{"pack", OPTION_TEXT, &pack, true, false},
-                                  {"json", OPTION_FLAG, &json, false, false}};
+    const char *paths[RELEASES_MAX] = {NULL};
+    struct decode_answers answers = {.top = 8};
+    struct query_arguments *query = &answers.query;
+    struct option_spec specs[] = {{"label", OPTION_NUMBER, &query->label, false, false},
+                                  {"labels", OPTION_TEXT, &query->labels, false, false},
+                                  {"row", OPTION_COUNT, &query->row, false, false},
+                                  {"own", OPTION_TEXT, &answers.own, false, false},
+                                  {"scope", OPTION_TEXT, &answers.scope, false, false},
+                                  {"top", OPTION_COUNT, &answers.top, false, false},
+                                  {"features", OPTION_TEXT, &query->features, false, false},
+                                  {"pack", OPTION_TEXT, &query->pack, true, false},
+                                  {"json", OPTION_FLAG, &query->json, false, false}};
     exit_code code =
         options_parse(&command_decode, argc, argv, specs, sizeof specs / sizeof specs[0], paths, 1, RELEASES_MAX);
-    if (code != EXIT_OK)
-        return code;
-    struct pack_file file;
-    code = pack_file_open(&command_decode, pack, &file);
+    query->has_label = specs[0].given;
+    if (code == EXIT_OK)
+        code = check(&answers, specs);
     if (code != EXIT_OK)
         return code;
     size_t count = 0;
     while (count < RELEASES_MAX && paths[count])
         count++;
-    code = decode(paths, count, &file, json);
+    if (query->features)
+        return decode_answers(&answers, paths, count);
+    struct pack_file file;
+    code = pack_file_open(&command_decode, query->pack, &file);
+    if (code != EXIT_OK)
+        return code;
+    code = decode(paths, count, &file, query->json);
     pack_file_close(&file);
     return code;
 }
 
 static const char help[] =
-    "Usage: privatemail decode R.cbor [R2.cbor ...] --pack P.pmpk [--json]\n\n"
-    "Shows everything that a server sees in a release: the mechanism, the pack, and for every slot the released cell "
-    "or\n"
-    "values and the embedding row they stand for. Takes up to 1024 releases. A bundle (privatize --crowd) is shown\n"
-    "message by message.\n\n"
+    "Usage: privatemail decode R.cbor [R2.cbor ...] --pack P.pmpk [--json]\n"
+    "       privatemail decode A.cbor [A2.cbor ...] --pack P.pmpk --features Q.npy [OPTIONS]\n\n"
+    "Shows everything that a server sees in a release: the mechanism, the pack, and for every slot the released\n"
+    "cell or values and the embedding row they stand for. Takes up to 1024 releases. A bundle (privatize --crowd) is\n"
+    "shown message by message.\n\n"
+    "With --features the files are answers to messages of a crowd. They are ranked by the query, into one list in\n"
+    "which every item occurs once.\n\n"
     "Options:\n"
-    "  --pack P.pmpk   the pack the releases were made with\n"
-    "  --json          JSON on stdout instead of text (docs/CLI.md): an object, or an array for several releases or "
-    "messages\n"
-    "  --help          this text\n\n"
-    "Exit codes: 0 done, 2 wrong options, 3 a file cannot be read or is not a release of this pack,\n"
+    "  --pack P.pmpk     the pack the releases were made with\n"
+    "  --features Q.npy  rank answers by this query, with --row, --label and --labels as for privatemail privatize\n"
+    "  --own FILE        the files are the answers to all messages of a bundle, in its order: rank only those that\n"
+    "                    FILE names (privatize --own-out). Default: all\n"
+    "  --scope S         own: rank the candidates of the query's own slot; all: those of all slots. Default own\n"
+    "  --top N           results to show, 1 to 256. Default 8\n"
+    "  --json            JSON on stdout instead of text (docs/CLI.md)\n"
+    "  --help            this text\n\n"
+    "Exit codes: 0 done, 2 wrong options, 3 a file cannot be read or is not a release or answer of this pack,\n"
     "4 stdout cannot be written, 7 out of memory.\n\n"
-    "Example: privatemail decode query.cbor --pack collection.pmpk\n";
+    "Example: privatemail decode query.cbor --pack collection.pmpk\n"
+    "         privatemail decode 0.answer 1.answer 2.answer --pack collection.pmpk --features query.npy --own "
+    "own.json\n";
 
-const struct command command_decode = {"decode", "show what a server sees in a release", help, run};
+const struct command command_decode = {"decode", "show what a server sees in a release, or rank answers", help, run};

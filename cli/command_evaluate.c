@@ -82,7 +82,7 @@ static exit_code measure_row(struct evaluate_bench *bench, struct evaluate_row *
     const double list = options->crowd.asked ? row->share / (double)options->crowd.own : row->share;
     exit_code code = EXIT_OK;
     if (ready->cells != row->cells || ready->share < list || ready->share > list)
-        code = evaluate_bench_set(bench, row->cells, list);
+        code = evaluate_bench_set(bench, row->cells, list, options->crowd.asked);
     *ready = (struct ready){row->cells, list};
     if (code != EXIT_OK)
         return code;
@@ -97,21 +97,20 @@ static exit_code measure_local(struct evaluate_bench *bench, struct evaluate_row
     struct evaluate_local *local = &row->local;
     local->share = fmin(row->result.mean[EVALUATE_CARRIED], 0.5);
     local->cells = pml_cells_rule(row->epsilon, local->share);
-    exit_code code = evaluate_bench_set(bench, local->cells, local->share);
+    exit_code code = evaluate_bench_set(bench, local->cells, local->share, false);
     return code == EXIT_OK ? evaluate_trials_run(bench, row->epsilon, NULL, progress, &local->result) : code;
 }
 
-static exit_code choose_rows(const struct evaluate_options *options, const struct evaluate_data *data,
-                             struct evaluate_report *report)
+static exit_code choose_rows(struct evaluate_bench *bench, struct evaluate_report *report)
 {
+    const struct evaluate_options *options = bench->options;
     exit_code code = EXIT_OK;
     for (size_t e = 0; e < options->epsilons.count; e++) {
         for (size_t s = 0; s < options->shares.count && code == EXIT_OK; s++) {
             struct evaluate_row *row = &report->rows[report->row_count++];
             *row = (struct evaluate_row){.epsilon = options->epsilons.values[e], .share = options->shares.values[s]};
             if (options->crowd.asked)
-                code = evaluate_bench_crowd_cells(options, row->epsilon, row->share, data->public.features.rows,
-                                                  &row->cells);
+                code = evaluate_bench_crowd_cells(bench, row->epsilon, row->share, &row->cells);
             else
                 row->cells = evaluate_bench_cells(options, row->epsilon, row->share);
         }
@@ -141,7 +140,7 @@ static exit_code measure(const struct evaluate_options *options, const struct ev
     struct ready ready = {0};
     bool done[EVALUATE_LIST_MAX * EVALUATE_LIST_MAX] = {false};
     struct evaluate_row *row = NULL;
-    exit_code code = choose_rows(options, data, report);
+    exit_code code = choose_rows(&bench, report);
     const bool crowd = options->crowd.asked;
     struct overall overall = {0, report->row_count * (crowd ? 2 : 1)};
     const struct pml_progress progress = {show_overall, &overall, "queries"};
@@ -216,6 +215,7 @@ static const char help[] =
     "  --cells-per-item N       list every item in its 1 or 2 nearest cells instead of lists of a share, with N/F "
     "cells\n"
     "  --rows-per-prototype N   as for privatemail pack; here 1 needs nothing else\n"
+    "  --soft                   build packs as privatemail pack --soft does; always in a crowd\n"
     "  --releases R             releases per query, 1 to 1000. Default 4\n"
     "  --scope S                own or all: which slots of an answer the device ranks. Default own\n"
     "  --sketch L               bytes of a sketch, as for privatemail pack\n"

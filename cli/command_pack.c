@@ -16,15 +16,10 @@ struct arguments {
     uint64_t neighbours, dims, cells, prototypes_per_cell, rows_per_prototype, slot_count, sketch, seed, threads;
     double alpha, share, epsilon;
     struct pack_crowd crowd;
-    bool gaussian, response_only, rows_are_public, force, json;
+    bool gaussian, response_only, rows_are_public, soft, force, json;
 };
 
 /* ---- options ---- */
-
-struct count_limit {
-    const char *name;
-    uint64_t value, least, most; /* 0 stands for "not given" */
-};
 
 static exit_code check_counts(const struct arguments *arguments)
 {
@@ -38,13 +33,7 @@ static exit_code check_counts(const struct arguments *arguments)
         {"sketch", arguments->sketch, 8, PML_SKETCH_MAX},
         {"threads", arguments->threads, 1, 256},
     };
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        const struct count_limit *limit = &limits[i];
-        if (limit->value != 0 && (limit->value < limit->least || limit->value > limit->most))
-            return command_fail(&command_pack, EXIT_USAGE, "--%s must be %llu to %llu.", limit->name,
-                                (unsigned long long)limit->least, (unsigned long long)limit->most);
-    }
-    return EXIT_OK;
+    return options_check_limits(&command_pack, limits, sizeof limits / sizeof limits[0], true);
 }
 
 static exit_code read_bandwidth(const char *text, double *bandwidth)
@@ -125,11 +114,12 @@ static exit_code read_options(const struct arguments *arguments, struct pml_buil
         return command_fail(&command_pack, EXIT_USAGE, "--share must be 1e-6 to 0.5.");
     if (arguments->epsilon != 0.0 && !(arguments->epsilon >= PML_EPSILON_MIN && arguments->epsilon <= PML_EPSILON_MAX))
         return command_fail(&command_pack, EXIT_USAGE, "--epsilon must be 1e-6 to 16.");
-    if (arguments->cells != 0 && (arguments->share != 0.0 || arguments->epsilon != 0.0 || arguments->crowd.clients > 0))
+    if (arguments->cells != 0 &&
+        (arguments->share != 0.0 || arguments->epsilon != 0.0 || arguments->crowd.arguments.asked))
         return command_fail(&command_pack, EXIT_USAGE,
                             "--share, --epsilon and --crowd choose the number of cells, --cells sets it. Leave one or "
                             "the other out.");
-    if (arguments->crowd.clients > 0 && options->slots != PML_SLOTS_ONE)
+    if (arguments->crowd.arguments.asked && options->slots != PML_SLOTS_ONE)
         return command_fail(&command_pack, EXIT_USAGE,
                             "--crowd chooses the cells of one slot. Leave --slots out, or set --cells instead.");
     if (arguments->model && pml_model_length(arguments->model) == 0)
@@ -139,13 +129,16 @@ static exit_code read_options(const struct arguments *arguments, struct pml_buil
     options->alpha = arguments->alpha;
     options->dimensions = (unsigned)arguments->dims;
     options->cells = (unsigned)arguments->cells;
-    options->share = arguments->share;
-    options->epsilon = arguments->epsilon;
+    if (!arguments->crowd.arguments.asked) { /* otherwise both are the crowd's, and the cells follow from the rows */
+        options->share = arguments->share;
+        options->epsilon = arguments->epsilon;
+    }
     options->prototypes_per_cell = (unsigned)arguments->prototypes_per_cell;
     options->rows_per_prototype = (unsigned)arguments->rows_per_prototype;
     options->rows_are_public = arguments->rows_are_public;
     options->slot_count = (unsigned)arguments->slot_count;
     options->sketch = (unsigned)arguments->sketch;
+    options->soft = arguments->soft || arguments->crowd.arguments.asked;
     options->gaussian = arguments->gaussian;
     options->model = arguments->model;
     options->seed = arguments->seed;
@@ -154,20 +147,11 @@ static exit_code read_options(const struct arguments *arguments, struct pml_buil
     return EXIT_OK;
 }
 
-/* In a crowd, share and ε are those of the crowd, and the number of cells follows when the rows are known. */
-static exit_code read_crowd(struct arguments *arguments, struct pml_build_options *options)
-{
-    arguments->crowd.epsilon = arguments->epsilon;
-    arguments->crowd.down = arguments->share;
-    if (arguments->crowd.clients > 0)
-        options->share = options->epsilon = 0.0;
-    return pack_crowd_check(&arguments->crowd);
-}
-
 /* The counts use 0 for "not given", so a given 0 is refused here. */
 static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
-    struct option_spec specs[] = {
+    enum { OWN = 26, NOT_ZERO = 11 };
+    struct option_spec specs[OWN + CROWD_OPTIONS] = {
         {"neighbours", OPTION_COUNT, &arguments->neighbours, false, false},
         {"dims", OPTION_COUNT, &arguments->dims, false, false},
         {"cells", OPTION_COUNT, &arguments->cells, false, false},
@@ -176,11 +160,7 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"slot-count", OPTION_COUNT, &arguments->slot_count, false, false},
         {"sketch", OPTION_COUNT, &arguments->sketch, false, false},
         {"threads", OPTION_COUNT, &arguments->threads, false, false},
-        {"crowd", OPTION_COUNT, &arguments->crowd.clients, false, false},
-        {"copies-max", OPTION_COUNT, &arguments->crowd.copies_max, false, false},
         {"delta", OPTION_NUMBER, &arguments->crowd.delta, false, false},
-        {"honest", OPTION_NUMBER, &arguments->crowd.honest, false, false},
-        {"floor", OPTION_NUMBER, &arguments->crowd.floor, false, false},
         {"share", OPTION_NUMBER, &arguments->share, false, false},
         {"epsilon", OPTION_NUMBER, &arguments->epsilon, false, false},
         {"features", OPTION_TEXT, &arguments->features, true, false},
@@ -194,18 +174,22 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"model", OPTION_TEXT, &arguments->model, false, false},
         {"response-only", OPTION_FLAG, &arguments->response_only, false, false},
         {"rows-are-public", OPTION_FLAG, &arguments->rows_are_public, false, false},
+        {"soft", OPTION_FLAG, &arguments->soft, false, false},
         {"seed", OPTION_COUNT, &arguments->seed, false, false},
         {"force", OPTION_FLAG, &arguments->force, false, false},
         {"json", OPTION_FLAG, &arguments->json, false, false},
     };
-    exit_code code = options_parse(&command_pack, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
-    for (size_t i = 0; i < 15 && code == EXIT_OK; i++) {
+    crowd_options_fill(&arguments->crowd.arguments, specs + OWN);
+    exit_code code = options_parse(&command_pack, argc, argv, specs, OWN + CROWD_PLAN_OPTIONS, NULL, 0, 0);
+    for (size_t i = 0; i < NOT_ZERO && code == EXIT_OK; i++) {
         bool zero = specs[i].kind == OPTION_COUNT ? *(uint64_t *)specs[i].value == 0 : *(double *)specs[i].value == 0.0;
         if (specs[i].given && zero)
             return command_fail(&command_pack, EXIT_USAGE, "--%s must not be 0. Leave it out for the default.",
                                 specs[i].name);
     }
-    return code;
+    arguments->crowd.epsilon = arguments->epsilon;
+    arguments->crowd.down = arguments->share;
+    return code == EXIT_OK ? pack_crowd_check(&arguments->crowd, specs + OWN) : code;
 }
 
 /* ---- report ---- */
@@ -271,7 +255,7 @@ static void write_report(const struct arguments *arguments, const struct pack_fi
 /* Choices that the person at the terminal did not make. */
 static void tell_choices(const struct arguments *arguments, const struct pml_build_report *report)
 {
-    if (arguments->crowd.clients > 0)
+    if (arguments->crowd.arguments.asked)
         pack_crowd_tell(&arguments->crowd);
     else if (report->share > 0.0)
         fprintf(
@@ -304,7 +288,7 @@ static exit_code build(const struct arguments *arguments, const struct pml_build
     if (outcome != PML_DONE)
         return command_fail(&command_pack, outcome == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s",
                             arguments->features, message.text);
-    if (arguments->crowd.clients > 0) {
+    if (arguments->crowd.arguments.asked) {
         report.share = arguments->crowd.cells.share;
         report.epsilon = arguments->crowd.epsilon;
     }
@@ -330,8 +314,6 @@ static exit_code run(int argc, char **argv)
     if (code == EXIT_OK)
         code = read_options(&arguments, &options);
     if (code == EXIT_OK)
-        code = read_crowd(&arguments, &options);
-    if (code == EXIT_OK)
         code = output_apart(&command_pack, arguments.out, arguments.features, "the features");
     if (code == EXIT_OK)
         code = output_apart(&command_pack, arguments.out, arguments.labels, "the labels");
@@ -353,9 +335,9 @@ static exit_code run(int argc, char **argv)
         code =
             command_fail(&command_pack, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label per row.",
                          arguments.labels, labels.rows, arguments.features, features.rows);
-    else if (arguments.crowd.clients > 0)
+    else if (arguments.crowd.arguments.asked)
         code = pack_crowd_plan(&arguments.crowd, features.rows);
-    if (arguments.crowd.clients > 0)
+    if (arguments.crowd.arguments.asked)
         options.cells = arguments.crowd.cells.cells;
     if (code == EXIT_OK)
         code = build(&arguments, &options, &features, arguments.labels ? &labels : NULL);
@@ -384,12 +366,12 @@ static const char help[] =
     "to\n"
     "                     0.5. Default 0.02\n"
     "  --epsilon E        ... and for releases of this epsilon, 1e-6 to 16. Default 4\n"
-    "  --crowd N          chooses the number of cells for N clients that ask in a crowd instead. Then --share is all "
-    "that\n"
-    "                     comes down to a client, with the answers to its fakes, and --epsilon is the crowd's, default "
-    "0.1\n"
+    "  --crowd N          chooses the number of cells for N clients that ask in a crowd instead. Then --share is all\n"
+    "                     that comes down to a client, with the answers to its fakes, and --epsilon is the crowd's,\n"
+    "                     default 0.1\n"
+    "  --noise relay      the same, instead of --crowd N, when the relay makes the fakes: no answer to one comes down\n"
     "  --floor E, --delta D, --honest H, --copies-max V\n"
-    "                     with --crowd: as for privatemail crowd. Defaults 8, 1e-8, 0.5, 8\n"
+    "                     with either: as for privatemail crowd. Defaults 8, 1e-8, 0.5, 8\n"
     "  --cells m          sets the number of cells per slot instead, 2 to 65536. A response names one of them\n"
     "  --prototypes-per-cell N\n"
     "                     1 to 16; above 1, m*N is at most 4096. Default: 1, 4 or 16, whichever keeps most\n"
@@ -397,6 +379,9 @@ static const char help[] =
     "  --rows-per-prototype N\n"
     "                     every prototype is the mean of at least N different rows, 1 to 1024. N = 1 needs\n"
     "                     --rows-are-public. Default 2\n"
+    "  --soft             rows beside a prototype's own count in its mean too, the less the farther they are, where "
+    "cells\n"
+    "                     have fewer than 36 rows on average. --crowd does this\n"
     "  --rows-are-public  says that everybody may read the rows\n"
     "  --sketch L         bytes of a sketch, 8 to 256. Default: the number of features, rounded up to a multiple of 8, "
     "at\n"

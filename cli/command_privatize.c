@@ -63,6 +63,18 @@ static exit_code check_output(const struct job *job, const char *path, const cha
     return code == EXIT_OK ? output_check(&command_privatize, path, job->arguments->force) : code;
 }
 
+/* A cell that is kept for the first time. */
+static exit_code check_keep(const struct job *job)
+{
+    const struct query_arguments *query = &job->arguments->query;
+    if (!query->keep || query->crowd.kept)
+        return EXIT_OK;
+    exit_code code = private_query_apart(&job->query, query->keep, "keep");
+    if (code == EXIT_OK)
+        code = output_check(&command_privatize, query->keep, false);
+    return code == EXIT_OK ? output_try(&command_privatize, query->keep, CROWD_KEPT_FILE_MAX) : code;
+}
+
 /* What is sent and what must not be sent are two files. */
 static exit_code check_own_output(const struct job *job, size_t index)
 {
@@ -78,7 +90,7 @@ static exit_code check_outputs(struct job *job)
 {
     const struct privatize_arguments *arguments = job->arguments;
     const pml_receipt *price = &job->query.receipt.price;
-    exit_code code = EXIT_OK;
+    exit_code code = check_keep(job);
     for (size_t i = 0; job->own_paths && i < arguments->repeat && code == EXIT_OK; i++)
         code = check_own_output(job, i);
     if (code == EXIT_OK && job->own_paths)
@@ -128,7 +140,9 @@ static exit_code make_release(struct job *job, size_t index)
     if (code != EXIT_OK)
         return code;
     job->messages[index] = job->query.bundle.count;
-    code = job->own_paths ? write_own(job, index) : EXIT_OK;
+    code = private_query_keep(&job->query);
+    if (code == EXIT_OK && job->own_paths)
+        code = write_own(job, index);
     if (code == EXIT_OK)
         code = write_release(job, index);
     if (code != EXIT_OK)
@@ -240,11 +254,16 @@ static const char help[] =
     "  --labels QL.npy     the classes of all rows; give one of both unless the pack has one slot\n"
     "  --mechanism M       response (one cell per slot) or gaussian (a noisy embedding). Default response\n"
     "  --epsilon E         privacy of one release, 1e-6 to 16; no default. In a crowd, what to plan for\n"
-    "  --delta D           1e-15 to below 1. Default 1e-5 for gaussian, 1e-8 in a crowd; response alone has none\n"
+    "  --delta D           1e-15 to below 1. Default 1e-5 for gaussian, 1e-8 in a crowd\n"
     "  --value-bytes B     gaussian only: bytes per coordinate, 1 or 2. Default 1\n"
     "  --crowd N           clients that are promised per epoch, 1 to 4294967296. --honest H, --floor E0, --own W,\n"
     "                      --copies-max V and --noise WHO: see privatemail crowd --help\n"
     "  --clusters K        instead of --epsilon: K clusters per client, 0 to 4, of at most --copies V, 1 to 64\n"
+    "  --relay-clusters R  the same of the relay's clusters per epoch, 0 to 16777216, with --copies V\n"
+    "  --keep FILE         keeps the drawn cell, for this device alone. If FILE exists, sends its cell again, in a\n"
+    "                      later epoch: no features are read and no floor is paid\n"
+    "  --idle              a bundle without a query: fakes alone, which cost nothing. With --cover also the list of\n"
+    "                      a uniform cell, so that the number of messages does not tell\n"
     "  --own-out FILE      which messages are own, for this device alone: only their answers are worth ranking\n"
     "  --budget FILE       pay from this budget. Use one for all releases of one person. Default: nothing is counted\n"
     "  --budget-new ER[,EG,D]  start the budget FILE, which must not exist: epsilon ER in total for response (0 to\n"

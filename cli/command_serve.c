@@ -2,21 +2,17 @@
  * serve: answers releases over HTTP until a signal stops it, and writes one log line per request. */
 #define _XOPEN_SOURCE 700
 #include "cli/shared/pack_file.h"
+#include "service_life.h"
 
-#include "server/http/http.h"
-
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 enum { THREADS_MAX = 256, CONNECTIONS_MAX = 100000, TIMEOUT_MAX = 3600, DESCRIPTORS_SPARE = 256 /* files, stores */ };
 
 struct arguments {
-    struct option_list packs, stores;
-    const char *listen, *files, *allow_origin, *log;
+    struct option_list packs, stores, connect_to;
+    const char *listen, *files, *allow_origin, *log, *ohttp_key;
     uint64_t threads, connections, timeout, grace, nearest, cache_bytes;
     bool log_address, json;
 };
@@ -27,8 +23,10 @@ struct job {
     struct pml_store *stores[OPTION_LIST_MAX]; /* the i-th was indexed with the i-th pack */
     struct pml_service *services[OPTION_LIST_MAX];
     struct pml_http_pack packs[OPTION_LIST_MAX];
-    struct pml_cache *cache; /* NULL: none is wanted */
+    struct pml_cache *cache;     /* NULL: none is wanted */
+    struct pml_gateway *gateway; /* NULL: none is wanted */
     char address[PML_HTTP_ADDRESS_MAX];
+    char connect[1024]; /* origins, a space before each */
     struct pml_http *http;
 };
 
@@ -106,13 +104,23 @@ static exit_code open_stores(struct job *job)
     return code;
 }
 
+static exit_code open_gateway(struct job *job)
+{
+    struct pml_message message = {""};
+    const char *path = job->arguments->ohttp_key;
+    pml_outcome outcome = path ? pml_gateway_open(&job->gateway, path, &message) : PML_DONE;
+    return outcome == PML_DONE ? EXIT_OK : command_input(&command_serve, outcome, &message);
+}
+
 static exit_code open_services(struct job *job)
 {
     struct pml_progress progress = {progress_show, NULL, "embedding"};
     if (job->arguments->cache_bytes > 0 && !(job->cache = pml_cache_open((size_t)job->arguments->cache_bytes)))
         return command_no_memory(&command_serve);
-    struct pml_service_options options = {
-        .nearest = (uint32_t)job->arguments->nearest, .progress = &progress, .cache = job->cache};
+    struct pml_service_options options = {.nearest = (uint32_t)job->arguments->nearest,
+                                          .progress = &progress,
+                                          .cache = job->cache,
+                                          .measure = job->gateway != NULL};
     for (size_t i = 0; i < job->arguments->packs.count; i++) {
         struct pml_message message = {""};
         const char *path = job->arguments->packs.values[i];
@@ -130,35 +138,41 @@ static exit_code open_services(struct job *job)
     return EXIT_OK;
 }
 
+/* The time of an answer must not tell a relay whether its cell was asked for before: all parts are read now, if the cache
+ * can hold them. */
+static exit_code fill_cache(struct job *job)
+{
+    uint64_t cost = 0;
+    for (size_t i = 0; i < job->arguments->packs.count && job->gateway; i++)
+        cost += pml_service_parts_cost(job->services[i]);
+    if (cost > job->arguments->cache_bytes) {
+        fprintf(
+            stderr,
+            "privatemail serve: all parts of answers take %llu bytes, more than the cache has: a relay may learn from "
+            "the time of an answer whether its cell was asked for before. Give --cache-bytes %llu or more.\n",
+            (unsigned long long)cost, (unsigned long long)cost);
+        return EXIT_OK;
+    }
+    for (size_t i = 0; i < job->arguments->packs.count && job->gateway; i++) {
+        if (pml_service_fill_cache(job->services[i]) != PML_DONE)
+            return command_fail(&command_serve, EXIT_INPUT, "%s: the store cannot be read. Check it, or try again.",
+                                job->arguments->packs.values[i]);
+    }
+    return EXIT_OK;
+}
+
 /* ---- log ---- */
 
 static void log_line(void *context, const struct pml_http_entry *entry)
 {
     const struct arguments *arguments = context;
-    char when[32], line[256];
-    time_t now = time(NULL);
-    struct tm parts;
-    gmtime_r(&now, &parts);
-    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    snprintf(line, sizeof line, "%s %s %s %u %llu %.1f%s%s\n", when, entry->method, entry->route, entry->status,
-             (unsigned long long)entry->bytes, 1000.0 * entry->seconds, arguments->log_address ? " " : "",
-             arguments->log_address ? entry->address : "");
-    fputs(line, stderr); /* in one call, so that lines of several threads do not mix */
+    char rest[160];
+    snprintf(rest, sizeof rest, " %llu %.1f%s%s", (unsigned long long)entry->bytes, 1000.0 * entry->seconds,
+             arguments->log_address ? " " : "", arguments->log_address ? entry->address : "");
+    service_log(entry, rest);
 }
 
 /* ---- service ---- */
-
-/* Every connection needs a descriptor; the default limit is often 1024. */
-static void raise_limit(const struct arguments *arguments)
-{
-    struct rlimit limit;
-    rlim_t wanted = pml_http_descriptors((unsigned)arguments->connections, (unsigned)arguments->threads);
-    wanted += DESCRIPTORS_SPARE;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
-        return;
-    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 static exit_code start(struct job *job)
 {
@@ -167,10 +181,12 @@ static exit_code start(struct job *job)
     struct pml_http_options options = {.packs = job->packs,
                                        .pack_count = arguments->packs.count,
                                        .cache = job->cache,
+                                       .gateway = job->gateway,
                                        .threads = (unsigned)arguments->threads,
                                        .connections = (unsigned)arguments->connections,
                                        .timeout = (unsigned)arguments->timeout,
                                        .files = arguments->files,
+                                       .connect = job->connect,
                                        .origin = arguments->allow_origin,
                                        .log = strcmp(arguments->log, "off") == 0 ? NULL : log_line,
                                        .log_context = (void *)(uintptr_t)arguments};
@@ -209,36 +225,43 @@ static exit_code tell_start(const struct job *job)
     return command_fail(&command_serve, EXIT_OUTPUT, "stdout cannot be written. Send it elsewhere.");
 }
 
-/* Asks which signals wait: sigtimedwait is not on every system. */
-static void drain(struct pml_http *http, uint64_t seconds)
+/* What is wrong with the keys does not stop the service. */
+static void reload(void *context)
 {
-    const struct timespec moment = {.tv_nsec = 50000000};
-    sigset_t waiting;
-    pml_http_drain(http);
-    for (uint64_t i = 0; i < 20 * seconds && pml_http_running(http) > 0; i++) {
-        nanosleep(&moment, NULL);
-        if (sigpending(&waiting) == 0 && (sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1))
-            return; /* a second signal */
-    }
+    const struct job *job = context;
+    struct pml_message message = {""};
+    if (pml_gateway_reload(job->gateway, &message) == PML_DONE)
+        fprintf(stderr, "privatemail serve: the keys were read again\n");
+    else
+        command_fail(&command_serve, EXIT_INPUT, "%s The keys stay as they were.", message.text);
+}
+
+static void drain(void *context)
+{
+    const struct job *job = context;
+    pml_http_drain(job->http);
+}
+
+static size_t running(void *context)
+{
+    const struct job *job = context;
+    return pml_http_running(job->http);
 }
 
 static exit_code serve(struct job *job)
 {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before there are threads that could get them instead */
-    signal(SIGPIPE, SIG_IGN);
+    const struct service_life life = {.service = job,
+                                      .reload = job->gateway ? reload : NULL,
+                                      .drain = drain,
+                                      .running = running,
+                                      .grace = job->arguments->grace};
+    service_block_signals(job->gateway != NULL);
     exit_code code = start(job);
     if (code != EXIT_OK)
         return code;
     code = tell_start(job);
-    if (code == EXIT_OK) {
-        int told;
-        sigwait(&signals, &told);
-        drain(job->http, job->arguments->grace);
-    }
+    if (code == EXIT_OK)
+        service_wait(&life);
     pml_http_stop(job->http);
     return code;
 }
@@ -247,10 +270,7 @@ static exit_code serve(struct job *job)
 
 static exit_code check(const struct arguments *arguments)
 {
-    const struct {
-        const char *name;
-        uint64_t value, least, most;
-    } limits[] = {
+    const struct count_limit limits[] = {
         {"threads", arguments->threads, 1, THREADS_MAX},
         {"connections", arguments->connections, arguments->threads, CONNECTIONS_MAX},
         {"timeout", arguments->timeout, 1, TIMEOUT_MAX},
@@ -258,13 +278,29 @@ static exit_code check(const struct arguments *arguments)
         {"nearest", arguments->nearest, 1, PML_CANDIDATES_MAX},
         {"cache-bytes", arguments->cache_bytes, 0, SIZE_MAX / 4},
     };
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        if (limits[i].value < limits[i].least || limits[i].value > limits[i].most)
-            return command_fail(&command_serve, EXIT_USAGE, "--%s must be %llu to %llu.", limits[i].name,
-                                (unsigned long long)limits[i].least, (unsigned long long)limits[i].most);
+    exit_code code = options_check_limits(&command_serve, limits, sizeof limits / sizeof limits[0], false);
+    if (code == EXIT_OK)
+        code = service_check_log(&command_serve, arguments->log);
+    return code;
+}
+
+/* Origins become a part of a header field, so nothing but an origin may be in them. */
+static exit_code join_origins(struct job *job)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.:[]*";
+    const struct option_list *origins = &job->arguments->connect_to;
+    size_t size = 0;
+    for (size_t i = 0; i < origins->count; i++) {
+        const char *origin = origins->values[i], *host = strstr(origin, "://");
+        const bool good = host && (strncmp(origin, "http:", 5) == 0 || strncmp(origin, "https:", 6) == 0) &&
+                          host[3] != 0 && host[3 + strspn(host + 3, letters)] == 0;
+        const size_t room = sizeof job->connect - size;
+        const int length = good ? snprintf(job->connect + size, room, " %s", origin) : -1;
+        if (length < 0 || (size_t)length >= room)
+            return command_fail(&command_serve, EXIT_USAGE,
+                                "--connect-to needs an origin, such as https://relay.example, without a path.");
+        size += (size_t)length;
     }
-    if (strcmp(arguments->log, "text") != 0 && strcmp(arguments->log, "off") != 0)
-        return command_fail(&command_serve, EXIT_USAGE, "--log must be text or off, not '%s'.", arguments->log);
     return EXIT_OK;
 }
 
@@ -277,6 +313,7 @@ static void close_job(struct job *job)
         pack_file_close(&job->files[i]);
     }
     pml_cache_close(job->cache);
+    pml_gateway_close(job->gateway);
 }
 
 static exit_code run(int argc, char **argv)
@@ -299,7 +336,9 @@ static exit_code run(int argc, char **argv)
         {"grace", OPTION_COUNT, &arguments.grace, false, false},
         {"nearest", OPTION_COUNT, &arguments.nearest, false, false},
         {"cache-bytes", OPTION_COUNT, &arguments.cache_bytes, false, false},
+        {"ohttp-key", OPTION_TEXT, &arguments.ohttp_key, false, false},
         {"files", OPTION_TEXT, &arguments.files, false, false},
+        {"connect-to", OPTION_LIST, &arguments.connect_to, false, false},
         {"allow-origin", OPTION_TEXT, &arguments.allow_origin, false, false},
         {"log", OPTION_TEXT, &arguments.log, false, false},
         {"log-address", OPTION_FLAG, &arguments.log_address, false, false},
@@ -310,9 +349,10 @@ static exit_code run(int argc, char **argv)
         code = check(&arguments);
     if (code != EXIT_OK)
         return code;
-    raise_limit(&arguments);
+    service_raise_limit(arguments.connections, arguments.threads, DESCRIPTORS_SPARE);
     struct job job = {.arguments = &arguments};
-    exit_code (*const steps[])(struct job *) = {open_packs, open_stores, open_services, serve};
+    exit_code (*const steps[])(struct job *) = {join_origins,  open_packs, open_stores, open_gateway,
+                                                open_services, fill_cache, serve};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && code == EXIT_OK; i++)
         code = steps[i](&job);
     close_job(&job);
@@ -336,7 +376,9 @@ static const char help[] =
     "10\n"
     "  --nearest M         gaussian: candidates per slot in an answer, 1 to 1048576. Default 32\n"
     "  --cache-bytes N     memory for parts of response answers that are kept; 0 keeps none. Default 268435456\n"
+    "  --ohttp-key FILE    be the gateway of a relay too, with these keys (privatemail keys); SIGHUP reads them again\n"
     "  --files DIR         also serve the files of this folder, such as a web page. Default: none\n"
+    "  --connect-to O      let its pages ask origin O too, such as a relay's; up to 16 times. Default: none\n"
     "  --allow-origin O    let web pages of origin O (such as https://app.example, or *) send queries. Default: none\n"
     "  --log text|off      one line per request on stderr: time, method, route, status, bytes, milliseconds. Default\n"
     "                      text\n"

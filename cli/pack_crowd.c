@@ -4,63 +4,27 @@
 
 #include <stdio.h>
 
-#define EPSILON_DEFAULT 0.1
-#define DELTA_DEFAULT 1e-8
-#define HONEST_DEFAULT 0.5
-#define FLOOR_DEFAULT 8.0
-#define COPIES_DEFAULT 8u
-
-exit_code pack_crowd_check(struct pack_crowd *crowd)
+exit_code pack_crowd_check(struct pack_crowd *crowd, const struct option_spec specs[CROWD_OPTIONS])
 {
-    if (crowd->clients == 0) {
-        if (crowd->copies_max != 0 || crowd->delta != 0.0 || crowd->honest != 0.0 || crowd->floor != 0.0)
-            return command_fail(&command_pack, EXIT_USAGE,
-                                "--delta, --honest, --floor and --copies-max belong to --crowd. Leave them out, or add "
-                                "that.");
-        return EXIT_OK;
-    }
-    crowd->copies_max = crowd->copies_max != 0 ? crowd->copies_max : COPIES_DEFAULT;
-    crowd->epsilon = crowd->epsilon != 0.0 ? crowd->epsilon : EPSILON_DEFAULT;
-    crowd->delta = crowd->delta != 0.0 ? crowd->delta : DELTA_DEFAULT;
-    crowd->honest = crowd->honest != 0.0 ? crowd->honest : HONEST_DEFAULT;
-    crowd->floor = crowd->floor != 0.0 ? crowd->floor : FLOOR_DEFAULT;
+    exit_code code = crowd_options_check(&command_pack, &crowd->arguments, specs, true); /* there is always an ε */
+    if (code == EXIT_OK && !crowd->arguments.asked && crowd->delta != 0.0)
+        code = command_fail(&command_pack, EXIT_USAGE, "--delta needs --crowd N, or --noise relay.");
+    if (code != EXIT_OK || !crowd->arguments.asked)
+        return code;
+    crowd->epsilon = crowd->epsilon != 0.0 ? crowd->epsilon : 0.1;
+    crowd->delta = crowd->delta != 0.0 ? crowd->delta : CROWD_DELTA_DEFAULT;
     crowd->down = crowd->down != 0.0 ? crowd->down : PML_SHARE_DEFAULT;
-    const struct {
-        double value, least, most;
-        const char *message;
-    } limits[] = {
-        {(double)crowd->clients, 1.0, (double)PML_CROWD_CLIENTS_MAX, "--crowd must be 1 to 4294967296 clients."},
-        {(double)crowd->copies_max, 1.0, PML_CROWD_COPIES_MAX, "--copies-max must be 1 to 64."},
-        {crowd->delta, 0x1p-50, 1.0 - 0x1p-53, "--delta must be 1e-15 to below 1."},
-        {crowd->honest, 1.0 / (double)crowd->clients, 1.0,
-         "--honest must be at most 1, and leave at least one client."},
-        {crowd->floor, PML_CROWD_FLOOR_MIN, PML_EPSILON_MAX, "--floor must be 2e-5 to 16."},
-    };
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
-        if (!(limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))
-            return command_fail(&command_pack, EXIT_USAGE, "%s", limits[i].message);
-    return EXIT_OK;
+    return crowd_goal_check(&command_pack, &crowd->arguments, crowd->epsilon, crowd->delta);
 }
 
 #if PML_WITH_CROWD
 exit_code pack_crowd_plan(struct pack_crowd *crowd, size_t rows)
 {
-    pml_crowd_goal goal = {.use = {.queries = 1, .floor = crowd->floor},
-                           .clients = crowd->clients,
-                           .honest = crowd->honest,
-                           .epsilon = crowd->epsilon,
-                           .delta = crowd->delta,
-                           .copies_max = (uint32_t)crowd->copies_max,
-                           .own = 1};
+    pml_crowd_goal goal = crowd_goal(&crowd->arguments, crowd->epsilon, crowd->delta, 0);
     const pml_status status = pml_cells_plan_crowd(&goal, crowd->down, rows, &crowd->cells, &crowd->plan);
     if (status == PML_ERROR_MEMORY)
         return command_no_memory(&command_pack);
-    if (status != PML_OK)
-        return command_fail(&command_pack, EXIT_PRIVACY,
-                            "--crowd: so few clients would need more than %g fakes each for epsilon %g. Give more "
-                            "clients, or a larger --epsilon, --delta or --copies-max.",
-                            PML_CROWD_FAKES_MAX, crowd->epsilon);
-    return EXIT_OK;
+    return status == PML_OK ? EXIT_OK : crowd_goal_fail(&command_pack, &crowd->arguments, &goal);
 }
 #else
 exit_code pack_crowd_plan(struct pack_crowd *crowd, size_t rows)
@@ -72,28 +36,34 @@ exit_code pack_crowd_plan(struct pack_crowd *crowd, size_t rows)
 
 void pack_crowd_tell(const struct pack_crowd *crowd)
 {
-    fprintf(
-        stderr,
-        "privatemail pack: %u cells, chosen for a crowd in which %llu clients are honest, epsilon %g and a floor of "
-        "%g: %.4g fakes per client (%.6g clusters of 1 to %u equal messages). The share %g comes down to a client "
-        "with lists of %.6f (index --share %.6f).\n",
-        crowd->cells.cells, (unsigned long long)crowd->plan.crowd.clients, crowd->epsilon, crowd->floor,
-        crowd->plan.fakes, crowd->plan.crowd.clusters, (unsigned)crowd->plan.crowd.copies, crowd->down,
-        crowd->cells.share, crowd->cells.share);
+    const pml_crowd *policy = &crowd->plan.crowd;
+    char who[48] = "whose relay makes the fakes";
+    if (!crowd->arguments.relay)
+        snprintf(who, sizeof who, "in which %llu clients are honest", (unsigned long long)policy->clients);
+    fprintf(stderr,
+            "privatemail pack: %u cells, chosen for a crowd %s, epsilon %g and a floor of %g: %.4g fakes per %s (%.6g "
+            "clusters of 1 to %u equal messages). The share %g comes down to a client with lists of %.6f (index "
+            "--share %.6f).\n",
+            crowd->cells.cells, who, crowd->epsilon, crowd->arguments.floor, crowd->plan.fakes,
+            crowd->arguments.relay ? "epoch" : "client",
+            crowd->arguments.relay ? policy->relay_clusters : policy->clusters, (unsigned)policy->copies, crowd->down,
+            crowd->cells.share, crowd->cells.share);
 }
 
 void pack_crowd_write(const struct pack_crowd *crowd, struct json *json)
 {
-    if (crowd->clients == 0) {
+    if (!crowd->arguments.asked) {
         json_text(json, "crowd", NULL);
         return;
     }
     json_open(json, "crowd", '{');
     json_count(json, "clients", crowd->plan.crowd.clients);
-    json_number(json, "honest", crowd->honest);
+    json_number(json, "honest", crowd->arguments.honest);
     json_number(json, "delta", crowd->delta);
-    json_number(json, "floor", crowd->floor);
+    json_number(json, "floor", crowd->arguments.floor);
+    json_text(json, "noise", crowd->arguments.noise);
     json_number(json, "clusters", crowd->plan.crowd.clusters);
+    json_number(json, "relay_clusters", crowd->plan.crowd.relay_clusters);
     json_count(json, "copies", crowd->plan.crowd.copies);
     json_number(json, "fakes", crowd->plan.fakes);
     json_number(json, "down", crowd->down);

@@ -3,19 +3,19 @@
 #ifndef CLI_PACK_CROWD_H
 #define CLI_PACK_CROWD_H
 
-#include "cli/shared/command.h"
+#include "cli/shared/crowd_policy.h"
 #include "tools/pack/cells_crowd.h"
 
 struct pack_crowd {
-    uint64_t clients, copies_max; /* clients 0: no crowd; other zeros: the default */
-    double epsilon, delta, honest, floor;
-    double down; /* share of the gallery that may come down to a client */
+    struct crowd_arguments arguments;
+    double epsilon, delta; /* of the crowd; 0: the default */
+    double down;           /* share of the gallery that may come down to a client; 0: the default */
     struct pml_crowd_cells cells;
     pml_crowd_planned plan;
 };
 
 /* Fills in defaults and checks. */
-exit_code pack_crowd_check(struct pack_crowd *crowd);
+exit_code pack_crowd_check(struct pack_crowd *crowd, const struct option_spec specs[CROWD_OPTIONS]);
 
 /* Fills `cells` and `plan`. */
 exit_code pack_crowd_plan(struct pack_crowd *crowd, size_t rows);

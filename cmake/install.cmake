@@ -9,6 +9,10 @@ install(FILES
     core/include/privatemail_crowd.h
     platform/privatemail_platform.h
     TYPE INCLUDE)
+if(PRIVATEMAIL_TRANSPORT)
+    install(TARGETS privatemail_transport privatemail_transport_bearssl EXPORT privatemail)
+    install(FILES transport/include/privatemail_transport.h TYPE INCLUDE)
+endif()
 
 set(pml_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/privatemail)
 install(EXPORT privatemail
@@ -27,3 +31,11 @@ if(WIN32)
 endif()
 configure_file(cmake/privatemail.pc.in privatemail.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/privatemail.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(PRIVATEMAIL_TRANSPORT)
+    # Where BearSSL's sources were compiled they are in our library.
+    if(PRIVATEMAIL_BEARSSL_LIBRARY)
+        set(pml_pc_bearssl -lbearssl)
+    endif()
+    configure_file(cmake/privatemail_transport.pc.in privatemail_transport.pc @ONLY)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/privatemail_transport.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

@@ -65,12 +65,13 @@ def shorten(rows, public):
 
 
 def png(image):
-    """A small greyscale PNG, dark on white."""
+    """A small PNG of 16 greys, dark on white: in a crowd the answers to all fakes carry pictures too."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    lines = b"".join(b"\0" + (255 - line).tobytes() for line in image)
-    header = struct.pack(">IIBBBBB", image.shape[1], image.shape[0], 8, 0, 0, 0, 0)
+    greys = (255 - image) >> 4
+    lines = b"".join(b"\0" + line.tobytes() for line in greys[:, 0::2] << 4 | greys[:, 1::2])
+    header = struct.pack(">IIBBBBB", image.shape[1], image.shape[0], 4, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines, 9)) + chunk(b"IEND", b"")
 
 

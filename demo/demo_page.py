@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what the demo's page knows beforehand, and tells how a search went.
 
-    demo_page.py GALLERY PAGE --pack ID --names NAMES.json --kind WORDS [--start ROW] [--epsilon E]
+    demo_page.py GALLERY PAGE --pack ID --names NAMES.json --kind WORDS [--start ROW] [--epsilon E] [--crowd CROWD.json]
     demo_page.py --tell QUERY.json PAGE
 
 GALLERY holds queries.npy, gallery.npy, their *_labels.npy and images/. PAGE gets device.json, which stands for the
-device (pictures, features and classes of the queries, the pack's id, the query and the ε to start with), and
-truth.json: the 8 items of the gallery that are nearest to each query by cosine. Nobody could know the latter in real
-life; the page says so.
+device (pictures, features and classes of the queries, the pack's id, the query and the ε to start with, and what
+demo_crowd.py printed about the crowd), and truth.json: the 8 items of the gallery that are nearest to each query by
+cosine. Nobody could know the latter in real life; the page says so.
 QUERY.json is what `privatemail query --row ROW --json` wrote.
 """
 import argparse
@@ -46,6 +46,7 @@ def describe_device(arguments, order, queries, items):
         "names": read(arguments.names),
         "start": order.index(arguments.start),
         "epsilon": arguments.epsilon,
+        "crowd": read(arguments.crowd) if arguments.crowd else None,
         "queries": [{"row": row, "label": int(labels[row]), "picture": text(images[row].read_bytes()),
                      "features": text(queries[row].astype("<f4").tobytes())} for row in order],
     }
@@ -92,6 +93,7 @@ def main():
     parser.add_argument("--kind")
     parser.add_argument("--start", type=int, default=0, metavar="ROW")
     parser.add_argument("--epsilon", type=float, default=8, metavar="E")
+    parser.add_argument("--crowd", type=pathlib.Path, metavar="CROWD.json")
     arguments = parser.parse_args()
     if arguments.tell:
         tell(arguments.tell, arguments.page)

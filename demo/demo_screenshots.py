@@ -1,13 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Opens the demo's page, lets it search once, and takes its picture: demo_screenshots.py URL FOLDER
+"""Opens the demo's page, lets it search alone and in the crowd, and takes its pictures: demo_screenshots.py URL FOLDER
 
-Writes FOLDER/page.png (1280 pixels wide) and FOLDER/page-390.png (a phone's width).
+Writes FOLDER/page.png (1280 pixels wide), FOLDER/page-390.png (a phone's width), page-crowd.png and page-crowd-390.png.
 """
 import os
 import sys
 
 from browser import Browser, BrowserError
+
+
+DONE = "['done', 'trouble'].includes(document.body?.dataset.state)"
+
+
+def take(page, folder, name, seconds):
+    page.wait_for(DONE, seconds)
+    if page.evaluate("document.body.dataset.state") != "done":
+        raise BrowserError(page.evaluate("document.getElementById('alert-text').textContent"))
+    for width, height, file in ((1280, 900, name + ".png"), (390, 844, name + "-390.png")):
+        page.resize(width, height)
+        page.screenshot(os.path.join(folder, file))
 
 
 def main():
@@ -17,10 +29,9 @@ def main():
     try:
         with Browser() as browser:
             page = browser.open(url)
-            page.wait_for("document.body?.dataset.state === 'done'", 60)
-            page.screenshot(os.path.join(folder, "page.png"))
-            page.resize(390, 844)
-            page.screenshot(os.path.join(folder, "page-390.png"))
+            take(page, folder, "page", 60)
+            page.evaluate("document.querySelector('[value=crowd]').click()")
+            take(page, folder, "page-crowd", 150)
     except BrowserError as error:
         sys.exit(f"demo: {error}")
 

@@ -9,6 +9,8 @@
 #   --abi ABI      only this one; may be given several times
 #   --ndk PATH     compile the native part by this NDK (r27 or later) and CMake instead of the system's clang
 #   --help         this text
+#
+#   BEARSSL_DIR    folder of BearSSL's sources, unless scripts/setup.sh fetched them
 set -euo pipefail
 
 usage() { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0"; }
@@ -43,6 +45,7 @@ api=24
 [ ${#abis[@]} -gt 0 ] || abis=(arm64-v8a armeabi-v7a x86_64 x86)
 clang=/usr/bin/clang # not the first in the path: a Swift toolchain brings one of its own
 module=android/privatemail
+bearssl=${BEARSSL_DIR:-${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}/bearssl}
 
 need() { # COMMAND PACKAGE
     command -v "$1" >/dev/null || die "there is no $1: run scripts/setup.sh --platforms, or install $2"
@@ -76,7 +79,26 @@ compile() { # ABI OBJECT SOURCE FLAG...
     shift 3
     "$clang" $(target_flags "$abi") -std=c11 -O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections \
         -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wundef -Werror \
-        -nostdlibinc -isystem "$parts/include" -Icore -Icore/include -Iplatform "$@" -c "$source" -o "$object"
+        -nostdlibinc -isystem "$parts/include" -I. -Icore -Icore/include -Iplatform -Itransport/include "$@" \
+        -c "$source" -o "$object"
+}
+
+# The files of a list in transport/transport_sources.cmake.
+transport_list() { sed -n "/^set($1\$/,/^)/s/^ *\(.*\.c\)\$/\1/p" transport/transport_sources.cmake; }
+
+# What a client needs of transport/ and of BearSSL, in an archive: the library exports nothing of it. Of BearSSL's
+# sources warnings are none of ours.
+build_transport() { # ABI FOLDER
+    local abi=$1 folder=$2/transport source
+    mkdir -p "$folder"
+    for source in $(transport_list PML_TRANSPORT_CLIENT_SOURCES) $(transport_list PML_TRANSPORT_BEARSSL_SOURCES); do
+        compile "$abi" "$folder/$(basename "$source" .c).o" "transport/$source" -ffreestanding -isystem "$bearssl/inc"
+    done
+    for source in $(transport_list PML_BEARSSL_SOURCES); do
+        compile "$abi" "$folder/bearssl_$(basename "$source" .c).o" "$bearssl/$source" -w -I"$bearssl/inc" \
+            -I"$bearssl/src" -ffile-prefix-map="$bearssl=bearssl"
+    done
+    llvm-ar rcsD "$2/libtransport.a" "$folder"/*.o
 }
 
 # An empty libc.so with the names and versions of the real one: the linker asks for no more.
@@ -109,10 +131,11 @@ build_by_clang() { # ABI
         compile "$abi" "$folder/$(basename "$source" .c).o" "$source"
         objects+=("$folder/$(basename "$source" .c).o")
     done
+    build_transport "$abi" "$folder"
     make_libc "$abi" "$folder"
     ld.lld -shared -soname libprivatemail.so -o "$folder/libprivatemail.so" --no-undefined -Bsymbolic --gc-sections \
         --strip-all --hash-style=gnu --build-id=sha1 --enable-new-dtags -z max-page-size=16384 -z relro -z now \
-        -z noexecstack -z text "${objects[@]}" "$folder/libc.so"
+        -z noexecstack -z text "${objects[@]}" "$folder/libtransport.a" --exclude-libs ALL "$folder/libc.so"
 }
 
 # ---- native code by an NDK -------------------------------------------------------------------------------------
@@ -152,6 +175,7 @@ build_java() {
 
 need javac openjdk-17-jdk-headless
 need python3 python3
+[ -f "$bearssl/inc/bearssl.h" ] || die "there are no sources of BearSSL in $bearssl: run scripts/setup.sh, or set BEARSSL_DIR"
 if [ -n "$ndk" ]; then
     [ -f "$ndk/build/cmake/android.toolchain.cmake" ] ||
         die "$ndk is not an NDK: it has no build/cmake/android.toolchain.cmake"

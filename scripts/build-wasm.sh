@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds privatemail.wasm (the whole core, freestanding) and puts privatemail.js with its modules beside it: all that a
-# page needs.
+# Builds privatemail.wasm (the whole core and the client's part of the transport, freestanding) and puts privatemail.js
+# with its modules beside it: all that a page needs.
 #
 #   scripts/build-wasm.sh [--out DIR]    DIR: build/wasm unless given
 #
 # Needs clang and lld (scripts/setup.sh installs them). CLANG and WASM_LD name other ones than /usr/bin's. Two builds by
-# the same tools give the same bytes. Fails when the file is larger than 48 KiB.
+# the same tools give the same bytes. Fails when the file is larger than 64 KiB, about 18 of them for sealing. BearSSL's
+# sources are where scripts/setup.sh puts them, or in BEARSSL_DIR.
 set -euo pipefail
 here=$PWD
 cd "$(dirname "$0")/.."
@@ -34,12 +35,19 @@ for tool in "$clang" "$linker"; do
     command -v "$tool" >/dev/null || die "there is no $tool: run scripts/setup.sh, or set CLANG and WASM_LD"
 done
 
-size_limit=49152
+bearssl=${BEARSSL_DIR:-${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}/bearssl}
+[ -f "$bearssl/inc/bearssl.h" ] || die "there are no sources of BearSSL in $bearssl: run scripts/setup.sh, or set BEARSSL_DIR"
+
+size_limit=65536
 stack_size=8192
 
 # -mbulk-memory: memcpy and memset are instructions of every browser since 2021.
 flags=(--target=wasm32 -std=c11 -ffreestanding -mbulk-memory -mmutable-globals -ffp-contract=off
-       -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Werror -Icore -Icore/include)
+       -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Werror -I. -Icore -Icore/include
+       -Itransport/include -isystem "$out/objects/include" -isystem "$bearssl/inc")
+
+theirs=(--target=wasm32 -std=c11 -ffreestanding -mbulk-memory -mmutable-globals -fvisibility=hidden
+        -isystem "$out/objects/include" -I"$bearssl/inc" -I"$bearssl/src")
 
 # What privatemail.js calls; the linker leaves out the rest. glue.c names its own exports.
 exports=(__heap_base __stack_pointer
@@ -50,18 +58,28 @@ exports=(__heap_base __stack_pointer
          pml_ranking_size pml_ranking_feed pml_ranking_finish pml_ranking_wipe
          pml_release_rows
          pml_crowd_arm pml_crowd_begin pml_crowd_left pml_crowd_next
-         pml_crowd_scratch pml_crowd_delta pml_crowd_epsilon pml_crowd_mu pml_crowd_plan)
+         pml_crowd_scratch pml_crowd_delta pml_crowd_epsilon pml_crowd_mu pml_crowd_plan
+         pml_keys_hold pml_message_size pml_open_status pml_open_end pml_opener_wipe)
 
 objects=$out/objects
 rm -rf "$objects"
-mkdir -p "$objects"
-sources=($(sed -nE 's/^ +([a-z0-9_/]+\.c)$/core\/\1/p' core/sources.cmake) platform/wasm/{glue,memory}.c)
+mkdir -p "$objects/include"
+cp platform/wasm/memory.h "$objects/include/string.h"
+# list NAME FOLDER: one list of transport/transport_sources.cmake.
+list() { sed -n "/^set($1\$/,/^)/s|^ *\([a-z0-9_/]*\.c\)\$|$2/\1|p" transport/transport_sources.cmake; }
+
+sources=($(sed -nE 's/^ +([a-z0-9_/]+\.c)$/core\/\1/p' core/sources.cmake) platform/wasm/{glue,memory}.c
+         $(list PML_TRANSPORT_CLIENT_SOURCES transport) $(list PML_TRANSPORT_BEARSSL_SOURCES transport))
 for source in "${sources[@]}"; do
     case $source in
     */kernels_portable.c) level=-O2 ;; # where a client spends its time
     *) level=-Os ;;                    # a page is downloaded more often than it is run
     esac
     "$clang" "${flags[@]}" $level -c "$source" -o "$objects/$(basename "$source" .c).o"
+done
+
+for source in $(list PML_BEARSSL_SOURCES "$bearssl"); do
+    "$clang" "${theirs[@]}" -Os -c "$source" -o "$objects/$(basename "$source" .c).o"
 done
 
 # The stack comes first in memory, so that an overflow traps instead of overwriting data.

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # From nothing to a page that searches pictures privately: installs what is needed, builds, prepares a gallery (70,000
-# photographs of clothing where Debian has them, else drawn shapes), packs and indexes it, serves it, searches once.
+# photographs of clothing where Debian has them, else drawn shapes), packs and indexes it, serves it, runs a relay with
+# a crowd of neighbours, searches once.
 #
 #   scripts/demo.sh              with a terminal: ends with the page open for use, until Ctrl-C
-#                                without one: takes the page's picture (build/demo/page.png, page-390.png) and ends
+#                                without one: takes the page's pictures (page.png and page-390.png in build/demo, and
+#                                page-crowd.png and page-crowd-390.png of a search in the crowd) and ends
 #   scripts/demo.sh --sample     drawn shapes, also where there are photographs
 #   scripts/demo.sh --port N     serve at this port of 127.0.0.1 instead of a free one
 #   scripts/demo.sh --help       this text
@@ -38,6 +40,7 @@ python=build/venv/bin/python
 page=$folder/page
 photographs=/usr/share/datasets/fashion-mnist
 epsilon=8 # names the right one of 32 groups 99 times in 100; the page lets a person choose less
+keys=$folder/gateway.keys
 export PYTHONDONTWRITEBYTECODE=1
 
 step() { printf '\n== %s\n' "$*"; }
@@ -64,7 +67,7 @@ prepare() {
     scripts/setup.sh --page
     step "Building the command, and the same core for the page (WebAssembly)"
     quietly cmake --preset release
-    quietly cmake --build --preset release --target privatemail_cli
+    quietly cmake --build --preset release --target privatemail_cli demo_neighbours demo_observer
     quietly scripts/build-wasm.sh --out "$folder/wasm"
     tail -n 1 "$log" | indent
     if [ "$kind" = clothes ] && [ ! -d "$photographs" ]; then
@@ -79,15 +82,17 @@ prepare() {
 # ---- gallery ---------------------------------------------------------------------------------------------------
 
 # sets: how the gallery is called and cut, and the query that the search and the page start with: one of which, when its
-# group is named rightly, about as many of the 8 nearest are found as of the middle one of all queries
+# group is named rightly, about as many of the 8 nearest are found as of the middle one of all queries. And how many
+# neighbours there are: with 4 clusters of up to 3 messages from each, as many as make ε = 1 at δ = 10^-6 (privatemail
+# crowd)
 describe_gallery() {
     case $kind in
     clothes)
-        words="photographs of clothing" cells=32 nearest=200 start=30
+        words="photographs of clothing" cells=32 nearest=200 start=30 neighbours=1400
         recipe=$(digest <demo/demo_gallery.py)
         ;;
     shapes)
-        words="drawn pictures of shapes" cells=16 nearest=16 start=1
+        words="drawn pictures of shapes" cells=16 nearest=16 start=1 neighbours=850
         recipe=$({ "$program" sample --help; echo 12 400; } | digest)
         ;;
     esac
@@ -141,38 +146,68 @@ make_page() {
     mkdir -p "$page/wasm"
     cp demo/page/* "$page"
     cp "$folder"/wasm/*.js "$folder/wasm/privatemail.wasm" "$page/wasm"
+}
+
+# describe_page: what the page knows beforehand, the crowd included.
+describe_page() {
     "$python" demo/demo_page.py "$gallery" "$page" --pack "$id" --names "$gallery/names.json" --kind "$words" \
-        --start "$start" --epsilon "$epsilon"
+        --start "$start" --epsilon "$epsilon" --crowd "$folder/crowd.json"
 }
 
 # ---- service ---------------------------------------------------------------------------------------------------
 
-service=
+service= crowd=
 stop() {
-    [ -n "$service" ] || return 0
-    kill "$service" 2>/dev/null && wait "$service" || true
-    service=
+    local process
+    for process in $crowd $service; do
+        kill "$process" 2>/dev/null && wait "$process" || true
+    done
+    service= crowd=
 }
 trap stop EXIT
 
-serve() {
-    local told=$folder/serve.json waited
-    step "Serving the gallery and the page"
-    : >"$told"
-    "$program" serve --pack "$pack" --store "sqlite:$store" --nearest "$nearest" --files "$page" \
-        --listen "127.0.0.1:$port" --json >"$told" 2>>"$log" &
-    service=$!
+# await PROCESS FILE NAME EXPRESSION: waits until PROCESS, called NAME, has told something in FILE; prints what sed
+# finds there with EXPRESSION.
+await() {
+    local waited told=
     for ((waited = 0; waited < 300; waited++)); do
-        url=$(sed -nE 's/.*"listen": ?"([^"]+)".*/http:\/\/\1\//p' "$told")
-        [ -z "$url" ] || break
-        kill -0 "$service" 2>/dev/null || break
+        told=$(sed -nE "$4" "$2")
+        [ -z "$told" ] || break
+        kill -0 "$1" 2>/dev/null || break
         sleep 0.1
     done
-    if [ -z "$url" ]; then
+    if [ -z "$told" ]; then
         tail -n 1 "$log" >&2
-        die "the service does not start; all that was said is in $log"
+        die "$3 does not start; all that was said is in $log"
     fi
+    echo "$told"
+}
+
+# The page asks the relay and the demo's observer too, each at a port of its own.
+serve() {
+    local told=$folder/serve.json
+    step "Serving the gallery and the page"
+    [ -f "$keys" ] || quietly "$program" keys --out "$keys"
+    : >"$told"
+    "$program" serve --pack "$pack" --store "sqlite:$store" --nearest "$nearest" --ohttp-key "$keys" --files "$page" \
+        --connect-to 'http://127.0.0.1:*' --listen "127.0.0.1:$port" --json >"$told" 2>>"$log" &
+    service=$!
+    url=$(await "$service" "$told" "the service" 's/.*"listen": ?"([^"]+)".*/http:\/\/\1\//p')
     echo "   $url answers for $words"
+}
+
+gather() {
+    local told=$folder/crowd.json relay
+    step "Running a relay, and a crowd of $neighbours neighbours for it"
+    : >"$told"
+    "$python" demo/demo_crowd.py build/release "${url%/}" --pack "$pack" --features "$gallery/public.npy" \
+        --labels "$gallery/public_labels.npy" --keys "$keys" --clients "$neighbours" --clusters 4 --copies 3 \
+        >"$told" 2>>"$log" &
+    crowd=$!
+    relay=$(await "$crowd" "$told" "the relay" 's/.*"relay": "([^"]+)".*/\1/p')
+    echo "   $relay takes sealed messages; the neighbours come when the page asks in the crowd"
+    explain "The relay holds messages until everybody is there, sends all of them to the server in one random order," \
+            "and hands out answers when all of them are there."
 }
 
 # ---- one search ------------------------------------------------------------------------------------------------
@@ -205,9 +240,9 @@ open_page() {
 }
 
 take_pictures() {
-    step "No terminal: taking the page's picture instead of leaving it open"
+    step "No terminal: taking the page's pictures instead of leaving it open"
     quietly "$python" demo/demo_screenshots.py "$url" "$folder"
-    echo "   $folder/page.png and $folder/page-390.png"
+    echo "   $folder/page.png and $folder/page-390.png; in the crowd: page-crowd.png and page-crowd-390.png"
 }
 
 prepare
@@ -217,6 +252,8 @@ make_pack
 make_store
 make_page
 serve
+gather
+describe_page
 search_once
 echo "   $SECONDS seconds so far, $((SECONDS - ready)) of them after setup and build"
 if [ -t 0 ] && [ -t 1 ]; then open_page; else take_pictures; fi

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Puts deliberate privacy bugs into the core, one at a time, and shows that a test finds each (scripts/mutants.sh).
+"""Puts deliberate privacy bugs into the sources, one at a time, and shows that a test finds each (scripts/mutants.sh).
 
 The bugs are in tests/mutants/*.txt, in the syntax of tests/mutants/README.md. What does not change is compiled
-once; a bug costs one file, one link and one test.
+once; a bug costs one file, one link and one test. Bugs above core and transport are linked into
+programs of build/release.
 """
 
 import argparse
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,8 +27,8 @@ OBJECTS = WORK / "objects"
 FLAGS = ["-std=c11", "-O1", "-w", "-ffp-contract=off", "-DPML_WITH_RESPONSE=1", "-DPML_WITH_GAUSSIAN=1",
          "-DPML_WITH_CROWD=1"]
 # A file with a bug is compiled outside its folder, and must still find the headers beside it.
-BESIDE = ("core/base", "core/pack", "core/privacy", "core/stages")
-PATHS = [f"-I{TREE}/{folder}" for folder in ("core", "core/include", *BESIDE, "platform", "tests")]
+BESIDE = ("core/base", "core/pack", "core/privacy", "core/stages", "transport", "transport/include")
+PATHS = [f"-I{TREE}/{folder}" for folder in ("", "core", "core/include", *BESIDE, "platform", "tests")]
 TIMEOUT = 60  # seconds a test may take; the slowest takes three
 
 
@@ -47,7 +50,7 @@ class Mutant:
 
     def apply(self):
         """The file's text with the bug in it."""
-        text = (TREE / self.file).read_text()
+        text = ((TREE if is_copied(self.file) else ROOT) / self.file).read_text()
         before, after = ("".join(line + "\n" for line in lines) for lines in (self.before, self.after))
         changed, count = re.subn("^" + re.escape(before), lambda _: after, text, flags=re.MULTILINE)
         if count != 1 or before == after:
@@ -113,13 +116,61 @@ def compile_file(source, target, *options):
         raise Failure("does not compile\n" + done.stdout)
 
 
+# ---- above core and transport: the programs of the release build ----
+
+
+RELEASE = ROOT / "build" / "release"
+
+
+def is_copied(file):
+    """Whether it is compiled in the copy, and not in the release build."""
+    return file.startswith(("core/", "platform/", "transport/"))
+
+
+class Release:
+    """Programs of build/release with one object replaced, or in front of the archive that holds it without the bug."""
+
+    def __init__(self):
+        if not (RELEASE / "build.ninja").exists():
+            sys.exit("Bugs above core and transport need the release build: cmake --preset release && cmake --build --preset release")
+        if run(["cmake", "--build", RELEASE]).returncode != 0:
+            sys.exit("build/release does not build")
+        database = json.loads(run(["ninja", "-t", "compdb"], cwd=RELEASE).stdout)
+        self.compiling = {os.path.relpath(RELEASE / entry["file"], ROOT): entry for entry in database
+                          if entry["file"].endswith(".c")}
+
+    def compile(self, file, source, target):
+        entry = self.compiling[file]
+        command = entry["command"].replace(f"-o {entry['output']}", f"-o {shlex.quote(str(target))}")
+        command = command.replace(entry["file"], shlex.quote(str(source)))
+        done = run(["sh", "-c", f"{command} -w -I{(ROOT / file).parent}"], cwd=RELEASE)
+        if done.returncode != 0:
+            raise Failure("does not compile\n" + done.stdout)
+
+    @staticmethod
+    def find(program):
+        return next(path for path in RELEASE.rglob(program) if path.is_file())
+
+    def link(self, program, folder, changed):
+        path = self.find(program).relative_to(RELEASE)
+        command = run(["ninja", "-t", "commands", "-s", path], cwd=RELEASE).stdout.strip()
+        command = command.replace(f" {self.compiling[changed]['output']} ", " ")
+        command = command.replace(f" -o {path} ", f" -o {shlex.quote(f'{folder}/{program}')} {shlex.quote(f'{folder}/changed.o')} ")
+        done = run(["sh", "-c", command], cwd=RELEASE)
+        if done.returncode != 0:
+            raise Failure("does not link\n" + done.stdout)
+        return folder / program
+
+
 def core_options(file):
-    return ["-ffreestanding"] if file.startswith("core/") else []
+    if file == "transport/bearssl/crypto_bearssl.c":
+        return ["-ffreestanding", "-DPML_TRANSPORT_AES"]  # as the tests have it
+    return ["-ffreestanding"] if file.startswith(("core/", "transport/")) else []
 
 
 def test_programs(root):
-    """The tests of the core, one program per file."""
-    return sorted([*(root / "tests/core").glob("test_*.c"), *(root / "tests/privacy").glob("test_*.c")])
+    """The tests of core and transport, one program per file."""
+    return sorted(path for room in ("core", "privacy", "transport") for path in (root / "tests" / room).glob("test_*.c"))
 
 
 def object_of(file):
@@ -131,14 +182,14 @@ class Build:
 
     def __init__(self, programs, pool):
         unity = find_unity()
-        shutil.rmtree(WORK, ignore_errors=True)
         OBJECTS.mkdir(parents=True)
-        for folder in ("core", "platform", "tests"):
+        for folder in ("core", "platform", "tests", "transport"):
             shutil.copytree(ROOT / folder, TREE / folder, ignore=shutil.ignore_patterns("__pycache__"))
         (TREE / "docs").mkdir()
         shutil.copy(ROOT / "docs/PLATFORMS.md", TREE / "docs")  # test_memory reads its table
         sources = re.findall(r"^\s*([\w/]+\.c)$", (ROOT / "core/sources.cmake").read_text(), re.MULTILINE)
         self.library = [f"core/{name}" for name in sources] + ["platform/entropy.c"]
+        self.library += [str(path.relative_to(ROOT)) for path in sorted((ROOT / "transport").rglob("*.c"))]
         self.library += [f"platform/{path.name}" for path in sorted((ROOT / "platform").glob("kernels_*.c"))]
         jobs = [(TREE / file, object_of(file), *core_options(file)) for file in self.library]
         unity_options = [f"-I{unity}", "-DUNITY_INCLUDE_DOUBLE", "-DUNITY_SUPPORT_64",
@@ -158,7 +209,7 @@ class Build:
         if program.startswith("test_"):
             objects += [object_of("tests/support/support.c"), OBJECTS / "unity.o"]
         target = folder / program
-        done = run(["gcc", object_of(self.source(program)), *objects, "-lm", "-o", target])
+        done = run(["gcc", object_of(self.source(program)), *objects, "-l:libbearssl.a", "-lm", "-o", target])
         if done.returncode != 0:
             raise Failure("does not link\n" + done.stdout)
         return target
@@ -172,10 +223,15 @@ class Build:
 #   check_secrets/MODE   valgrind, on tests/programs/secrets.c (tests/check_secrets.sh)
 #   check_math           tests/check_math.py, on tests/programs/math_eval.c
 #   check_accounting/PART   a part of tests/crowd/check_accounting.py, on tests/programs/crowd_eval.c
+#   test_x.py            tests/cli/test_x.py, on the command
+#   test_x.py/WORDS      the same: it says FAILED and these words
+#   test_x.py/test_y     only this scenario of it fails; /WORDS may follow
 
 
 def program_of(killer):
     name = killer.partition("/")[0]
+    if ".py" in name:
+        return "privatemail"
     return {"check_secrets": "secrets", "check_math": "math_eval", "check_accounting": "crowd_eval"}.get(name, name)
 
 
@@ -183,23 +239,35 @@ def failed_tests(output):
     return set(re.findall(r"^[^\n:]+:\d+:(\w+):FAIL", output, re.MULTILINE))
 
 
+def scenario_of(part):
+    """([scenario], words) of what follows test_x.py/"""
+    first, _, rest = part.partition("/")
+    return ([first], rest) if first.startswith("test_") else ([], part)
+
+
 def kills(killer, program):
     """Does this killer see a fault in this program?"""
     name, _, part = killer.partition("/")
-    command = [program]
+    command, words = [program], ""
     if name == "check_secrets":
         command = ["valgrind", "-q", "--error-exitcode=9", "--track-origins=no", program, part]
     elif name == "check_math":
         command = [sys.executable, TREE / "tests/check_math.py", program]
     elif name == "check_accounting":
         command = [sys.executable, TREE / "tests/crowd/check_accounting.py", program, part]
+    elif name.endswith(".py"):
+        part, words = scenario_of(part)
+        command = [sys.executable, ROOT / "tests/cli" / name, program, *part]
     try:
-        done = run(command, timeout=TIMEOUT, cwd=program.parent)
+        done = run(command, timeout=TIMEOUT * (5 if name.endswith(".py") else 1), cwd=program.parent,
+                   env=dict(os.environ, **({} if words else {"PRIVATEMAIL_FIRST_FAILURE": "1"})))
     except subprocess.TimeoutExpired:
         raise Failure(f"hung in {killer}") from None
     if name == "check_secrets":
         return done.returncode == 9
-    if name.startswith("test_") and part:
+    if name.endswith(".py") and words:
+        return any(words in line for line in done.stdout.splitlines() if line.startswith("FAILED:"))
+    if name.startswith("test_") and part and not name.endswith(".py"):
         return part in failed_tests(done.stdout)
     return done.returncode != 0
 
@@ -210,12 +278,20 @@ def make_folder(name):
     return folder
 
 
-def put_in(mutant):
+def put_in(build, mutant):
     folder = make_folder(mutant.name)
     changed = folder / Path(mutant.file).name
-    changed.write_text(mutant.apply())
-    compile_file(changed, folder / "changed.o", f"-I{(TREE / mutant.file).parent}", *core_options(mutant.file))
-    if (folder / "changed.o").read_bytes() == object_of(mutant.file).read_bytes():
+    if isinstance(build, Release):
+        changed.write_text((ROOT / mutant.file).read_text())
+        build.compile(mutant.file, changed, folder / "same.o")
+        changed.write_text(mutant.apply())
+        build.compile(mutant.file, changed, folder / "changed.o")
+        same = folder / "same.o"
+    else:
+        changed.write_text(mutant.apply())
+        compile_file(changed, folder / "changed.o", f"-I{(TREE / mutant.file).parent}", *core_options(mutant.file))
+        same = object_of(mutant.file)
+    if (folder / "changed.o").read_bytes() == same.read_bytes():
         raise Failure(f"changes nothing: the place in {mutant.file} is not compiled, or means the same")
     return folder
 
@@ -223,7 +299,7 @@ def put_in(mutant):
 def kill(build, mutant):
     """None when all its killers see it, else the reason."""
     try:
-        folder = put_in(mutant)
+        folder = put_in(build, mutant)
         for killer in mutant.killers:
             if not kills(killer, build.link(program_of(killer), folder, mutant.file)):
                 raise Failure(f"SURVIVED {killer}")
@@ -236,6 +312,9 @@ def kill(build, mutant):
 def passes(program, killers):
     """Without any bug: the killers that do not work."""
     named = [killer for killer in killers if program_of(killer) == program.name]
+    if program.name == "privatemail":
+        whole = {"/".join([killer.partition("/")[0], *scenario_of(killer.partition("/")[2])[0]]) for killer in named}
+        return [killer for killer in sorted(whole) if kills(killer, program)]
     if not program.name.startswith("test_"):
         return [killer for killer in named if kills(killer, program)]
     done = run([program], timeout=TIMEOUT)
@@ -246,8 +325,12 @@ def passes(program, killers):
 
 def check_unmutated(build, killers, pool):
     """A test that fails anyway would kill everything, and one that does not exist nothing."""
-    folder = make_folder("none")
-    programs = list(pool.map(lambda name: build.link(name, folder), sorted({program_of(killer) for killer in killers})))
+    names = sorted({program_of(killer) for killer in killers})
+    if isinstance(build, Release):
+        programs = [build.find(name) for name in names]
+    else:
+        folder = make_folder("none")
+        programs = list(pool.map(lambda name: build.link(name, folder), names))
     broken = [name for names in pool.map(lambda program: passes(program, killers), programs) for name in names]
     if broken:
         sys.exit("fails or does not exist, without any bug: " + ", ".join(broken))
@@ -258,7 +341,7 @@ def check_unmutated(build, killers, pool):
 
 def find(build, mutant):
     """Every killer there is."""
-    folder = put_in(mutant)
+    folder = put_in(build, mutant)
     killers = [f"check_secrets/{mode}" for mode in ("kernels", "response", "answer", "gaussian")] + ["check_math"]
     found = [killer for killer in killers if kills(killer, build.link(program_of(killer), folder, mutant.file))]
     for source in test_programs(TREE):
@@ -278,6 +361,9 @@ def find(build, mutant):
 
 
 def find_all(mutants, pool):
+    shutil.rmtree(WORK, ignore_errors=True)
+    if not all(is_copied(mutant.file) for mutant in mutants):
+        sys.exit("--find knows the tests of core and transport alone")
     build = Build([*(path.stem for path in test_programs(ROOT)), "secrets", "math_eval"], pool)
 
     def one(mutant):
@@ -291,13 +377,16 @@ def find_all(mutants, pool):
 
 
 def kill_all(mutants, pool):
-    killers = sorted({killer for mutant in mutants for killer in mutant.killers})
-    build = Build(sorted({program_of(killer) for killer in killers}), pool)
-    check_unmutated(build, killers, pool)
+    builds = {}
+    shutil.rmtree(WORK, ignore_errors=True)
+    for copied in {is_copied(mutant.file) for mutant in mutants}:
+        killers = sorted({killer for mutant in mutants if is_copied(mutant.file) == copied for killer in mutant.killers})
+        builds[copied] = Build(sorted({program_of(killer) for killer in killers}), pool) if copied else Release()
+        check_unmutated(builds[copied], killers, pool)
 
     def one(mutant):
         start = time.monotonic()
-        failure = kill(build, mutant)
+        failure = kill(builds[is_copied(mutant.file)], mutant)
         word = failure or "killed by " + ", ".join(sorted({killer.partition("/")[0] for killer in mutant.killers}))
         print(f"{word:<28} {time.monotonic() - start:5.1f} s  {mutant.name}", flush=True)
         return failure is None

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Do the tests find privacy bugs? Puts every bug of tests/mutants/ into a copy of the core, one at a time, and runs the
-# test that must then fail. A bug that stays unseen, no longer applies or does not compile fails the run.
+# Do the tests find privacy bugs? Puts every bug of tests/mutants/ into a copy of the core, or into programs of the
+# release build, one at a time, and runs the test that must then fail. A bug that stays unseen, no longer applies or does
+# not compile fails the run.
 #
 #   scripts/mutants.sh              all of them, a few minutes
 #   scripts/mutants.sh NAME...      those whose names contain one of these

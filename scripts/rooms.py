@@ -26,6 +26,7 @@ Room = collections.namedtuple("Room", "place floor holds may")
 
 # place: x of the box in the picture. A door is a room, or one header of a room.
 KERNELS, ENTROPY = "core/base/kernels.h", "platform/privatemail_platform.h"
+RANDOM, HASH, WIPE = "core/base/random.h", "core/base/sha256.h", "core/base/base.h"
 HOUSE = {
     "core/include": Room(0.0, 0, "the public headers", []),
     "core/base": Room(0.0, 1, "numbers, hash, random", ["core/include"]),
@@ -34,12 +35,15 @@ HOUSE = {
     "core/stages": Room(0.0, 3, "one step of a query each", ["core/base", "core/pack"]),
     "core": Room(0.5, 4, "conductors", ["core/base", "core/pack", "core/privacy", "core/stages"]),
     "platform": Room(2.0, 2, "entropy, kernels of CPUs", ["core/include", KERNELS]),
-    "platform/baremetal": Room(2.8, 1, "firmware", ["core/include"]),
-    "platform/wasm": Room(3.8, 1, "WebAssembly", ["core/include"]),
-    "android": Room(1.5, 3, "Java binding", ["core/include", ENTROPY]),
+    "platform/baremetal": Room(2.5, 1, "firmware", ["core/include"]),
+    "platform/wasm": Room(3.0, 2, "WebAssembly", ["core/include", "transport/include"]),
+    "transport/include": Room(4.0, 1, "its public header", ["core/include"]),
+    "transport": Room(4.0, 2, "seals and opens messages", ["transport/include", WIPE]),
+    "transport/bearssl": Room(5.0, 2, "its primitives", ["transport/include", WIPE]),
+    "android": Room(1.5, 3, "Java binding", ["core/include", "transport/include", ENTROPY]),
     "ios": Room(2.5, 3, "Swift binding", ["core/include", "platform"]),
-    "common": Room(5.5, 1, "files, messages, threads", ["core/include"]),
-    "common/rows": Room(5.5, 2, "rows and their neighbours", ["common", "core/include", KERNELS]),
+    "common": Room(6.0, 1, "files, messages, threads", ["core/include"]),
+    "common/rows": Room(6.0, 2, "rows and their neighbours", ["common", "core/include", KERNELS]),
     "tools/pack": Room(3.2, 4, "builds packs", ["common", "common/rows", "core/include"]),
     "server/store": Room(4.7, 3, "where a gallery lives", ["common", "common/rows", "core/include"]),
     "server/store/sqlite": Room(4.2, 4, "in a file", ["common", "server/store"]),
@@ -48,20 +52,26 @@ HOUSE = {
     "server/index": Room(6.2, 4, "fills a store",
                          ["common", "common/rows", "core/include", "server/embedding", "server/store"]),
     "server/service": Room(7.2, 4, "a release to its answer", ["common", "server/embedding", "server/store"]),
-    "server/http": Room(7.7, 5, "the same over HTTP", ["common", "core/include", "server/service"]),
+    "server/gateway": Room(7.6, 3, "opens and seals for relays", ["common", "core/include", "transport/include"]),
+    "server/http": Room(7.7, 5, "the same over HTTP", ["common", "core/include", "server/gateway", "server/service"]),
+    "server/mixing": Room(7.0, 2, "noise and order of an epoch", ["common", "core/include", RANDOM]),
+    "server/relay": Room(6.9, 6, "mixes a crowd's messages",
+                         ["common", "core/include", "server/gateway", "server/http", "server/mixing", "transport/include",
+                          ENTROPY, HASH, WIPE]),
     "cli/shared": Room(9.2, 4, "options, JSON, progress", ["common", "core/include"]),
-    "cli/query": Room(8.7, 5, "asks a server", ["cli/shared", "common", "core/include", ENTROPY]),
+    "cli/query": Room(8.7, 5, "asks a server", ["cli/shared", "common", "core/include", ENTROPY, "transport/include"]),
     "lab/sample": Room(8.2, 4, "draws a gallery", ["common"]),
-    "lab/audit": Room(9.7, 5, "attacks the promise", ["cli/shared", "common", "common/rows", ENTROPY]),
+    "lab/audit": Room(9.7, 5, "attacks the promise", ["cli/shared", "common", "common/rows", ENTROPY, "server/mixing"]),
     "lab/evaluate": Room(6.2, 5, "measures what is found",
                          ["cli/shared", "common", "common/rows", "core/include", "lab/sample", ENTROPY, "server/index",
                           "server/service", "server/store", "tools/pack"]),
-    "cli": Room(7.7, 6, "one file per command",
+    "cli": Room(7.7, 7, "one file per command",
                 ["cli/query", "cli/shared", "common", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
-                 ENTROPY, "server/http", "server/index", "server/service", "server/store", "tools/pack"]),
+                 ENTROPY, "server/gateway", "server/http", "server/index", "server/relay", "server/service",
+                 "server/store", "tools/pack"]),
 }
-# They measure single stages, so they see everything; no room sees them.
-OUTSIDE = ("bench", "tests")
+# They measure or show single stages, so they see everything; no room sees them.
+OUTSIDE = ("bench", "demo", "tests")
 SWIFT_MODULES = {"CPrivateMail": "core/include/privatemail.h", "CPrivateMailPlatform": ENTROPY}
 
 
@@ -132,7 +142,8 @@ def check(files):
 
 BOX, HIGH, ACROSS, UP, EDGE = 146, 52, 152, 104, 16
 COLOURS = {"core": "#d9e8f6", "platform": "#e4e4ea", "android": "#e4e4ea", "ios": "#e4e4ea", "common": "#f3ecd8",
-           "tools": "#dcefdc", "server": "#f6dfd6", "lab": "#ece0f3", "cli": "#f7f3c8"}
+           "tools": "#dcefdc", "server": "#f6dfd6", "transport": "#d8efee",
+           "lab": "#ece0f3", "cli": "#f7f3c8"}
 
 
 def arrows():
@@ -175,14 +186,16 @@ def draw():
             x, wide = width / 2, width - 2 * EDGE
         out.append(f'<rect x="{x - wide / 2:.0f}" y="{y - HIGH / 2:.0f}" width="{wide:.0f}" height="{HIGH}" rx="4" '
                    f'fill="{COLOURS[name.split("/")[0]]}" stroke="#889"/>')
-        single = [Path(door).name for door in room.may if door not in HOUSE]
-        lines = [(name + "/", "12", "bold"), (room.holds, "10.5", "normal"), *((f"+ {door}", "9.5", "normal") for door in single)]
+        single = [Path(door).stem.removeprefix("privatemail_") for door in room.may if door not in HOUSE]
+        lines = [(name + "/", "12", "bold"), (room.holds, "10.5", "normal")]
+        if single:
+            lines.append(("+ " + ", ".join(single), "9.5", "normal"))
         for line, (text, size, weight) in enumerate(lines):
             down = y + 4 + 14 * (line - (len(lines) - 1) / 2)
             out.append(f'<text x="{x:.0f}" y="{down:.1f}" text-anchor="middle" font-size="{size}" font-weight="{weight}">'
                        f'{html.escape(text)}</text>')
     out.append(f'<text x="{EDGE}" y="{height - 12:.0f}" font-size="11" fill="#445">An arrow leads to a room that may be included; shortcuts past '
-               f'drawn arrows are left out. +: one header of platform/ or core/base/ too. tests/ and bench/ see every room; no '
+               f'drawn arrows are left out. +: single headers of platform/ or core/base/ too. tests/ and bench/ see every room; no '
                f'room sees them.</text>')
     return "\n".join([*out, "</svg>", ""])
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the other scripts need: packages through apt, Unity, and a Python environment in build/venv.
+# Installs what the other scripts need: packages through apt, Unity, BearSSL's sources, and a Python environment in build/venv.
 # Run it as often as you like; it does nothing, quickly, when all is there.
 #
 #   --page              also what the demo's page needs: a browser, and pictures of clothing where Debian has them
@@ -9,14 +9,15 @@
 #                       zig and wine for Windows and macOS, the oldest CMake that the library needs
 #
 #   UNITY_DIR           folder with unity.c and unity.h to use instead of fetching it
-#   PRIVATEMAIL_CACHE   where Unity is kept (~/.cache/privatemail)
+#   BEARSSL_DIR         folder of BearSSL's sources to use instead of fetching them
+#   PRIVATEMAIL_CACHE   where Unity and BearSSL's sources are kept (~/.cache/privatemail)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox libcbor-dev
-          libcurl4-openssl-dev libmicrohttpd-dev libnewlib-arm-none-eabi libpng-dev libpq-dev libsqlite3-dev lld
+packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox libbearssl-dev
+          libcbor-dev libcurl4-openssl-dev libmicrohttpd-dev libnewlib-arm-none-eabi libpng-dev libpq-dev libsqlite3-dev libssl-dev lld
           llvm ninja-build openssl pkg-config python3 python3-venv sqlite3 valgrind)
-modules=(numpy mpmath cbor2)
+modules=(numpy mpmath cbor2 cryptography pyhpke)
 pictures=
 oldest_cmake=
 for argument in "$@"; do
@@ -124,6 +125,29 @@ fetch_unity() {
     [ -f "$cache/unity/unity.c" ] || die "found no Unity; set UNITY_DIR to the folder of its unity.c"
 }
 
+# ---- BearSSL ---------------------------------------------------------------------------------------------------
+
+# Debian's library is for this machine alone. Other targets, and builds with the memory sanitiser, compile its sources.
+bearssl_sha256=102a625bd8f6155260867a50c508df8d8c3f796985dd744df1a68e5cd1a79004
+
+fetch_bearssl() {
+    local home archive
+    home=$(mktemp -d)
+    chmod 755 "$home"
+    private_sources "$home"
+    private_apt "$home" update >&2 && (cd "$home" && private_apt "$home" source --download-only bearssl) >&2
+    archive=$(echo "$home"/bearssl_*.orig.tar.*)
+    if echo "$bearssl_sha256  $archive" | sha256sum --check --status 2>/dev/null; then
+        rm -rf "$cache/bearssl.new"
+        mkdir -p "$cache/bearssl.new"
+        tar -xf "$archive" -C "$cache/bearssl.new" --strip-components=1
+        mv "$cache/bearssl.new" "$cache/bearssl"
+    fi
+    rm -rf "$home"
+    [ -f "$cache/bearssl/inc/bearssl.h" ] ||
+        die "found no sources of BearSSL with the SHA-256 that this script knows; set BEARSSL_DIR to their folder"
+}
+
 # ---- Python ----------------------------------------------------------------------------------------------------
 
 has_modules() {
@@ -157,6 +181,13 @@ if [ -n "${UNITY_DIR:-}" ]; then
 elif [ ! -f "$cache/unity/unity.c" ]; then
     say "fetching Unity into $cache/unity"
     fetch_unity
+fi
+
+if [ -n "${BEARSSL_DIR:-}" ]; then
+    [ -f "$BEARSSL_DIR/inc/bearssl.h" ] || die "BEARSSL_DIR=$BEARSSL_DIR has no inc/bearssl.h"
+elif [ ! -f "$cache/bearssl/inc/bearssl.h" ]; then
+    say "fetching BearSSL's sources into $cache/bearssl"
+    fetch_bearssl
 fi
 
 has_modules || make_environment

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Deepest stack of the public functions, from the call graphs of gcc's -fcallgraph-info=su.
 
-    stack_depth.py HEADER... --taken NAME... --graphs GRAPH.ci...
+    stack_depth.py HEADER... --taken NAME... --graphs GRAPH.ci... [--graphs GRAPH.ci...]...
 
-Prints the bytes and the chain of calls. Exits 1 when the depth has no bound (recursion, variable frames).
+Each further --graphs is a layer that the one before it calls through pointers. Prints the bytes and the chain of calls. Exits 1 when the depth has no bound (recursion, variable frames).
 
 Two things a call graph does not show are charged as follows:
-  indirect calls    the deepest of the --taken functions, those whose address is taken somewhere (kernels). A callback
-                    of the caller may be deeper: its stack is the caller's to count.
+  indirect calls    the deepest of the --taken functions, those whose address is taken somewhere (kernels), of the next
+                    layer, or of the same one when it is the last. A callback of the caller may be deeper: its stack is
+                    the caller's to count.
   library helpers   (division, memcpy, ...) HELPER bytes each.
 """
 
@@ -31,17 +32,22 @@ def plain(title):
     return title.split(":")[-1]  # a static function's title is file:name
 
 
-def read_graphs(paths):
+def read_graphs(layers, is_taken):
+    """Frames and calls of all layers, each a list of graphs."""
     frames, calls = {}, {}
-    for path in paths:
-        text = path.read_text()
-        for title, label in NODE.findall(text):
-            if frame := FRAME.search(label):
-                if frame[2] == "dynamic":
-                    raise Unbounded(f"{title} has a frame of variable size")
-                frames[title] = int(frame[1])
-        for source, target in EDGE.findall(text):
-            calls.setdefault(source, set()).add(target)
+    for layer, paths in enumerate(layers):
+        indirect = f"indirect call to layer {min(layer + 1, len(layers) - 1)}"
+        for path in paths:
+            text = path.read_text()
+            for title, label in NODE.findall(text):
+                if frame := FRAME.search(label):
+                    if frame[2] == "dynamic":
+                        raise Unbounded(f"{title} has a frame of variable size")
+                    frames[title] = int(frame[1])
+                    if is_taken(plain(title)):
+                        calls.setdefault(f"indirect call to layer {layer}", set()).add(title)
+            for source, target in EDGE.findall(text):
+                calls.setdefault(source, set()).add(indirect if target == "__indirect_call" else target)
     return frames, calls
 
 
@@ -52,10 +58,8 @@ def public_functions(headers):
 
 
 class Depths:
-    def __init__(self, frames, calls, taken):
-        self.frames = frames
-        self.calls = {**calls, "__indirect_call": taken}
-        self.known = {}
+    def __init__(self, frames, calls):
+        self.frames, self.calls, self.known = frames, calls, {}
 
     def of(self, name, path=()):
         """(bytes, chain of names) of the deepest call that starts with name."""
@@ -74,12 +78,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("headers", nargs="+", type=Path)
     parser.add_argument("--taken", nargs="*", default=[], help="names; those that are no functions are ignored")
-    parser.add_argument("--graphs", nargs="+", type=Path, required=True)
+    parser.add_argument("--graphs", nargs="+", type=Path, action="append", required=True)
     options = parser.parse_args()
 
-    frames, calls = read_graphs(options.graphs)
-    taken = [name for name in frames if plain(name) in options.taken]
-    depths = Depths(frames, calls, taken)
+    frames, calls = read_graphs(options.graphs, options.taken.__contains__)
+    depths = Depths(frames, calls)
     entries = sorted(public_functions(options.headers) & frames.keys())
     if not entries:
         sys.exit("stack_depth: no public function in the graphs")

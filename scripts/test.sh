@@ -2,7 +2,7 @@
 # Builds and tests everything: compilers, sanitisers, valgrind, reduced builds, installation, the independent
 # implementation, rooms, sizes, fuzzing. One line a step; the last line sums up steps and tests.
 #
-#   scripts/test.sh           about six minutes on two idle cores, after set-up
+#   scripts/test.sh           about nine minutes on two idle cores, after set-up
 #   scripts/test.sh --long    also long versions of the statistical tests (PML_TEST_LONG=1), ten minutes per fuzz target,
 #                             load, timing, and the checks of the benches and of the paper
 #   scripts/test.sh --platforms    phones, boards, browsers, Windows, macOS and fleets of services instead: builds
@@ -119,7 +119,7 @@ programs() { find "$1" -maxdepth 1 -type f -perm -u+x -name "$2*" -print0 | sort
 # What reads the formats of the server, in the release build; the sanitisers have the core. Not through ctest: it would
 # need its dashboard's configuration. Valgrind is slow, so tests are asked to be quick.
 valgrind_tests() {
-    local formats='npy|candidate|files|http_fields|store|store_damage'
+    local formats='npy|candidate|files|gateway|http_fields|store|store_damage'
     programs build/release/tests/server test_ | grep -zE "test_($formats)\$" |
         env -u PML_TEST_LONG PML_TEST_QUICK=1 xargs -0 -r -n 1 -P "$jobs" \
             valgrind -q --leak-check=full --error-exitcode=9
@@ -145,6 +145,15 @@ fuzz_all() {
 page_tests() {
     scripts/build-wasm.sh --out build/page-wasm &&
         python tests/page/test_page.py build/release/cli/privatemail build/page-wasm
+}
+
+# The relay is a process of many threads: its tests with a sanitiser in it.
+relay_tests() {
+    cmake --preset "$1" && cmake --build --preset "$1" --target privatemail_cli || return
+    local test
+    for test in relay relay_faults relay_real; do
+        python tests/cli/test_$test.py "build/$1/cli/privatemail" || return
+    done
 }
 
 # The commands of the documents, then those that need what --platforms sets up.
@@ -207,13 +216,17 @@ everything() {
     beside library tests/install/library_test.sh
     beside statuses python tests/check_status.py
     beside "golden vectors" python tests/golden/make_vectors.py --check
+    beside "golden seals" python tests/golden/make_sealed.py --check
     beside reference python tests/golden/test_reference.py
     beside mathematics python tests/check_math.py build/release/math_eval
     beside "crowd theorems" python tests/crowd/check_crowd.py
     beside "whole crowds" python tests/crowd/enumerate_crowds.py
     beside accounting python tests/crowd/check_accounting.py build/release/crowd_eval
+    beside "sealed messages" python tests/transport/check_interop.py build/release/transport_eval
     beside "crowd command" python tests/cli/test_crowd.py $command
     beside "crowd messages" python tests/cli/test_crowd_messages.py $command
+    beside "crowd kept" python tests/cli/test_crowd_kept.py $command
+    beside "relay query" python tests/cli/test_relay_query.py $command
     beside command python tests/cli/test_cli.py $command
     beside compat python tests/compat/test_compat.py $command
     beside sample python tests/cli/test_sample.py $command
@@ -221,6 +234,11 @@ everything() {
     beside index python tests/cli/test_index.py $command
     beside evaluate python tests/cli/test_evaluate.py $command
     beside serve python tests/cli/test_serve.py $command
+    beside gateway python tests/cli/test_gateway.py $command
+    beside relay python tests/cli/test_relay.py $command
+    beside "relay, faults" python tests/cli/test_relay_faults.py $command
+    beside "relay, gateway" python tests/cli/test_relay_real.py $command
+    beside "relay, proxy" python tests/cli/test_relay_proxy.py $command
     beside postgres python tests/cli/test_postgres.py $command
     beside rooms scripts/check-rooms.sh
     beside size scripts/size.sh
@@ -230,7 +248,11 @@ everything() {
 
 # Measurements, and checks of somebody else's paper: nothing that a change of the code can break unnoticed elsewhere.
 long_steps() {
+    step "relay, addresses" relay_tests asan
+    step "relay, threads" relay_tests tsan
     step load python bench/load.py build/release/cli/privatemail --check
+    step "relay bytes" python bench/relay_bytes.py build/release/cli/privatemail --check
+    step "small relay" python bench/relay_small.py build/release/cli/privatemail --check
     step timing python tests/check_timing.py build/release/timing
     step paper python bench/paper_defects.py --check
     step utility python bench/utility.py --check

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# No branch and no address depends on a secret, whatever compiler and optimisation: builds tests/programs/secrets.c with
-# the library for each and runs it under valgrind's memcheck with the secrets marked undefined. Then with a planted
-# leak, which must be found.
+# No branch and no address depends on a secret, whatever compiler and optimisation: builds tests/programs/secrets.c and
+# transport_secrets.c with the library for each and runs them under valgrind's memcheck with the secrets marked undefined.
+# Then with a planted leak, which must be found.
 #
 #   tests/check_secrets.sh          gcc and the system's clang, each with -O2 and -Os
 #   tests/check_secrets.sh --all    -O1 to -O3 and -Os, also the Swift toolchain's clang, and all three tuned for AMD's CPUs
@@ -36,21 +36,34 @@ export out
 
 source tests/library_sources.sh
 
-# run COMPILER OPTIONS: one line for the library as it is, one with the leak, and what was printed when one failed.
-# DWARF 4: valgrind 3.19 cannot read clang's 5.
+# run COMPILER OPTIONS: for core and transport one line as they are, one with the leak, and what was printed when one
+# failed.
 run() {
     local program name="$1 $2" status
     program=$(mktemp "$out/secrets.XXXXXX")
-    # shellcheck disable=SC2046,SC2086
-    if ! "$1" $2 -g1 -gdwarf-4 -std=c11 -ffreestanding -ffp-contract=off -fPIC -fvisibility=hidden -Icore \
-        -Icore/include -Iplatform -Itests $(sources) tests/programs/secrets.c -o "$program" >"$program.log" 2>&1; then
-        echo "FAILED $name does not compile"
-        sed 's/^/    /' "$program.log"
-        return
+    if compile "$@" tests/programs/secrets.c $(sources); then
+        expect 0 "$name" kernels response crowd answer gaussian
+        expect 9 "$name, the planted leak is found" leak
     fi
-    expect 0 "$name" kernels response crowd answer gaussian
-    expect 9 "$name, the planted leak is found" leak
-    rm "$program"
+    name="$1 $2, transport"
+    if compile "$@" tests/programs/transport_secrets.c -I. -Itransport/include -isystem "$bearssl/inc" \
+        -I"$bearssl/src" $(transport_sources); then
+        expect 0 "$name"
+        expect 9 "$name, the planted leak is found" leak
+    fi
+    rm -f "$program"
+}
+
+# compile COMPILER OPTIONS SOURCE-OR-OPTION...: to $program. DWARF 4: valgrind 3.19 cannot read clang's 5.
+compile() {
+    local compiler=$1 options=$2
+    shift 2
+    # shellcheck disable=SC2086
+    "$compiler" $options -g1 -gdwarf-4 -std=c11 -ffreestanding -ffp-contract=off -fPIC -fvisibility=hidden -Icore \
+        -Icore/include -Iplatform -Itests "$@" -o "$program" >"$program.log" 2>&1 && return
+    echo "FAILED $name does not compile"
+    sed 's/^/    /' "$program.log"
+    return 1
 }
 
 # expect STATUS NAME MODE...: with errors valgrind returns 9.
@@ -66,7 +79,7 @@ expect() {
         sed 's/^/    /' "$program.log"
     fi
 }
-export -f run expect
+export -f run compile expect
 
 for compiler in "${compilers[@]}"; do
     for tuning in "${tunings[@]}"; do
@@ -79,4 +92,4 @@ cat "$out/log"
 passed=$(grep -c '^ok' "$out/log")
 failed=$(grep -c '^FAILED' "$out/log")
 echo "$passed passed, $failed failed$([ "$skipped" = 0 ] || echo ", $skipped skipped")"
-[ "$failed" = 0 ] && [ "$passed" -ge 8 ]
+[ "$failed" = 0 ] && [ "$passed" -ge 16 ]

@@ -51,8 +51,8 @@ sys.path.insert(0, "scripts")
 sys.dont_write_bytecode = True
 from stack_depth import Depths, plain, read_graphs
 
-frames, calls = read_graphs(map(Path, sys.argv[1:]))
-depths = Depths(frames, calls, [name for name in frames if "dots_s8_" in name or "keep_largest" in name])
+frames, calls = read_graphs([list(map(Path, sys.argv[1:]))], lambda name: "dots_s8_" in name or "keep_largest" in name)
+depths = Depths(frames, calls)
 wiping = [name for name in frames if "pml_wipe_stack" in calls.get(name, ())]
 deeper = [chain for _, chain in map(depths.of, wiping) if "pml_wipe_stack" not in chain]
 for chain in deeper:

@@ -4,4 +4,11 @@ sources() {
     sed -n '/^set(/,/^)/p' core/sources.cmake | grep -oE '^ +[a-z0-9_/]+\.c' | sed -E 's|^ +|core/|'
     ls platform/kernels_*.c
 }
-export -f sources
+# The same of transport/, and of BearSSL what it takes, whose folder is $bearssl.
+bearssl=${BEARSSL_DIR:-${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}/bearssl}
+transport_sources() {
+    ls transport/*.c transport/bearssl/*.c core/base/wipe.c
+    sed -n '/^set(PML_BEARSSL_SOURCES/,/^)/p' transport/transport_sources.cmake | grep -oE 'src/.*\.c' | sed "s|^|$bearssl/|"
+}
+export bearssl
+export -f sources transport_sources

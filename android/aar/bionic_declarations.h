@@ -61,6 +61,7 @@ int renameat(int from_folder, const char *from, int to_folder, const char *to);
 /* ---- string.h ---- */
 
 void *memcpy(void *restrict to, const void *restrict from, size_t size);
+void *memmove(void *to, const void *from, size_t size);
 void *memset(void *to, int value, size_t size);
 int memcmp(const void *a, const void *b, size_t size);
 size_t strlen(const char *text);

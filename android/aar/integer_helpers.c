@@ -100,6 +100,13 @@ uint32_t __aeabi_uidiv(uint32_t dividend, uint32_t divisor)
     return (uint32_t)divide(dividend, divisor, &rest);
 }
 
+/* The quotient in r0 and the remainder in r1, as the halves of a longer number are returned. */
+uint64_t __aeabi_uidivmod(uint32_t dividend, uint32_t divisor)
+{
+    uint64_t rest, quotient = divide(dividend, divisor, &rest);
+    return rest << 32 | quotient;
+}
+
 /* ARM's run-time ABI wants the quotient in r0:r1 and the remainder in r2:r3, which C cannot say. */
 #define DIVMOD(name, function)                                                                                         \
     __attribute__((naked)) void name(void)                                                                             \

@@ -12,11 +12,23 @@
 
 /* ---- before the price is paid ---- */
 
+/* A bundle that is idle, or sends a kept cell again. */
+static bool has_no_query(const struct query_arguments *arguments)
+{
+    return arguments->crowd.asked && arguments->bundle != PML_BUNDLE_QUERY;
+}
+
+/* The answers to a kept cell are ranked by the photo, so it is read all the same. */
+static bool needs_features(const struct query_arguments *arguments)
+{
+    return !has_no_query(arguments) || (arguments->ranks && arguments->bundle == PML_BUNDLE_KEPT);
+}
+
 static exit_code check_class(struct private_query *query)
 {
     const struct query_arguments *arguments = query->arguments;
     uint32_t slot;
-    if (query->file.info.slot_kind == PML_SLOTS_ONE)
+    if (query->file.info.slot_kind == PML_SLOTS_ONE || !needs_features(arguments))
         return EXIT_OK;
     if (!arguments->has_label && !arguments->labels)
         return command_fail(query->command, EXIT_USAGE,
@@ -35,6 +47,9 @@ exit_code private_query_open(struct private_query *query, const struct command *
     exit_code code = pack_file_open_pinned(command, arguments->pack, arguments->pack_id ? arguments->id : NULL,
                                            arguments->model, &query->file);
     query->receipt.pack = query->file.id;
+    query->receipt.bundle = arguments->bundle;
+    if (code == EXIT_OK && arguments->crowd.kept)
+        code = crowd_kept_read(command, arguments->keep, &query->file, arguments->crowd.floor, &query->kept);
     return code == EXIT_OK ? check_class(query) : code;
 }
 
@@ -100,14 +115,30 @@ exit_code private_query_client(struct private_query *query)
 
 /* ---- paying ---- */
 
+/* The floor of a kept cell was paid by the budget that is open now, as far as the owner tells. */
+static exit_code check_kept(const struct private_query *query)
+{
+    uint8_t owner[sizeof query->kept.owner];
+    budget_file_owner(query->arguments->owner, owner);
+    if (!query->budget.is_new && query->kept.owner[0] != 0 && memcmp(owner, query->kept.owner, sizeof owner) == 0)
+        return EXIT_OK;
+    return command_fail(query->command, EXIT_BUDGET,
+                        "%s was not paid for by %s, so its floor would be missing there. Give the budget and the "
+                        "--owner that it was drawn with.",
+                        query->arguments->keep, query->arguments->budget);
+}
+
 /* A budget that keeps no promise in a crowd books the floor alone. One that keeps a promise refuses a policy that makes
- * none, and one without a floor pays for no bundle. */
+ * none, and one without a floor pays for no bundle. An idle bundle costs nothing. */
 static exit_code book_crowd(struct private_query *query)
 {
     const pml_budget_left *left = &query->receipt.left;
     const char *path = query->arguments->budget;
-    if (!query->arguments->crowd.asked)
+    if (!query->arguments->crowd.asked || query->arguments->bundle == PML_BUNDLE_IDLE)
         return EXIT_OK;
+    exit_code code = query->arguments->crowd.kept ? check_kept(query) : EXIT_OK;
+    if (code != EXIT_OK)
+        return code;
     if (left->floor_cap <= 0.0)
         return command_fail(query->command, EXIT_BUDGET,
                             "%s allows nothing in a crowd. Start another budget with --budget-crowd.", path);
@@ -150,7 +181,8 @@ exit_code private_query_budget(struct private_query *query, uint64_t count)
             query->command, EXIT_BUDGET,
             "%s is spent: it pays for %.0f more such releases, and %llu are wanted. Send a release that "
             "was already made, or choose a smaller --%s.",
-            arguments->budget, more, (unsigned long long)count, arguments->crowd.asked ? "floor" : "epsilon");
+            arguments->budget, more, (unsigned long long)count,
+            arguments->crowd.asked && !arguments->crowd.kept ? "floor" : "epsilon");
     return EXIT_OK;
 }
 
@@ -161,10 +193,10 @@ exit_code private_query_apart(const struct private_query *query, const char *pat
     } inputs[] = {
         {query->arguments->pack, "the pack"},           {query->arguments->features, "the features"},
         {query->arguments->labels, "the labels"},       {query->budget.path, "the budget"},
-        {query->budget.lock_path, "the budget's lock"},
+        {query->budget.lock_path, "the budget's lock"}, {query->arguments->keep, "the kept cell"},
     };
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
-        if (inputs[i].path && output_is(path, inputs[i].path))
+        if (inputs[i].path && inputs[i].path != path && output_is(path, inputs[i].path))
             return command_fail(query->command, EXIT_USAGE, "--%s %s would overwrite %s. Choose another --%s.", option,
                                 path, inputs[i].what, option);
     }
@@ -178,7 +210,7 @@ exit_code private_query_pay(struct private_query *query)
     if (!arguments->budget)
         status = budget_file_throwaway(&query->budget, &query->config);
     if (status == PML_OK)
-        status = arguments->crowd.asked ? crowd_bundle_arm(query->client, &query->budget.budget, PML_BUNDLE_QUERY)
+        status = arguments->crowd.asked ? crowd_bundle_arm(query->client, &query->budget.budget, arguments->bundle)
                                         : pml_client_arm(query->client, &query->budget.budget);
     if (status == PML_ERROR_PERSIST)
         return command_fail(query->command, EXIT_OUTPUT, "the budget could not be stored, so no release was made: %s",
@@ -202,6 +234,8 @@ exit_code private_query_read(struct private_query *query)
     const struct query_arguments *arguments = query->arguments;
     struct pml_message message = {""};
     struct pml_labels labels = {0};
+    if (!needs_features(arguments))
+        return EXIT_OK;
     pml_outcome outcome = pml_features_read(arguments->features, &query->features, &message);
     if (outcome != PML_DONE)
         return command_input(query->command, outcome, &message);
@@ -234,14 +268,42 @@ pml_query private_query_vector(const struct private_query *query)
 exit_code private_query_release(struct private_query *query)
 {
     const struct query_arguments *arguments = query->arguments;
-    const pml_query vector = private_query_vector(query);
-    pml_status status = arguments->crowd.asked
-                            ? crowd_bundle_make(&query->bundle, query->client, &vector)
-                            : pml_client_release(query->client, &vector, query->release, query->receipt.price.bytes);
-    query->size = query->receipt.price.bytes * (arguments->crowd.asked ? query->bundle.count : 1);
+    const bool crowd = arguments->crowd.asked, kept = arguments->crowd.kept;
+    const pml_query vector = has_no_query(arguments) ? (pml_query){0} : private_query_vector(query);
+    const pml_crowd_content content = {.query = has_no_query(arguments) ? NULL : &vector,
+                                       .kept = kept ? query->kept.message : NULL,
+                                       .kept_size = query->kept.size};
+    pml_status status = crowd ? crowd_bundle_make(&query->bundle, query->client, &content)
+                              : pml_client_release(query->client, &vector, query->release, query->receipt.price.bytes);
+    query->size = query->receipt.price.bytes * (crowd ? query->bundle.count : 1);
     if (status == PML_ERROR_LABEL)
         return command_status(query->command, arguments->labels ? arguments->labels : "--label", status);
     return status == PML_OK ? EXIT_OK : command_status(query->command, arguments->features, status);
+}
+
+exit_code private_query_make(struct private_query *query)
+{
+    exit_code code = private_query_pay(query);
+    if (code == EXIT_OK)
+        code = private_query_read(query);
+    if (code == EXIT_OK)
+        code = private_query_release(query);
+    if (code != EXIT_OK)
+        private_query_refund(query);
+    return code;
+}
+
+exit_code private_query_keep(struct private_query *query)
+{
+    const struct query_arguments *arguments = query->arguments;
+    uint8_t owner[sizeof query->kept.owner] = {0};
+    if (!arguments->keep || arguments->crowd.kept)
+        return EXIT_OK;
+    if (arguments->budget)
+        budget_file_owner(arguments->owner, owner);
+    if (!crowd_kept_take(&query->kept, &query->bundle, arguments->crowd.floor, owner))
+        return command_status(query->command, arguments->keep, PML_ERROR_RELEASE);
+    return crowd_kept_write(query->command, arguments->keep, &query->kept);
 }
 
 /* ---- afterwards ---- */
@@ -256,7 +318,10 @@ void private_query_settle(struct private_query *query)
 void private_query_close(struct private_query *query)
 {
     volatile int32_t *label = &query->label; /* volatile: a compiler may not leave this out as useless */
+    volatile uint8_t *kept = query->kept.message;
     *label = 0;
+    for (size_t i = 0; i < sizeof query->kept.message; i++)
+        kept[i] = 0;
     pml_features_free(&query->features);
     pml_client_wipe(query->client);
     budget_file_close(&query->budget);

@@ -5,7 +5,7 @@
 #define CLI_PRIVATE_QUERY_H
 
 #include "cli/shared/budget_file.h"
-#include "cli/shared/crowd_bundle.h"
+#include "cli/shared/crowd_kept.h"
 #include "cli/shared/pack_file.h"
 #include "common/npy.h"
 #include "query_options.h"
@@ -19,6 +19,7 @@ struct private_query {
     struct crowd_promise promise; /* in a crowd */
     pml_crowd policy;             /* the promise's, as far as the budget books it */
     struct crowd_bundle bundle;
+    struct crowd_kept kept; /* the cell that is sent again, or the one to keep */
     struct budget_file budget;
     void *memory; /* the client's */
     pml_client *client;
@@ -55,6 +56,12 @@ pml_query private_query_vector(const struct private_query *query);
 
 /* Makes the release or bundle that was paid for. */
 exit_code private_query_release(struct private_query *query);
+
+/* All of it in this order, for one release: pays, reads, makes, and gives the price back when that fails. */
+exit_code private_query_make(struct private_query *query);
+
+/* Then keeps the cell that was drawn, with --keep. */
+exit_code private_query_keep(struct private_query *query);
 
 /* Gives the price back if no release was made with it. */
 void private_query_refund(struct private_query *query);

@@ -9,7 +9,7 @@ struct privatize_arguments {
     struct query_arguments query;
     const char *out, *own_out;
     uint64_t repeat;
-    bool has_repeat, force;
+    bool has_repeat, force, idle;
 };
 
 /* Reads and checks all options, and fills in the defaults. */

@@ -23,7 +23,7 @@ static exit_code read_id(const struct command *command, struct query_arguments *
     return EXIT_OK;
 }
 
-static exit_code check_label(const struct command *command, const struct query_arguments *arguments)
+exit_code query_options_label(const struct command *command, const struct query_arguments *arguments)
 {
     if (arguments->has_label && arguments->labels)
         return command_fail(command, EXIT_USAGE, "--label and --labels say the same thing. Give one of them.");
@@ -45,7 +45,7 @@ exit_code query_options_parse(const struct command *command, int argc, char **ar
         {"pack", OPTION_TEXT, &arguments->pack, true, false},
         {"pack-id", OPTION_TEXT, &arguments->pack_id, false, false},
         {"model", OPTION_TEXT, &arguments->model, false, false},
-        {"features", OPTION_TEXT, &arguments->features, true, false},
+        {"features", OPTION_TEXT, &arguments->features, !arguments->may_lack_features, false},
         {"labels", OPTION_TEXT, &arguments->labels, false, false},
         {"row", OPTION_COUNT, &arguments->row, false, false},
         {"mechanism", OPTION_TEXT, &arguments->mechanism, false, false},
@@ -64,7 +64,7 @@ exit_code query_options_parse(const struct command *command, int argc, char **ar
     arguments->has_value_bytes = specs[3].given;
     if (code == EXIT_OK)
         code = read_id(command, arguments);
-    return code == EXIT_OK ? check_label(command, arguments) : code;
+    return code == EXIT_OK ? query_options_label(command, arguments) : code;
 }
 
 /* ---- checking ---- */
@@ -74,13 +74,9 @@ static exit_code check_crowd(const struct command *command, struct query_argumen
 {
     if (strcmp(arguments->mechanism, "response") != 0 || arguments->has_value_bytes)
         return command_fail(command, EXIT_USAGE, "a crowd asks by response. Leave --mechanism and --value-bytes out.");
-    if (!arguments->crowd.taken && !(arguments->epsilon >= PML_EPSILON_MIN && arguments->epsilon <= PML_EPSILON_MAX))
-        return command_fail(command, EXIT_USAGE, "--epsilon must be 1e-6 to 16. In a crowd 0.1 to 1 is usual.");
     if (!arguments->has_delta)
         arguments->delta = CROWD_DELTA_DEFAULT;
-    if (!(arguments->delta >= 0x1p-50 && arguments->delta < 1.0))
-        return command_fail(command, EXIT_USAGE, "--delta must be 1e-15 to below 1; 1e-8 is the default in a crowd.");
-    return EXIT_OK;
+    return crowd_goal_check(command, &arguments->crowd, arguments->epsilon, arguments->delta);
 }
 
 static exit_code check_privacy(const struct command *command, struct query_arguments *arguments)

@@ -2,6 +2,7 @@
  * What a query found. In: an answer in pieces, which may be hostile. Out: the best of it, on stdout and as files. */
 #include "query_results.h"
 
+#include "cli/shared/match_list.h"
 #include "cli/shared/output.h"
 
 #include <inttypes.h>
@@ -13,13 +14,23 @@
 
 /* ---- an answer ---- */
 
+void query_results_restart(struct query_results *results)
+{
+    results->summary = (pml_answer_summary){0};
+    results->whole = 0;
+}
+
 pml_status query_results_begin(struct query_results *results, const struct private_query *query, pml_scope scope,
                                size_t top)
 {
     const pml_query vector = private_query_vector(query);
-    const pml_ranking_config config = {
-        .matches = results->matches, .capacity = top, .scope = scope, .kernels = pml_platform_kernels()};
-    results->answer.size = 0;
+    const pml_ranking_config config = {.matches = results->fresh,
+                                       .capacity = top,
+                                       .scope = scope,
+                                       .crowd = query->arguments->crowd.asked || query->config.mechanism == PML_CROWD,
+                                       .kernels = pml_platform_kernels()};
+    results->top = top;
+    results->answer.size = results->whole;
     results->too_long = false;
     return pml_ranking_begin(&results->ranking, results->memory, sizeof results->memory, &query->file.pack, &vector,
                              &config);
@@ -39,15 +50,33 @@ int query_results_take(void *context, const void *bytes, size_t size)
 
 pml_status query_results_finish(struct query_results *results)
 {
-    return pml_ranking_finish(results->ranking, &results->summary);
+    pml_answer_summary summary;
+    const pml_status status = pml_ranking_finish(results->ranking, &summary);
+    if (status != PML_OK)
+        return status;
+    for (size_t i = 0; i < summary.found; i++)
+        results->fresh[i].payload_offset += results->whole;
+    results->whole = results->answer.size;
+    results->summary.found =
+        match_list_merge(results->matches, results->summary.found, results->top, results->fresh, summary.found);
+    results->summary.carried += summary.carried;
+    results->summary.bytes += summary.bytes;
+    results->summary.gallery = summary.gallery;
+    return PML_OK;
+}
+
+static void wipe_matches(pml_match matches[PML_MATCHES_MAX])
+{
+    volatile uint8_t *bytes = (volatile uint8_t *)matches; /* volatile: not to be left out as useless */
+    for (size_t i = 0; i < PML_MATCHES_MAX * sizeof *matches; i++)
+        bytes[i] = 0;
 }
 
 void query_results_close(struct query_results *results)
 {
     pml_ranking_wipe(results->ranking);
-    volatile uint8_t *matches = (volatile uint8_t *)results->matches; /* volatile: not to be left out as useless */
-    for (size_t i = 0; i < sizeof results->matches; i++)
-        matches[i] = 0;
+    wipe_matches(results->fresh);
+    wipe_matches(results->matches);
     pml_bytes_free(&results->answer);
 }
 
@@ -96,7 +125,7 @@ static double share(const struct query_results *results)
     return (double)results->summary.carried / (double)results->summary.gallery;
 }
 
-static void print(const struct query_results *results, const struct private_query *query, bool resent)
+void query_results_print(const struct query_results *results)
 {
     const pml_answer_summary *summary = &results->summary;
     for (size_t i = 0; i < summary->found; i++)
@@ -104,37 +133,48 @@ static void print(const struct query_results *results, const struct private_quer
                results->matches[i].label, (double)results->matches[i].score * 0x1p-30);
     if (summary->found == 0)
         printf("nothing was found: the answer has no candidates in the slots that were ranked\n");
+    printf("answer: %" PRIu64 " of %" PRIu64 " items (%.3g %%), %" PRIu64 " bytes\n", summary->carried,
+           summary->gallery, 100.0 * share(results), summary->bytes);
+}
+
+static void print(const struct query_results *results, const struct private_query *query, bool resent)
+{
+    query_results_print(results);
     printf("%s release of %zu bytes", mechanism_name(query->config.mechanism), query->size);
     if (!resent)
         printf(": epsilon %g, delta %g", query->receipt.price.epsilon, query->receipt.price.delta);
-    printf("\nanswer: %" PRIu64 " of %" PRIu64 " items (%.3g %%), %" PRIu64 " bytes\n", summary->carried,
-           summary->gallery, 100.0 * share(results), summary->bytes);
+    printf("\n");
     receipt_print_budget(stdout, &query->receipt);
+}
+
+void query_results_write(const struct query_results *results, struct json *json)
+{
+    const pml_answer_summary *summary = &results->summary;
+    json_open(json, "results", '[');
+    for (size_t i = 0; i < summary->found; i++) {
+        json_open(json, NULL, '{');
+        json_count(json, "id", results->matches[i].item);
+        json_integer(json, "class", results->matches[i].label);
+        json_number(json, "score", (double)results->matches[i].score * 0x1p-30);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_count(json, "carried", summary->carried);
+    json_count(json, "gallery", summary->gallery);
+    json_number(json, "share", share(results));
 }
 
 static void write(const struct query_results *results, const struct private_query *query, bool resent)
 {
     struct json json = {0};
-    const pml_answer_summary *summary = &results->summary;
     json_open(&json, NULL, '{');
     json_text(&json, "pack", query->file.id);
     json_text(&json, "mechanism", mechanism_name(query->config.mechanism));
     json_number(&json, "epsilon", resent ? NAN : query->receipt.price.epsilon);
     json_number(&json, "delta", resent ? NAN : query->receipt.price.delta);
-    json_open(&json, "results", '[');
-    for (size_t i = 0; i < summary->found; i++) {
-        json_open(&json, NULL, '{');
-        json_count(&json, "id", results->matches[i].item);
-        json_integer(&json, "class", results->matches[i].label);
-        json_number(&json, "score", (double)results->matches[i].score * 0x1p-30);
-        json_close(&json, '}');
-    }
-    json_close(&json, ']');
-    json_count(&json, "carried", summary->carried);
-    json_count(&json, "gallery", summary->gallery);
-    json_number(&json, "share", share(results));
+    query_results_write(results, &json);
     json_count(&json, "bytes_up", query->size);
-    json_count(&json, "bytes_down", summary->bytes);
+    json_count(&json, "bytes_down", results->summary.bytes);
     json_count(&json, "attempts", results->attempts);
     receipt_write_budget(&json, &query->receipt);
     json_close(&json, '}');

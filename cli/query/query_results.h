@@ -13,18 +13,24 @@ struct query_results {
     uint64_t most;                                        /* bytes of an answer that are kept */
     pml_ranking *ranking;                                 /* NULL before the first answer */
     uint8_t memory[PML_RANKING_MEMORY(PML_FEATURES_MAX)]; /* the ranking's */
-    pml_match matches[PML_MATCHES_MAX];
-    pml_answer_summary summary;
-    struct pml_bytes answer;  /* kept only for payloads */
-    bool no_memory, too_long; /* why the answer could not be kept */
+    pml_match fresh[PML_MATCHES_MAX];                     /* of the answer that is being taken … */
+    pml_match matches[PML_MATCHES_MAX];                   /* … and of all that were */
+    size_t top;
+    pml_answer_summary summary; /* of all of them */
+    struct pml_bytes answer;    /* kept only for payloads: all answers, one after the other */
+    size_t whole;               /* bytes of `answer` that are of finished ones */
+    bool no_memory, too_long;   /* why the answer could not be kept */
     uint64_t attempts;
 };
 
 /* Fails when payloads cannot be written to the folder. */
 exit_code query_results_check(const struct query_results *results, const struct command *command);
 
-/* One answer: begin, take piece by piece, finish. After an error nothing of it is left. query_results_take returns 0 to
- * continue. */
+/* Forgets the answers so far. */
+void query_results_restart(struct query_results *results);
+
+/* One answer of several: begin, take piece by piece, finish. After an error nothing of it is left, and it may begin again.
+ * query_results_take returns 0 to continue. */
 pml_status query_results_begin(struct query_results *results, const struct private_query *query, pml_scope scope,
                                size_t top);
 int query_results_take(void *results, const void *bytes, size_t size);
@@ -35,6 +41,10 @@ exit_code query_results_save(const struct query_results *results, const struct c
 
 /* Prints on stdout, as text or JSON. `resent`: the privacy of the release is no longer known. */
 void query_results_tell(const struct query_results *results, const struct private_query *query, bool resent);
+
+/* The part of it that says what was found. */
+void query_results_print(const struct query_results *results);
+void query_results_write(const struct query_results *results, struct json *json);
 
 /* Wipes and frees. */
 void query_results_close(struct query_results *results);

@@ -27,8 +27,10 @@ double receipt_releases_left(const struct receipt *receipt)
         return times_paid(left->mu2_cap, left->mu2_spent, square_up(price->mu), 40);
     if (!receipt->crowd)
         return times_paid(left->epsilon_cap, left->epsilon_spent, price->epsilon, 20);
-    double more = times_paid(left->floor_cap, left->floor_spent, price->epsilon, 20);
-    if (price->mu > 0.0) { /* w own messages per bundle, each rounded up */
+    double more = receipt->bundle == PML_BUNDLE_QUERY
+                      ? times_paid(left->floor_cap, left->floor_spent, price->epsilon, 20)
+                      : INFINITY;
+    if (price->mu > 0.0 && receipt->bundle != PML_BUNDLE_IDLE) { /* w own messages per bundle, each rounded up */
         const double own = receipt->crowd->policy.own;
         more =
             fmin(more, floor(times_paid(left->crowd_mu2_cap, left->crowd_mu2_spent, square_up(price->mu), 40) / own));
@@ -53,17 +55,18 @@ void receipt_print_budget(FILE *stream, const struct receipt *receipt)
     else
         fprintf(stream, "budget: %s has spent epsilon %.6g of %.6g", receipt->budget_path, left->epsilon_spent,
                 left->epsilon_cap);
-    fprintf(stream, "; it pays for %.0f more %s like this\n", more, receipt->crowd ? "bundles" : "releases");
+    if (isfinite(more))
+        fprintf(stream, "; it pays for %.0f more %s like this\n", more, receipt->crowd ? "bundles" : "releases");
+    else
+        fprintf(stream, "; a bundle like this costs nothing\n");
 }
 
-static void print_crowd(FILE *stream, const struct receipt *receipt)
+void receipt_print_promises(FILE *stream, const struct receipt *receipt)
 {
     const struct crowd_promise *promise = receipt->crowd;
     char assumption[CROWD_ASSUMPTION_MAX];
-    for (size_t i = 0; i < receipt->count; i++)
-        fprintf(stream, "%s: a bundle of %zu message%s, %zu bytes each\n", receipt->paths[i], receipt->messages[i],
-                receipt->messages[i] == 1 ? "" : "s", receipt->price.bytes);
-    fprintf(stream, "floor: epsilon %g, whoever works together against it\n", promise->floor);
+    fprintf(stream, "floor: epsilon %g, whoever works together against it%s\n", promise->floor,
+            receipt->bundle == PML_BUNDLE_KEPT ? "; it was paid when the cell was drawn" : "");
     crowd_promise_assumption(promise, assumption);
     if (promise->crowded)
         fprintf(stream, "crowd: epsilon %.4g, delta %g, %s\n", promise->epsilon, promise->delta, assumption);
@@ -72,9 +75,19 @@ static void print_crowd(FILE *stream, const struct receipt *receipt)
     fprintf(stream, "noise: the true cell is kept with probability %.6g", receipt->price.keep);
     if (promise->fakes > 0.0)
         fprintf(stream, "; %.4g fakes per %s on average, in clusters of 1 to %" PRIu32 " equal messages",
-                promise->fakes, promise->policy.relay_clusters > 0.0 ? "epoch by the relay" : "client",
-                promise->policy.copies);
+                promise->fakes, promise->clients == 0 ? "epoch by the relay" : "client", promise->policy.copies);
     fputc('\n', stream);
+}
+
+static void print_crowd(FILE *stream, const struct receipt *receipt)
+{
+    static const char *const names[] = {[PML_BUNDLE_QUERY] = "a bundle",
+                                        [PML_BUNDLE_KEPT] = "a kept cell sent again, a bundle",
+                                        [PML_BUNDLE_IDLE] = "an idle bundle, about no query,"};
+    for (size_t i = 0; i < receipt->count; i++)
+        fprintf(stream, "%s: %s of %zu message%s, %zu bytes each\n", receipt->paths[i], names[receipt->bundle],
+                receipt->messages[i], receipt->messages[i] == 1 ? "" : "s", receipt->price.bytes);
+    receipt_print_promises(stream, receipt);
     receipt_print_budget(stream, receipt);
     fprintf(stream, "Hand over each bundle as a whole, in one epoch. Never tell which of its messages are own.\n");
 }
@@ -136,12 +149,16 @@ void receipt_write_budget(struct json *json, const struct receipt *receipt)
     json_close(json, '}');
 }
 
-static void write_crowd(struct json *json, const struct receipt *receipt)
+void receipt_write_promises(struct json *json, const struct receipt *receipt)
 {
     const struct crowd_promise *promise = receipt->crowd;
     const pml_crowd *policy = &promise->policy;
     char assumption[CROWD_ASSUMPTION_MAX];
     crowd_promise_assumption(promise, assumption);
+    json_text(json, "bundle",
+              receipt->bundle == PML_BUNDLE_QUERY  ? "query"
+              : receipt->bundle == PML_BUNDLE_KEPT ? "kept"
+                                                   : "idle");
     json_number(json, "floor", promise->floor);
     json_text(json, "promise", promise->crowded ? "crowd" : "floor");
     json_text(json, "assumption", promise->crowded ? assumption : NULL);
@@ -153,6 +170,11 @@ static void write_crowd(struct json *json, const struct receipt *receipt)
     json_number(json, "relay_clusters", policy->relay_clusters);
     json_number(json, "fakes", promise->fakes);
     json_number(json, "delta0", policy->mu > 0.0 ? policy->delta0 : NAN);
+}
+
+static void write_crowd(struct json *json, const struct receipt *receipt)
+{
+    receipt_write_promises(json, receipt);
     json_open(json, "messages", '[');
     for (size_t i = 0; i < receipt->count; i++)
         json_count(json, NULL, receipt->messages[i]);

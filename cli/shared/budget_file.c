@@ -199,13 +199,19 @@ static exit_code name_files(const struct command *command, struct budget_file *f
     return EXIT_OK;
 }
 
+void budget_file_owner(const char *owner, uint8_t tag[16])
+{
+    memset(tag, 0, 16);
+    memcpy(tag, owner, strlen(owner) < 16 ? strlen(owner) : 16);
+}
+
 exit_code budget_file_open(const struct command *command, struct budget_file *file, const char *path, const char *owner,
                            struct budget_caps fresh)
 {
     const bool is_fresh = fresh.local || fresh.crowd;
-    uint8_t tag[16] = {0};
+    uint8_t tag[16];
     *file = (struct budget_file){.lock = -1};
-    memcpy(tag, owner, strlen(owner) < sizeof tag ? strlen(owner) : sizeof tag);
+    budget_file_owner(owner, tag);
     exit_code code = name_files(command, file, path, is_fresh);
     if (code == EXIT_OK && !take_lock(file))
         code = command_fail(command, EXIT_OUTPUT, "%s cannot be locked (%s: %s): %s.", path, file->lock_path,

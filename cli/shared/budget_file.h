@@ -28,6 +28,9 @@ struct budget_caps {
 exit_code budget_file_open(const struct command *command, struct budget_file *file, const char *path, const char *owner,
                            struct budget_caps fresh);
 
+/* The 16 bytes that stand for the owner of this name. */
+void budget_file_owner(const char *owner, uint8_t tag[16]);
+
 /* The largest possible budget for this client. It pays for at least one release, or one bundle of a policy that is booked
  * with nothing but the floor. */
 pml_status budget_unlimited(pml_budget *budget, const pml_config *config);

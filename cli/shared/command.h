@@ -34,7 +34,8 @@ struct command {
 };
 
 extern const struct command command_pack, command_inspect, command_privatize, command_decode, command_audit,
-    command_sample, command_index, command_serve, command_find, command_query, command_evaluate, command_crowd;
+    command_sample, command_index, command_serve, command_find, command_query, command_evaluate, command_crowd,
+    command_keys, command_relay;
 
 /* options.c: options are `--name value` or flags. */
 enum { OPTION_LIST_MAX = 16 };
@@ -58,6 +59,15 @@ bool options_help(const struct command *command, int argc, char **argv);
 /* Parses argv. Positional arguments go to `positional`, at least `positional_min` and at most `positional_max` of them. */
 exit_code options_parse(const struct command *command, int argc, char **argv, struct option_spec *specs, size_t count,
                         const char **positional, size_t positional_min, size_t positional_max);
+
+struct count_limit {
+    const char *name; /* of the option */
+    uint64_t value, least, most;
+};
+
+/* Refuses the first value that is out of its limits; `zero_is_absent`: 0 stands for "not given" and passes. */
+exit_code options_check_limits(const struct command *command, const struct count_limit *limits, size_t count,
+                               bool zero_is_absent);
 
 /* Prints "privatemail COMMAND: MESSAGE" on stderr and returns `code`. */
 exit_code command_fail(const struct command *command, exit_code code, const char *format, ...)

@@ -23,6 +23,8 @@ static const struct {
     {PML_ERROR_PACK_ID, EXIT_INPUT, "Use the pack it was made with."},
     {PML_ERROR_PACK_MODEL, EXIT_INPUT, "Use the pack of your model."},
     {PML_ERROR_CROWD, EXIT_PRIVACY, "Compare it with what privatemail crowd plans."},
+    {PML_ERROR_KEYS, EXIT_INPUT, "Fetch the key configuration again, by the way that the pack came."},
+    {PML_ERROR_SEALED, EXIT_INPUT, "Send the same message again in a later epoch."},
     {PML_ERROR_SECTION, EXIT_PRIVACY,
      "Choose the other --mechanism, or build the pack for this one (privatemail inspect tells what it serves)."},
     {PML_ERROR_SENSITIVITY, EXIT_PRIVACY, "Use --mechanism response, or build the pack with --alpha 0 or other codes."},
@@ -32,6 +34,8 @@ static const struct {
     {PML_ERROR_SPENT, EXIT_BUDGET,
      "Send a release that was already made, or start a new budget if you accept its cost."},
     {PML_ERROR_RELEASE, EXIT_INPUT, "Check that it is a release (.cbor), whole, and of this pack."},
+    {PML_ERROR_ANSWER, EXIT_INPUT,
+     "Check that it is an answer, whole, and to a message of a crowd, or fetch it again."},
 };
 
 exit_code command_status(const struct command *command, const char *subject, int status)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: an armed client of a crowd, and a query. Out: its whole bundle, in the drawn order. */
+ * In: an armed client of a crowd, and a query, a kept cell or nothing. Out: its whole bundle, in the drawn order. */
 #include "crowd_bundle.h"
 
 #include <stdlib.h>
@@ -35,10 +35,9 @@ pml_status crowd_bundle_arm(pml_client *client, pml_budget *budget, pml_bundle k
     return pml_crowd_arm(client, budget, kind);
 }
 
-pml_status crowd_bundle_make(struct crowd_bundle *bundle, pml_client *client, const pml_query *query)
+pml_status crowd_bundle_make(struct crowd_bundle *bundle, pml_client *client, const pml_crowd_content *content)
 {
-    const pml_crowd_content content = {.query = query};
-    pml_status status = pml_crowd_begin(client, query ? &content : NULL);
+    pml_status status = pml_crowd_begin(client, content);
     for (bundle->count = 0; status == PML_OK && pml_crowd_left(client) > 0; bundle->count++) {
         unsigned own = 0;
         status = pml_crowd_next(client, bundle->bytes + bundle->count * bundle->length, bundle->length, &own);
@@ -55,9 +54,9 @@ pml_status crowd_bundle_arm(pml_client *client, pml_budget *budget, pml_bundle k
     return PML_ERROR_MECHANISM;
 }
 
-pml_status crowd_bundle_make(struct crowd_bundle *bundle, pml_client *client, const pml_query *query)
+pml_status crowd_bundle_make(struct crowd_bundle *bundle, pml_client *client, const pml_crowd_content *content)
 {
-    (void)bundle, (void)client, (void)query;
+    (void)bundle, (void)client, (void)content;
     return PML_ERROR_MECHANISM;
 }
 

@@ -20,7 +20,7 @@ void crowd_bundle_close(struct crowd_bundle *bundle);
 /* Pays for the bundle and draws what does not depend on the query: pml_crowd_arm. */
 pml_status crowd_bundle_arm(pml_client *client, pml_budget *budget, pml_bundle kind);
 
-/* Makes the bundle of an armed client: of this query, or an idle one when it is NULL. */
-pml_status crowd_bundle_make(struct crowd_bundle *bundle, pml_client *client, const pml_query *query);
+/* Makes the bundle of an armed client, about what the client was armed for: pml_crowd_begin. */
+pml_status crowd_bundle_make(struct crowd_bundle *bundle, pml_client *client, const pml_crowd_content *content);
 
 #endif

@@ -237,3 +237,16 @@ exit_code options_parse(const struct command *command, int argc, char **argv, st
     }
     return check_complete(command, specs, count, positional_count, positional_min);
 }
+
+exit_code options_check_limits(const struct command *command, const struct count_limit *limits, size_t count,
+                               bool zero_is_absent)
+{
+    for (const struct count_limit *limit = limits; limit < limits + count; limit++) {
+        if (zero_is_absent && limit->value == 0)
+            continue;
+        if (limit->value < limit->least || limit->value > limit->most)
+            return command_fail(command, EXIT_USAGE, "--%s must be %llu to %llu.", limit->name,
+                                (unsigned long long)limit->least, (unsigned long long)limit->most);
+    }
+    return EXIT_OK;
+}

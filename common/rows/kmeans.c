@@ -141,7 +141,7 @@ static pml_outcome move_centre(void *context, size_t cluster)
     int8_t *centre = lloyd->centres.values + cluster * lloyd->centres.columns;
     if (count == 0)
         return PML_DONE;
-    pml_outcome outcome = pml_rows_mean(lloyd->rows, lloyd->members + first, count, centre);
+    pml_outcome outcome = pml_rows_mean(lloyd->rows, lloyd->members + first, NULL, count, centre);
     if (outcome == PML_DONE)
         pml_rows_measure(&lloyd->centres, cluster);
     return outcome == PML_REFUSED ? PML_DONE : outcome; /* a mean of zero has no direction: the centre stays */

@@ -113,9 +113,10 @@ pml_outcome pml_rows_quantise(struct pml_rows *rows, const float *values, unsign
     return outcome;
 }
 
-pml_outcome pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, size_t count, int8_t *out)
+pml_outcome pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, const uint32_t *weights, size_t count,
+                          int8_t *out)
 {
-    /* |q|·inverse ≤ 2^30 and count ≤ 2^20: the sums are exact, in whatever order they are made. */
+    /* |q|·inverse ≤ 2^30, weights ≤ 2^12 and count ≤ 2^20: the sums are exact, in whatever order they are made. */
     int64_t *sums = calloc(rows->columns, sizeof *sums);
     float *mean = malloc(rows->columns * sizeof *mean);
     int8_t *quantised = malloc(rows->columns);
@@ -123,9 +124,9 @@ pml_outcome pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, 
     if (sums && mean && quantised) {
         for (size_t i = 0; i < count; i++) {
             const int8_t *row = rows->values + indices[i] * rows->columns;
-            const int32_t inverse = (int32_t)rows->inverse[indices[i]];
+            const int64_t inverse = (int64_t)rows->inverse[indices[i]] * (weights ? weights[i] : 1);
             for (size_t j = 0; j < rows->columns; j++)
-                sums[j] += (int64_t)row[j] * inverse;
+                sums[j] += row[j] * inverse;
         }
         for (size_t j = 0; j < rows->columns; j++)
             mean[j] = (float)sums[j];

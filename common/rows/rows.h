@@ -39,9 +39,18 @@ size_t pml_rows_sample(size_t count, size_t most, uint64_t seed, uint32_t *indic
 pml_outcome pml_rows_quantise(struct pml_rows *rows, const float *values, unsigned threads,
                               const struct pml_progress *progress, size_t *bad);
 
-/* The direction of the mean of the unit vectors rows[indices[0 … count−1]], quantised. Returns PML_DONE,
- * PML_NO_MEMORY, or PML_REFUSED with `out` unchanged when the vectors cancel out and there is no direction. */
-pml_outcome pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, size_t count, int8_t *out);
+/* The direction of the mean of the unit vectors rows[indices[0 … count−1]], quantised. `weights` of at most 2^12, or NULL
+ * when all count the same. Returns PML_DONE, PML_NO_MEMORY, or PML_REFUSED with `out` unchanged when the vectors cancel out
+ * and there is no direction. */
+pml_outcome pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, const uint32_t *weights, size_t count,
+                          int8_t *out);
+
+/* 1 − cosine in 2^-30, and a little more, so that it is never 0: of a row with this inverse norm and another, by the
+ * row's score with the other (SPEC 5.3). */
+static inline uint64_t pml_rows_distance(int64_t score, uint32_t inverse)
+{
+    return (uint64_t)(((int64_t)1 << 60) - score * (int64_t)inverse) / (1u << 30) + 1;
+}
 
 /* The kernels that all functions here use. */
 const struct pml_kernels *pml_rows_kernels(void);

@@ -51,10 +51,11 @@ _Static_assert((-1 & 3) == 3, "two's complement");
 #define PML_NOINLINE
 #endif
 
-/* The only functions the core takes from outside; every freestanding compiler demands them anyway. */
+/* The only functions that core and transport take from outside; every freestanding compiler demands them anyway. */
 void *memcpy(void *restrict to, const void *restrict from, size_t size);
 void *memset(void *to, int value, size_t size);
 int memcmp(const void *a, const void *b, size_t size);
+void *memmove(void *to, const void *from, size_t size);
 
 /* ---- ranges (SPEC 4, 5.8, 5.11), each in one place; no comparison holds for a NaN ---- */
 

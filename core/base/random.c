@@ -29,3 +29,19 @@ uint32_t pml_random_below(pml_random *random, uint64_t bound)
     while (word >= limit);
     return (uint32_t)(word % bound);
 }
+
+#if PML_WITH_CROWD
+/* n with probability ∝ (rate/2^32)^n by counting, thinned by 1/n!. */
+uint32_t pml_random_poisson(pml_random *random, uint32_t rate)
+{
+    for (;;) {
+        uint32_t n = 0, i = 2;
+        while (pml_random_word(random) < rate)
+            n++;
+        while (i <= n && pml_random_below(random, i) == 0)
+            i++;
+        if (i > n)
+            return n;
+    }
+}
+#endif

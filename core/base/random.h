@@ -18,4 +18,7 @@ uint32_t pml_random_word(pml_random *random);
 /* Exactly uniform on 0 … bound−1, 1 ≤ bound ≤ 2^32, by rejection. */
 uint32_t pml_random_below(pml_random *random, uint64_t bound);
 
+/* Exactly Poisson with mean rate/2^32, 0 ≤ rate ≤ 2^31: part(q) of SPEC 5.16. */
+uint32_t pml_random_poisson(pml_random *random, uint32_t rate);
+
 #endif

@@ -122,7 +122,9 @@ extern "C" {
     X(PML_ERROR_RELEASE, -22, "not a release of this pack")                                                            \
     X(PML_ERROR_ANSWER, -23, "not a valid answer: truncated, lying lengths, or beyond a limit")                        \
     X(PML_ERROR_PACK_MODEL, -24, "the pack is for another model")                                                      \
-    X(PML_ERROR_CROWD, -25, "the crowd's policy is out of range, too small or changed")
+    X(PML_ERROR_CROWD, -25, "the crowd's policy is out of range, too small or changed")                                \
+    X(PML_ERROR_KEYS, -26, "no key that can be used")                                                                  \
+    X(PML_ERROR_SEALED, -27, "sealed bytes do not open")
 
 #define PML_STATUS_ENTRY(name, number, text) name = (number),
 typedef enum pml_status { PML_STATUS_LIST(PML_STATUS_ENTRY) } pml_status;

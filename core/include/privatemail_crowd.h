@@ -54,7 +54,8 @@ PML_API PML_CHECKED pml_status pml_crowd_epsilon(const pml_crowd *crowd, const p
                                                  double *scratch, size_t count, double *epsilon);
 
 /* The μ that one own message is booked with next to δ₀, 2^-60 … 2^-10: the message is dominated by (0, δ₀) together with
- * a Gaussian mechanism of this μ (PRIVACY, theorem C). Returns PML_ERROR_CROWD when the crowd is too small for this δ₀. */
+ * a Gaussian mechanism of this μ (PRIVACY, theorem C). Returns PML_ERROR_CROWD when the crowd is too small for this δ₀:
+ * a policy that was planned with a δ is often too small for a δ₀ below δ/1000. */
 PML_API PML_CHECKED pml_status pml_crowd_mu(const pml_crowd *crowd, uint32_t cells, double delta0, double *scratch,
                                             size_t count, double *mu);
 

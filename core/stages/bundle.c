@@ -3,27 +3,13 @@
  * is known. Out: clusters, then message after message. The query's symbols are carried along, and nothing looks at them. */
 #include "bundle.h"
 
-/* Exactly Poisson with mean rate/2^32 ≤ ½: n with probability ∝ (rate/2^32)^n by counting, thinned by 1/n!. */
-static uint32_t poisson_part(pml_random *random, uint32_t rate)
-{
-    for (;;) {
-        uint32_t n = 0, i = 2;
-        while (pml_random_word(random) < rate)
-            n++;
-        while (i <= n && pml_random_below(random, i) == 0)
-            i++;
-        if (i > n)
-            return n;
-    }
-}
-
 void pml_bundle_draw(pml_random *random, uint32_t rate, uint32_t symbols, uint32_t copies, struct bundle *bundle)
 {
     uint32_t clusters = 0;
     memset(bundle, 0, sizeof *bundle);
     bundle->symbol[0] = pml_random_below(random, symbols); /* the cover */
     for (int part = 0; part < 8; part++)
-        clusters += poisson_part(random, rate);
+        clusters += pml_random_poisson(random, rate);
     if (clusters > PML_CROWD_CLUSTERS_CUT)
         clusters = PML_CROWD_CLUSTERS_CUT;
     for (uint32_t i = PML_CROWD_OWN_MAX; i < PML_CROWD_OWN_MAX + clusters; i++) {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands for the phone: the pictures it knows, the WebAssembly core, the budget, the releases it keeps. In: a
 // picture's number and a choice { mechanism, epsilon }. Out: bytes that may be sent. After `open` nothing here talks to
-// the network.
+// the network but `relay`, when the page hands it a bundle.
 import { PrivateMail } from './wasm/privatemail.js';
 
 const OWNER = new TextEncoder().encode('demonstration 01'); // 16 bytes
 const DELTA = 1e-5;
-const CAPS = { epsilon: 40, epsilonGaussian: 20, delta: DELTA };
+const CAPS = {
+    epsilon: 40, epsilonGaussian: 20, delta: DELTA, epsilonFloor: 40, epsilonCrowd: 4, deltaCrowd: DELTA,
+};
+const DELTA_CROWD = 1e-6; // that the promise of one search in the crowd is told for
+const DELTA0 = 1e-7; // that one own message is booked with, beside its μ
 const BUDGET_KEY = 'privatemail.budget';
 const RELEASES_KEY = 'privatemail.releases';
 
@@ -41,7 +45,8 @@ export class Device {
     #library;
     #pack;
     #budget;
-    #kept; // releases by choice
+    #policy; // of the crowd
+    #kept; // releases by choice; of a bundle the message with the drawn cell
 
     /** Everything is loaded at once, also the pictures: loading one when it is chosen would tell which. */
     static async open() {
@@ -59,7 +64,21 @@ export class Device {
         device.#pack = await device.#library.openPack(bytes, { id: known.pack });
         device.#kept = new Map(JSON.parse(sessionStorage.getItem(RELEASES_KEY) ?? '[]'));
         device.#budget = await device.#openBudget();
+        device.crowd = known.crowd ?? null;
+        if (device.crowd !== null)
+            await device.#openCrowd(device.crowd);
         return device;
+    }
+
+    /** The policy is the app's own. The keys come with it, as the pack's id does: an app ships both. */
+    async #openCrowd({ relay, keys, clients, clusters, copies }) {
+        const policy = { clients, clusters, copies, own: 1 };
+        this.#policy = { ...policy, delta0: DELTA0, mu: this.#library.crowdMu(policy, this.#symbols(), DELTA0) };
+        this.relay = await this.#library.openRelay(relay, { keys: fromText(keys) });
+    }
+
+    #symbols() {
+        return this.pack.slots * this.pack.cells;
     }
 
     #openBudget() {
@@ -86,6 +105,8 @@ export class Device {
     }
 
     #client({ mechanism, epsilon }) {
+        if (mechanism === 'crowd')
+            return this.#pack.client({ epsilon, crowd: this.#policy });
         return this.#pack.client({ mechanism, epsilon, delta: mechanism === 'gaussian' ? DELTA : 0 });
     }
 
@@ -111,6 +132,33 @@ export class Device {
         }
     }
 
+    /** { messages, receipt, fresh, milliseconds }: a bundle for one epoch. A picture's cell is drawn once and kept;
+     * when it is sent again, only the crowd's share is paid. The fakes are new each time. */
+    async bundle(number, choice) {
+        const key = [this.pack.id, number, choice.mechanism, choice.epsilon].join(' ');
+        const client = this.#client(choice);
+        try {
+            const fresh = !this.#kept.has(key);
+            const start = performance.now();
+            const { features, label } = this.queries[number];
+            await client.armBundle(this.#budget, fresh ? 'query' : 'kept');
+            const { messages } = fresh ? client.bundle(features, label)
+                : client.keptBundle(fromText(this.#kept.get(key)));
+            const milliseconds = performance.now() - start;
+            this.#kept.set(key, toText(messages.find(({ own }) => own === 1).bytes));
+            sessionStorage.setItem(RELEASES_KEY, JSON.stringify([...this.#kept]));
+            return { messages, receipt: client.receipt, fresh, milliseconds };
+        } finally {
+            client.close();
+        }
+    }
+
+    /** What one search in the crowd promises, with its assumption. */
+    promise(floor) {
+        const epsilon = this.#library.crowdEpsilon(this.#policy, { cells: this.#symbols(), floor }, DELTA_CROWD);
+        return { floor, epsilon, delta: DELTA_CROWD, clients: this.#policy.clients };
+    }
+
     /** What the server sees in it. */
     #decode(bytes, { mechanism }) {
         return {
@@ -133,16 +181,16 @@ export class Device {
 
     /** What is spent of each cap, as a share and in words. */
     budget() {
-        const { epsilonCap, epsilonSpent, mu2Cap, mu2Spent } = this.#budget.remaining();
+        const left = this.#budget.remaining();
+        const pure = (letter, spent, cap) => (
+            { share: spent / cap, text: `${letter} ${Number(spent.toFixed(2))} of ${cap}` });
+        const noisy = (spent, cap, epsilon) => (
+            { share: spent / cap, text: `${(100 * spent / cap).toFixed(0)} % of ε ${epsilon}, δ 10⁻⁵` });
         return {
-            response: {
-                share: epsilonSpent / epsilonCap,
-                text: `ε ${Number(epsilonSpent.toFixed(2))} of ${epsilonCap}`,
-            },
-            gaussian: {
-                share: mu2Spent / mu2Cap,
-                text: `${(100 * mu2Spent / mu2Cap).toFixed(0)} % of ε ${CAPS.epsilonGaussian}, δ 10⁻⁵`,
-            },
+            response: pure('ε', left.epsilonSpent, left.epsilonCap),
+            gaussian: noisy(left.mu2Spent, left.mu2Cap, CAPS.epsilonGaussian),
+            floor: pure('ε₀', left.floorSpent, left.floorCap),
+            crowd: noisy(left.crowdMu2Spent, left.crowdMu2Cap, CAPS.epsilonCrowd),
         };
     }
 

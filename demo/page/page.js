@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page's conductor: takes choices, has the device make a release, posts it, shows each stage.
 //
-//     choice ─► device.release ─► POST /v1/query ─► device.rank ─► cards
+//     choice ─► device.release ─► POST /v1/query ──────────────────► device.rank ─► cards
+//     choice ─► device.bundle ─► the relay, with many neighbours ─┘
 //
-// Only `post` sends anything after the page is loaded.
+// Only `post`, the relay's client and `observe` send anything after the page is loaded. The last one tells nothing
+// about the choice: it calls the demonstration's neighbours together and asks what was counted.
 import { readSlots } from './answer_reader.js';
 import { Device } from './device.js';
 import * as show from './show.js';
+import * as showCrowd from './show_crowd.js';
 
 const PAUSE = 400; // milliseconds without a change before a search is paid for
 const TOP = 8;
 const SHOWN_PER_SLOT = 12;
+const SHOWN_IN_CROWD = 80; // where one slot is all that comes
+const CROWD_SECONDS = 120; // that an epoch may take
+const LOOK = 250; // milliseconds between two looks at the epoch
 const CLOUD = 1500;
 
 const element = (id) => document.getElementById(id);
@@ -27,6 +33,9 @@ class Trouble extends Error {
 
 const SERVER_GONE = 'The server does not answer. Start it again with scripts/demo.sh. Your message is kept: ' +
     'sending the same bytes again costs nothing.';
+
+const CROWD_GONE = 'The relay or its crowd does not answer. Start them again with scripts/demo.sh. The drawn group ' +
+    'is kept: sending it again costs nothing of the floor.';
 
 async function refusal(response) {
     const { error, message } = await response.json().catch(() => ({}));
@@ -53,11 +62,22 @@ async function post(release) {
     throw await refusal(response);
 }
 
+/** Of the demonstration's observer: 'gather' (the neighbours come), 'crowd' (who is there), 'crowd?seen' (what the
+ * server saw, too). */
+async function observe(device, what, method) {
+    try {
+        const response = await fetch(`${device.crowd.observer}/${what}`, { method });
+        if (response.ok)
+            return await response.json();
+    } catch { /* told below */ }
+    throw new Trouble(CROWD_GONE, { resend: true });
+}
+
 // ---- search ------------------------------------------------------------------------------------------------------
 
-async function makeRelease(device, number, choice) {
+async function makePrivate(make) {
     try {
-        return await device.release(number, choice);
+        return await make();
     } catch (error) {
         if (error.name === 'PML_ERROR_SPENT')
             throw new Trouble('The budget is spent, so this device refuses to send anything new. What was sent ' +
@@ -70,20 +90,60 @@ async function makeRelease(device, number, choice) {
 }
 
 async function search(device, truth, choice) {
-    const release = await makeRelease(device, choice.number, choice);
+    const release = await makePrivate(() => device.release(choice.number, choice));
     show.received(device, release);
     show.budget(device, release);
     const answer = await post(release.bytes);
-    const result = await device.rank(answer, choice.number, choice, TOP).catch(() => {
-        throw new Trouble('What came back is no answer to this message. Send the same bytes again.', { resend: true });
-    });
+    const result = await rank(device, answer, choice);
     const slots = readSlots(answer, SHOWN_PER_SLOT);
-    const own = device.queries[choice.number].label;
     show.names(release, slots, device);
-    show.answer(device, slots, result, own);
-    show.result(device, result, truth[choice.number]);
-    show.receipt(device, release, result);
-    show.figures(device, release, result, truth[choice.number]);
+    show.found(device, release, slots, result, choice.number, truth[choice.number]);
+}
+
+async function rank(device, answer, choice) {
+    try {
+        return await device.rank(answer, choice.number, choice, TOP);
+    } catch {
+        throw new Trouble('What came back is no answer to this message. Send the same bytes again.', { resend: true });
+    }
+}
+
+/** Shows how the epoch fills until `done` is settled. */
+async function watch(device, done) {
+    let over = false;
+    done.catch(() => {}).finally(() => { over = true; });
+    while (!over) {
+        const { bundles, needed } = await observe(device, 'crowd', 'GET');
+        showCrowd.filling({ bundles, needed }, bundles < needed ? 'open' : 'fetching');
+        await Promise.race([done.catch(() => {}), new Promise((resume) => setTimeout(resume, LOOK))]);
+    }
+}
+
+/** Hands the bundle over, calls the neighbours, and opens the answer to the own message. */
+async function askCrowd(device, bundle) {
+    try {
+        const sent = await device.relay.send(device.pack.id, bundle.messages);
+        showCrowd.handed(sent);
+        await observe(device, 'gather', 'POST');
+        const answers = sent.answers({ seconds: CROWD_SECONDS });
+        await watch(device, answers);
+        return { sent, answer: (await answers)[0].bytes };
+    } catch (error) {
+        throw error instanceof Trouble ? error : new Trouble(`${CROWD_GONE} (${error.message})`, { resend: true });
+    }
+}
+
+async function searchInCrowd(device, truth, choice) {
+    const bundle = await makePrivate(() => device.bundle(choice.number, choice));
+    show.budget(device, bundle);
+    showCrowd.waiting();
+    const { sent, answer } = await askCrowd(device, bundle);
+    const result = await rank(device, answer, choice);
+    const slots = readSlots(answer, SHOWN_IN_CROWD);
+    show.found(device, { ...bundle, sent }, slots, result, choice.number, truth[choice.number]);
+    const { bundles, needed, seen } = await observe(device, 'crowd?seen', 'GET');
+    showCrowd.filling({ bundles, needed }, 'done');
+    showCrowd.mixed(device, seen, bundles);
 }
 
 function readChoice() {
@@ -113,7 +173,8 @@ function searcher(device, truth) {
         while (wanted !== null) {
             const choice = wanted;
             wanted = null;
-            const trouble = await search(device, truth, choice).then(() => null, (error) => error);
+            const way = choice.mechanism === 'crowd' ? searchInCrowd : search;
+            const trouble = await way(device, truth, choice).then(() => null, (error) => error);
             tell(trouble);
             if (timer === 0 && wanted === null)
                 document.body.dataset.state = trouble ? 'trouble' : 'done';

@@ -1,40 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts what happened into the cards. In: what the device made, what the server answered. Keeps nothing but the
 // addresses of the pictures on show.
+import * as crowd from './show_crowd.js';
 import { drawMap } from './show_map.js';
+import { bytesText, count, element, factorText, fill, make, percent, say } from './show_parts.js';
 
 const HEX_PER_LINE = 16;
 const FEW = 24; // pictures in the strip
 const HINTS = {
     response: 'Names one group of pictures for each class: the right one with a known chance, else another by lot.',
     gaussian: 'Sends one point of a map for each class, blurred by noise. For work on maps; for search take Response.',
+    crowd: 'Names one group of one class, among the messages of many people and fakes. A relay mixes them all.',
 };
-
-const element = (id) => document.getElementById(id);
-const say = (id, text) => {
-    element(id).textContent = text;
+const BADGES = {
+    alone: { received: 'all the server ever sees', answer: 'an answer for every class' },
+    crowd: { received: 'knows what, not who', answer: 'the answer to your own message' },
 };
-
-function make(name, properties = {}, ...children) {
-    const made = Object.assign(document.createElement(name), properties);
-    made.append(...children);
-    return made;
-}
-
-const count = (number) => number.toLocaleString('en');
-const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
-
-function bytesText(bytes) {
-    if (bytes < 1000)
-        return `${bytes} bytes`;
-    return bytes < 1e6 ? `${(bytes / 1000).toFixed(0)} kB` : `${(bytes / 1e6).toFixed(2)} MB`;
-}
-
-/** e^ε, in three figures when it is small. */
-function factorText(epsilon) {
-    const factor = Math.exp(epsilon);
-    return factor < 100 ? String(Number(factor.toPrecision(3))) : count(Math.round(factor));
-}
 
 /** Pictures come inside the answer: fetching them would tell which were looked at. */
 const shownPictures = { names: [], answer: [], result: [] };
@@ -63,6 +44,7 @@ export function setUp(device, points) {
     element('strip').append(...device.queries.map(({ label, picture }, number) => make('label', {},
         make('input', { type: 'radio', name: 'query', value: number, checked: number === device.start }),
         make('img', { src: picture, alt: `${device.names[label]}, picture ${number + 1}`, width: 40, height: 40 }))));
+    document.querySelector('[value="crowd"]').closest('label').hidden = device.crowd === null;
     budget(device, null);
 }
 
@@ -72,24 +54,42 @@ export function choice(device, { number, mechanism, epsilon }) {
     const { label, picture } = device.queries[number];
     Object.assign(element('query-picture'), { src: picture, alt: `The picture you look for: ${device.names[label]}` });
     say('query-class', device.names[label]);
+    const inCrowd = mechanism === 'crowd';
+    say('epsilon-name', inCrowd ? 'The floor' : 'Privacy loss');
+    say('epsilon-letter', inCrowd ? 'ε₀' : 'ε');
     say('epsilon-text', epsilon);
-    say('epsilon-odds', `No picture makes any message more than ${factorText(epsilon)} times as likely as another ` +
-        `picture does${mechanism === 'gaussian' ? ' (but for a chance of δ = 10⁻⁵)' : ''}.`);
+    say('epsilon-odds', inCrowd ? 'What holds even if all others work together. In the crowd far less is shown.'
+        : `No picture makes any message more than ${factorText(epsilon)} times as likely as another picture does` +
+        `${mechanism === 'gaussian' ? ' (but for a chance of δ = 10⁻⁵)' : ''}.`);
     say('mechanism-hint', HINTS[mechanism]);
+    arrange(inCrowd);
+    if (inCrowd)
+        crowd.promises(device.promise(epsilon));
+}
+
+/** The cards that this way has. */
+function arrange(inCrowd) {
+    const badges = BADGES[inCrowd ? 'crowd' : 'alone'];
+    document.body.dataset.way = inCrowd ? 'crowd' : 'alone';
+    element('card-relay').hidden = !inCrowd;
+    element('promises').hidden = !inCrowd;
+    element('hex').hidden = inCrowd;
+    say('received-badge', badges.received);
+    say('answer-badge', badges.answer);
 }
 
 export function budget(device, made) {
-    for (const [mechanism, { share, text }] of Object.entries(device.budget())) {
-        const meter = element(`meter-${mechanism}`);
-        Object.assign(meter, { ariaValueMin: 0, ariaValueMax: 1, ariaValueNow: share, ariaValueText: text });
-        meter.firstElementChild.style.width = `${100 * share}%`;
-        say(`spent-${mechanism}`, text);
-    }
-    if (made === null)
-        say('paid', 'Nothing is spent yet.');
-    else
-        say('paid', made.fresh ? `Paid ε ${made.receipt.epsilon} for a new message.` : 'Same bytes again: free.');
+    for (const [name, { share, text }] of Object.entries(device.budget()))
+        fill(`meter-${name}`, `spent-${name}`, share, text);
+    say('paid', made === null ? 'Nothing is spent yet.' : paidText(made));
     element('paid').dataset.fresh = made?.fresh ?? '';
+}
+
+function paidText({ fresh, messages, receipt: { epsilon } }) {
+    if (messages)
+        return fresh ? `Paid ε₀ ${epsilon} of the floor, and one message of the crowd.`
+            : 'The same group again: paid one message of the crowd, nothing of the floor.';
+    return fresh ? `Paid ε ${epsilon} for a new message.` : 'Same bytes again: free.';
 }
 
 // ---- 2: what the server received -----------------------------------------------------------------------------------
@@ -140,24 +140,37 @@ export function names({ symbols }, slots, device) {
     })));
 }
 
+// ---- when an answer is there ---------------------------------------------------------------------------------------
+
+export function found(device, made, slots, ranked, number, truth) {
+    answer(device, slots, ranked, device.queries[number].label);
+    result(device, ranked, truth);
+    receipt(device, made, ranked);
+    figures(device, made, ranked, truth);
+}
+
 // ---- 3: what came back ---------------------------------------------------------------------------------------------
 
-export function answer(device, slots, { carried, gallery, share, bytes }, own) {
+function answer(device, slots, { carried, gallery, share, bytes }, own) {
     release('answer');
     say('answer-text', `${count(carried)} of ${count(gallery)} pictures (${percent(share)}), ${bytesText(bytes)}. ` +
         'The pictures are inside, so that nothing has to be fetched afterwards.');
-    const rows = device.slots().map(({ slot, name, label }) => {
-        const { count: all, first } = slots[slot];
+    const classes = device.slots();
+    const rows = slots.map(({ slot, count: all, first }) => {
+        const { name, label } = classes[slot];
         const more = all - first.length;
         const row = make('li', { className: label === own ? 'own' : '' },
             make('b', {}, name),
             make('small', {}, more > 0 ? `+ ${count(more)} more` : all === 0 ? 'empty group' : ''),
             make('span', { className: 'pictures' }, ...first.map(({ payload }) => pictureOf('answer', payload, ''))));
-        if (label === own)
+        if (slots.length === 1)
+            row.append(make('em', {}, label === own ? 'the group that was drawn, of your class'
+                : 'another group was drawn, of a class that does not fit'));
+        else if (label === own)
             row.append(make('em', {}, 'the only row your device looks at'));
         return row;
     });
-    element('answer').replaceChildren(make('ul', { className: 'slots' }, ...rows));
+    element('answer').replaceChildren(make('ul', { className: slots.length === 1 ? 'slots only' : 'slots' }, ...rows));
 }
 
 // ---- 4: what you see -----------------------------------------------------------------------------------------------
@@ -165,7 +178,7 @@ export function answer(device, slots, { carried, gallery, share, bytes }, own) {
 const isIn = (truth, { item }) => truth.some((best) => best.item === Number(item));
 const foundOf = (matches, truth) => matches.filter((match) => isIn(truth, match)).length;
 
-export function result(device, { matches }, truth) {
+function result(device, { matches }, truth) {
     release('result');
     element('result').replaceChildren(...matches.map((match) => {
         const { item, label, score, payload } = match;
@@ -178,7 +191,8 @@ export function result(device, { matches }, truth) {
     const words = found > 0 ? `${found} of them (✓) are among the true ${truth.length} best of the whole gallery.`
         : `None of the true ${truth.length} best is in what came for your class. That is the price of privacy.`;
     say('result-text', matches.length > 0 ? `The ${matches.length} most similar of your class. ${words}`
-        : 'Nothing came for your class: its group was empty. That is the price of privacy.');
+        : 'Nothing came for your class: the group that was drawn is empty, or of another class. That is the price of ' +
+            'privacy.');
     element('truth').replaceChildren(...truth.map(({ item, picture }) => make('li',
         { className: matches.some((match) => Number(match.item) === item) ? 'right' : '' },
         make('img', { src: `data:image/png;base64,${picture}`, alt: `item ${item}`, width: 28, height: 28 }))));
@@ -190,9 +204,9 @@ export function result(device, { matches }, truth) {
 const ceilingOf = (device, { mechanism, epsilon }, { share }) =>
     device.ceiling(epsilon, mechanism === 'response' ? 1 / device.pack.cells : share);
 
-export function receipt(device, made, result) {
+function receipt(device, made, result) {
     const { mechanism, epsilon, delta, keep, sigma, sensitivity } = made.receipt;
-    const rows = [
+    const rows = made.messages ? crowdReceipt(device, made, result) : [
         ['mechanism', mechanism === 'response' ? 'response (pure ε)' : 'Gaussian (ε, δ)'],
         ['ε', epsilon],
         ['δ', delta === 0 ? '0' : '10⁻⁵'],
@@ -208,14 +222,32 @@ export function receipt(device, made, result) {
         make('div', {}, make('dt', {}, name), make('dd', {}, String(value)))));
 }
 
-export function figures(device, made, result, truth) {
+function crowdReceipt(device, { receipt: { epsilon, keep }, messages, fresh, milliseconds, sent }, { bytes }) {
+    const promise = device.promise(epsilon);
+    const { floor, crowd: share } = device.budget();
+    return [
+        ['way', 'in a crowd, through a relay'],
+        ['floor ε₀', epsilon],
+        ['ε in the crowd, δ', `${promise.epsilon.toFixed(2)}, ${crowd.deltaText(promise.delta)}`],
+        ['right group drawn with chance', keep.toFixed(4)],
+        ['messages', `${messages.length}, of them 1 own`],
+        ['each, sealed', `${sent.messageSize} bytes`],
+        ['answer, opened', `${count(bytes)} bytes`],
+        ['answer, sealed', `${count(sent.answerSize)} bytes`],
+        ['private step', `${milliseconds.toFixed(1)} ms${fresh ? '' : ', the group was kept'}`],
+        ['floor spent', floor.text],
+        ['crowd spent', share.text],
+    ];
+}
+
+function figures(device, made, result, truth) {
     const { matches, share, bytes } = result;
     const { mechanism, keep } = made.receipt;
-    say('figure-up', bytesText(made.bytes.length));
-    say('figure-down', bytesText(bytes));
+    const named = mechanism !== 'gaussian';
+    say('figure-up', bytesText(made.sent?.bytes.length ?? made.bytes.length));
+    say('figure-down', bytesText(made.sent?.answerSize ?? bytes));
     say('figure-share', percent(share));
-    say('figure-chance-name', mechanism === 'response' ? 'chance of the right group' : 'limit of any method at this ε');
-    say('figure-chance', mechanism === 'response' ? percent(keep)
-        : `≤ ${percent(ceilingOf(device, made.receipt, result))}`);
+    say('figure-chance-name', named ? 'chance of the right group' : 'limit of any method at this ε');
+    say('figure-chance', named ? percent(keep) : `≤ ${percent(ceilingOf(device, made.receipt, result))}`);
     say('figure-found', `${foundOf(matches, truth)} of ${truth.length}`);
 }

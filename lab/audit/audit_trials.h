@@ -8,7 +8,7 @@
 #include "cli/shared/pack_file.h"
 
 #include "common/bytes.h"
-#include "common/generator.h"
+#include "server/mixing/relay_clusters.h"
 
 enum { AUDIT_THREADS = 2 };
 
@@ -25,21 +25,29 @@ struct audit_pair {
     double expected; /* Gaussian: distance of the rows by public arithmetic, embedding units */
 };
 
-struct audit_worker {
-    void *memory; /* the client's */
+struct audit_client {
+    void *memory;
     pml_client *client;
     pml_budget budget;
+    struct crowd_bundle bundle;
+};
+
+struct audit_worker {
+    struct audit_client asker;
+    struct audit_client idle; /* in a crowd: makes the bundles of everybody else */
     uint8_t *release;
     uint64_t releases;
-    struct crowd_bundle bundle;
-    struct pml_bytes epoch;         /* messages of all bundles, mixed */
-    struct pml_generator generator; /* of the relay that mixes */
+    struct relay_release fake;    /* in a crowd: what the relay adds */
+    struct pml_bytes sent, epoch; /* all messages: as they came, the asker's first; and mixed */
+    struct pml_bytes order;
 };
 
 struct audit_bench {
     const struct pack_file *file;
     pml_config config;
-    pml_crowd crowd; /* the policy, in a crowd */
+    pml_crowd crowd;       /* the asker's policy, in a crowd */
+    uint64_t idle_bundles; /* per epoch: those of all other clients */
+    struct relay_law law;  /* of the relay's clusters */
     pml_receipt receipt;
     struct audit_worker workers[AUDIT_THREADS];
 };
@@ -57,7 +65,8 @@ struct audit_run {
 };
 
 /* `crowd`: NULL, or a policy that is booked with nothing (μ = δ₀ = 0); ε is then the floor, and each epoch has as many
- * clients as the policy counts on. Close the bench after a failure too. */
+ * clients as the policy counts on. When the relay makes the fakes, the asker is the only client. Close the bench after a
+ * failure too. */
 pml_status audit_bench_open(struct audit_bench *bench, const struct pack_file *file, pml_mechanism mechanism,
                             double epsilon, double delta, const pml_crowd *crowd);
 pml_status audit_bench_run(struct audit_bench *bench, struct audit_run *run);

@@ -23,27 +23,6 @@ unsigned evaluate_bench_cells(const struct evaluate_options *options, double eps
     return pml_cells_round((double)options->cells_per_item / share); /* every item is in L cells: m = L/f */
 }
 
-/* The rule wants the share of all that comes down, fakes' answers included, and says how it is divided: the total is
- * raised until the rule gives the own messages the share that was asked for. A cell needs about as many fakes in any
- * pack, so the pack of fewest cells tells how many. */
-exit_code evaluate_bench_crowd_cells(const struct evaluate_options *options, double epsilon, double share,
-                                     size_t public_rows, unsigned *cells)
-{
-    enum { FEWEST = 2, ROUNDS = 50 };
-    struct crowd_promise promise;
-    *cells = (unsigned)options->cells;
-    if (options->cells > 0)
-        return EXIT_OK;
-    exit_code code = crowd_policy_make(command, &options->crowd, epsilon, options->delta, FEWEST, &promise);
-    const double fakes = options->crowd.relay ? 0.0 : promise.fakes / (double)FEWEST;
-    double total = share;
-    for (int round = 0; round < ROUNDS && code == EXIT_OK; round++) {
-        *cells = pml_cells_rule_crowd(total, fakes, options->crowd.floor, public_rows).cells;
-        total = 0.5 * (total + share * (1.0 + fakes * *cells));
-    }
-    return code;
-}
-
 /* ---- the pack, and what depends on it alone ---- */
 
 static void drop_pack(struct evaluate_bench *bench)
@@ -53,7 +32,7 @@ static void drop_pack(struct evaluate_bench *bench)
     bench->cells = 0;
 }
 
-static exit_code build_pack(struct evaluate_bench *bench, unsigned cells)
+static exit_code build_pack(struct evaluate_bench *bench, unsigned cells, bool crowd)
 {
     const struct evaluate_options *options = bench->options;
     const struct evaluate_set *set = &bench->data->public;
@@ -62,6 +41,7 @@ static exit_code build_pack(struct evaluate_bench *bench, unsigned cells)
                                             .slot_count = (unsigned)options->slot_count,
                                             .sketch = (unsigned)options->sketch,
                                             .rows_per_prototype = (unsigned)options->rows_per_prototype,
+                                            .soft = crowd || options->soft,
                                             .rows_are_public = 1, /* the pack never leaves this process */
                                             .gaussian = options->mechanism == PML_GAUSSIAN,
                                             .seed = options->seed,
@@ -80,6 +60,7 @@ static exit_code build_pack(struct evaluate_bench *bench, unsigned cells)
         return command_status(command, "the pack", status);
     }
     bench->cells = cells;
+    bench->crowd = crowd;
     return EXIT_OK;
 }
 
@@ -124,11 +105,11 @@ static pml_outcome sketch_item(void *context, size_t index)
     return PML_DONE;
 }
 
-static exit_code set_pack(struct evaluate_bench *bench, unsigned cells)
+static exit_code set_pack(struct evaluate_bench *bench, unsigned cells, bool crowd)
 {
     const size_t rows = bench->data->gallery.features.rows;
     drop_pack(bench);
-    exit_code code = build_pack(bench, cells);
+    exit_code code = build_pack(bench, cells, crowd);
     if (code != EXIT_OK)
         return code;
     if (!bench->items) {
@@ -146,6 +127,48 @@ static exit_code set_pack(struct evaluate_bench *bench, unsigned cells)
     if (pml_parallel((unsigned)bench->options->threads, rows, sketch_item, bench, NULL) != PML_DONE)
         return command_status(command, "the gallery's sketches", PML_ERROR_FEATURES);
     return take_slots(bench);
+}
+
+/* ---- cells in a crowd ---- */
+
+enum { FEWEST = 2 }; /* cells */
+
+static exit_code count_slots(struct evaluate_bench *bench, size_t *slots)
+{
+    *slots = 1;
+    if (bench->options->slots == PML_SLOTS_ONE)
+        return EXIT_OK;
+    exit_code code = bench->cells > 0 ? EXIT_OK : set_pack(bench, FEWEST, true);
+    if (code == EXIT_OK)
+        *slots = bench->pack.info.slots;
+    return code;
+}
+
+/* The rule wants the share of all that comes down, fakes' answers included, and says how it is divided: the total is
+ * raised until the rule gives the own messages the share that was asked for. A symbol needs about as many fakes in any
+ * pack, so the pack of fewest cells tells how many. */
+exit_code evaluate_bench_crowd_cells(struct evaluate_bench *bench, double epsilon, double share, unsigned *cells)
+{
+    enum { ROUNDS = 50 };
+    const struct evaluate_options *options = bench->options;
+    struct crowd_promise promise;
+    size_t slots;
+    *cells = (unsigned)options->cells;
+    if (options->cells > 0)
+        return EXIT_OK;
+    exit_code code = count_slots(bench, &slots);
+    if (code == EXIT_OK)
+        code = crowd_policy_make(command, &options->crowd, epsilon, options->delta, slots * FEWEST, &promise);
+    if (code != EXIT_OK)
+        return code;
+    const double fakes = options->crowd.relay ? 0.0 : promise.fakes / (double)(slots * FEWEST);
+    double total = share;
+    for (int round = 0; round < ROUNDS; round++) {
+        *cells =
+            pml_cells_rule_crowd(total, fakes, options->crowd.floor, bench->data->public.features.rows, slots).cells;
+        total = 0.5 * (total + share * (1.0 + fakes * (double)slots * *cells));
+    }
+    return EXIT_OK;
 }
 
 /* ---- the store ---- */
@@ -207,12 +230,12 @@ static pml_outcome fill_store(struct evaluate_bench *bench, const struct pml_sto
     return outcome;
 }
 
-exit_code evaluate_bench_set(struct evaluate_bench *bench, unsigned cells, double share)
+exit_code evaluate_bench_set(struct evaluate_bench *bench, unsigned cells, double share, bool crowd)
 {
     const struct evaluate_options *options = bench->options;
     const size_t rows = bench->data->gallery.features.rows;
     struct pml_message message = {"out of memory. Close other programs."};
-    exit_code code = bench->cells == cells ? EXIT_OK : set_pack(bench, cells);
+    exit_code code = bench->cells == cells && bench->crowd == crowd ? EXIT_OK : set_pack(bench, cells, crowd);
     if (code != EXIT_OK)
         return code;
     const bool own = options->mechanism == PML_GAUSSIAN || options->cells_per_item > 0;

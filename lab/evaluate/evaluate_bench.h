@@ -15,6 +15,7 @@ struct evaluate_bench {
     const struct evaluate_data *data;
     struct pack_file pack;
     unsigned cells; /* that the pack was built with; 0: there is no pack yet */
+    bool crowd;     /* it was built as for a crowd */
     uint64_t *items;
     uint32_t *slots;                   /* of the gallery, in this pack */
     struct pml_lists_gallery *gallery; /* of these slots */
@@ -29,13 +30,13 @@ struct evaluate_bench {
  * possible. */
 unsigned evaluate_bench_cells(const struct evaluate_options *options, double epsilon, double share);
 
-/* The same in a crowd, where `share` is that of all own messages together. */
-exit_code evaluate_bench_crowd_cells(const struct evaluate_options *options, double epsilon, double share,
-                                     size_t public_rows, unsigned *cells);
+/* The same in a crowd, where `share` is that of all own messages together. With slots by class it builds a pack to know
+ * how many they are. */
+exit_code evaluate_bench_crowd_cells(struct evaluate_bench *bench, double epsilon, double share, unsigned *cells);
 
-/* Makes the service ready for this number of cells and lists of this share. At first, all fields but options and data are zero.
- * Close the bench after a failure too. */
-exit_code evaluate_bench_set(struct evaluate_bench *bench, unsigned cells, double share);
+/* Makes the service ready for this number of cells and lists of this share; `crowd`: with a pack as `pack --crowd` builds it.
+ * At first, all fields but options and data are zero. Close the bench after a failure too. */
+exit_code evaluate_bench_set(struct evaluate_bench *bench, unsigned cells, double share, bool crowd);
 void evaluate_bench_close(struct evaluate_bench *bench);
 
 #endif

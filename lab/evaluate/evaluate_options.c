@@ -131,9 +131,6 @@ static exit_code check_crowd(const struct evaluate_options *options)
         return command_fail(command, EXIT_USAGE,
                             "a crowd asks by response, with lists of a share. Leave --mechanism and --cells-per-item "
                             "out.");
-    if (options->slots != PML_SLOTS_ONE && options->cells == 0)
-        return command_fail(command, EXIT_USAGE,
-                            "--cells auto is for one slot in a crowd. Give --cells, or use --slots one.");
     return EXIT_OK;
 }
 
@@ -173,7 +170,7 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
 {
     struct words words = {0};
     *options = (struct evaluate_options){.releases = 4};
-    enum { OWN = 22 };
+    enum { OWN = 23 };
     struct option_spec specs[OWN + CROWD_OPTIONS] = {
         {"delta", OPTION_NUMBER, &options->delta, false, false},
         {"public", OPTION_TEXT, &options->public.features, false, false},
@@ -191,6 +188,7 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
         {"cells", OPTION_TEXT, &words.cells, false, false},
         {"cells-per-item", OPTION_COUNT, &options->cells_per_item, false, false},
         {"rows-per-prototype", OPTION_COUNT, &options->rows_per_prototype, false, false},
+        {"soft", OPTION_FLAG, &options->soft, false, false},
         {"releases", OPTION_COUNT, &options->releases, false, false},
         {"scope", OPTION_TEXT, &words.scope, false, false},
         {"sketch", OPTION_COUNT, &options->sketch, false, false},

@@ -31,7 +31,7 @@ struct evaluate_options {
     uint64_t slot_count;         /* of groups; 0: the default of pack */
     uint64_t rows_per_prototype; /* 0: the default of pack */
     uint64_t releases, sketch, seed, threads;
-    bool predicted, json;
+    bool predicted, soft, json;
 };
 
 /* Reads and checks all options, and fills in the defaults. */

@@ -7,6 +7,7 @@
 
 #include "cli/shared/budget_file.h"
 #include "cli/shared/crowd_bundle.h"
+#include "cli/shared/match_list.h"
 #include "evaluate_download.h"
 
 #include <math.h>
@@ -137,25 +138,6 @@ static int get_answer(struct worker *worker, const uint8_t *release, size_t size
     return outcome;
 }
 
-/* Puts the matches of one more answer among those so far: by score, then by smaller item, each item once. */
-static void merge_matches(struct trial *trial, const pml_match *more, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        size_t at = 0;
-        bool known = false;
-        for (size_t j = 0; j < trial->found; j++) {
-            known = known || trial->matches[j].item == more[i].item;
-            at += trial->matches[j].score > more[i].score ||
-                  (trial->matches[j].score == more[i].score && trial->matches[j].item < more[i].item);
-        }
-        if (known || at == EVALUATE_TOP)
-            continue;
-        trial->found += trial->found < EVALUATE_TOP;
-        memmove(trial->matches + at + 1, trial->matches + at, (trial->found - at - 1) * sizeof *trial->matches);
-        trial->matches[at] = more[i];
-    }
-}
-
 static int rank_answer(struct worker *worker, const pml_query *query)
 {
     const struct evaluate_bench *bench = worker->crew->bench;
@@ -174,7 +156,8 @@ static int rank_answer(struct worker *worker, const pml_query *query)
     if (status == PML_OK)
         status = pml_ranking_finish(ranking, &summary);
     if (status == PML_OK)
-        merge_matches(&worker->trial, matches, summary.found);
+        worker->trial.found =
+            match_list_merge(worker->trial.matches, worker->trial.found, EVALUATE_TOP, matches, summary.found);
     wipe(matches, sizeof matches);
     return status;
 }
@@ -198,7 +181,7 @@ static int run_trial(struct worker *worker, const pml_query *query)
         status = pml_client_release(worker->client, query, worker->release, worker->release_size);
         return status == PML_OK ? ask(worker, query, worker->release, worker->release_size, true) : status;
     }
-    status = crowd_bundle_make(&worker->bundle, worker->client, query);
+    status = crowd_bundle_make(&worker->bundle, worker->client, &(pml_crowd_content){.query = query});
     for (size_t i = 0; i < bundle->count && status == PML_OK; i++)
         status = ask(worker, query, bundle->bytes + i * bundle->length, bundle->length, bundle->own[i] > 0);
     return status;

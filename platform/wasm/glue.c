@@ -3,6 +3,7 @@
  * walk through a parsed release. Everything else of the API is exported as it is. No state, no arithmetic. */
 #include "privatemail_crowd.h"
 #include "privatemail_public.h"
+#include "privatemail_transport.h"
 
 #define EXPORTED(name) __attribute__((export_name(#name)))
 #define IMPORTED(name) __attribute__((import_module("env"), import_name(#name)))
@@ -90,6 +91,65 @@ EXPORTED(pml_wasm_bundle_kept) pml_status pml_wasm_bundle_kept(pml_client *clien
 EXPORTED(pml_wasm_plan_scratch) size_t pml_wasm_plan_scratch(void)
 {
     return PML_CROWD_SCRATCH_MAX;
+}
+
+/* ---- sealed messages ---- */
+
+EXPORTED(pml_wasm_keys_choose)
+pml_status pml_wasm_keys_choose(const void *configuration, size_t size, pml_seal_key *key)
+{
+    return pml_keys_choose(pml_crypto_bearssl(), configuration, size, key);
+}
+
+/* The epoch comes in two halves. `opener` is NULL for a fake. */
+EXPORTED(pml_wasm_message_seal)
+pml_status pml_wasm_message_seal(const pml_seal_key *key, uint32_t epoch_high, uint32_t epoch_low,
+                                 const uint8_t *pack_id, const void *release, size_t release_size, uint8_t *out,
+                                 size_t capacity, pml_opener *opener)
+{
+    const uint64_t epoch = (uint64_t)epoch_high << 32 | epoch_low;
+    return pml_message_seal(pml_crypto_bearssl(), key, epoch, pack_id, release, release_size, entropy, NULL, out,
+                            capacity, opener);
+}
+
+/* Bytes of memory that `buffer` below needs. */
+EXPORTED(pml_wasm_open_buffer) size_t pml_wasm_open_buffer(void)
+{
+    return PML_OPEN_BUFFER;
+}
+
+EXPORTED(pml_wasm_open_begin)
+pml_status pml_wasm_open_begin(pml_open *open, const pml_opener *opener, void *buffer, size_t capacity,
+                               size_t answer_size)
+{
+    return pml_open_begin(open, pml_crypto_bearssl(), opener, buffer, capacity, answer_size);
+}
+
+struct content {
+    uint8_t *bytes;
+    size_t size, capacity;
+};
+
+static pml_status append(void *context, const uint8_t *bytes, size_t size)
+{
+    struct content *content = context;
+    if (size > content->capacity - content->size)
+        return PML_ERROR_BUFFER;
+    __builtin_memcpy(content->bytes + content->size, bytes, size);
+    content->size += size;
+    return PML_OK;
+}
+
+/* Content that became readable goes to `out`, its length to *written. It is never more than PML_OPEN_BUFFER and `size`
+ * together. */
+EXPORTED(pml_wasm_open_feed)
+pml_status pml_wasm_open_feed(pml_open *open, const void *bytes, size_t size, uint8_t *out, size_t capacity,
+                              size_t *written)
+{
+    struct content content = {out, 0, capacity};
+    const pml_status status = pml_open_feed(open, bytes, size, append, &content);
+    *written = status == PML_OK ? content.size : 0;
+    return status;
 }
 
 /* ---- ranking ---- */
@@ -218,6 +278,9 @@ static const struct field fields[] = {
     FIELD(crowd_planned, fakes),
     FIELD(crowd_planned, delta),
     FIELD(crowd_planned, needed),
+    SIZE(seal_key),
+    SIZE(opener),
+    SIZE(open),
     SIZE(match),
     FIELD(match, item),
     FIELD(match, payload_offset),

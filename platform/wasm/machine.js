@@ -6,7 +6,7 @@
 const STATUS_NAMES = [
     'OK', 'ARGUMENT', 'MEMORY', 'BUFFER', 'STATE', 'EPSILON', 'DELTA', 'MECHANISM', 'DIMENSION', 'FEATURES', 'LABEL',
     'PACK', 'PACK_VERSION', 'PACK_SIZE', 'PACK_HASH', 'PACK_ID', 'SECTION', 'SENSITIVITY', 'ENTROPY', 'PERSIST',
-    'BUDGET', 'SPENT', 'RELEASE', 'ANSWER', 'PACK_MODEL', 'CROWD',
+    'BUDGET', 'SPENT', 'RELEASE', 'ANSWER', 'PACK_MODEL', 'CROWD', 'KEYS', 'SEALED',
 ];
 export const STATUS = Object.fromEntries(STATUS_NAMES.map((name, index) => [name, -index]));
 

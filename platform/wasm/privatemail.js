@@ -11,8 +11,9 @@ import { Budget, memoryStore, OPEN } from './budget.js';
 import { Client } from './client.js';
 import { accountCrowd, planCrowd } from './crowd.js';
 import { CHUNK_SIZE, ID_SIZE, Machine, PrivateMailError, STATUS } from './machine.js';
+import { Relay, RelayError } from './relay.js';
 
-export { Budget, Client, memoryStore, PrivateMailError };
+export { Budget, Client, memoryStore, PrivateMailError, Relay, RelayError };
 
 const SLOT_KINDS = ['one', 'class', 'group'];
 
@@ -277,9 +278,22 @@ export class PrivateMail {
         return accountCrowd(this.#machine, 'pml_crowd_epsilon', policy, use ?? {}, delta);
     }
 
-    /** The μ that one own message is booked with next to `delta0`: the policy's `delta0` and `mu` go together. */
+    /**
+     * The μ that one own message is booked with next to `delta0`: the policy's `delta0` and `mu` go together. A policy that
+     * was planned with a δ of 1e-6 is often too small for a delta0 of 1e-9: PML_ERROR_CROWD. Plan with δ = delta0, or
+     * choose delta0 from δ/1000 to δ/10.
+     */
     crowdMu(policy, cells, delta0) {
         return accountCrowd(this.#machine, 'pml_crowd_mu', policy, { cells, floor: 0 }, delta0);
+    }
+
+    /**
+     * A relay at `url`, https unless it is this machine. `keys`: the gateway's key configuration that the app pinned with
+     * the pack; one from the relay that does not hold its key any more is refused with PML_ERROR_KEYS. Without it the
+     * relay's word is taken: a relay that gives out a key of its own could read the messages.
+     */
+    openRelay(url, options) {
+        return Relay[OPEN](this.#machine, this.#crypto, url, options);
     }
 
     /** The best chance that any method has to bring the right cell when the answer carries `share` of the gallery. */

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,14 +18,15 @@
 
 enum {
     CONNECTION_MEMORY = 16384, /* also the limit of a request's header */
-    SPARE_CONNECTIONS = 64     /* of each thread, to tell those that are too many to come later */
+    SENTENCE_MAX = 64,
+    SPARE_CONNECTIONS = 64 /* of each thread, to tell those that are too many to come later */
 };
 
 /* ---- one request ---- */
 
 static const char *known_method(const char *method)
 {
-    static const char *const known[] = {"GET", "HEAD", "POST", "OPTIONS"};
+    static const char *const known[] = {"GET", "HEAD", "POST", "DELETE", "OPTIONS"};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(method, known[i]) == 0)
             return known[i];
@@ -49,6 +51,8 @@ static enum MHD_Result send_reply(struct pml_http *http, struct MHD_Connection *
                                   struct pml_http_connection *connection, struct pml_http_reply reply)
 {
     struct pml_http_request *request = &connection->request;
+    if (reply.later)
+        return MHD_YES;
     if (!reply.response)
         return MHD_NO;
     pml_http_reply_field(&reply, "X-Content-Type-Options", "nosniff");
@@ -73,6 +77,11 @@ static enum MHD_Result refuse(struct pml_http *http, struct MHD_Connection *from
     return send_reply(http, from, connection, pml_http_reply_error(status, name, sentence));
 }
 
+static void tell_limit(const struct pml_http_request *request, char sentence[SENTENCE_MAX])
+{
+    snprintf(sentence, SENTENCE_MAX, "A body has at most %zu bytes.", request->body_max);
+}
+
 /* The header is there, the body is not. */
 static enum MHD_Result begin(struct pml_http *http, struct MHD_Connection *from, struct pml_http_connection *connection,
                              const char *path, const char *method, const char *version)
@@ -83,11 +92,17 @@ static enum MHD_Result begin(struct pml_http *http, struct MHD_Connection *from,
     const char *fault = pml_http_framing_fault(from, &line, &request->last);
     request->begun = true;
     request->method = known_method(method);
-    request->route = request->cut_short ? PML_ROUTE_NONE : pml_http_route(http, path);
+    if (!request->cut_short)
+        request->route = http->options.site->route(http, path);
     if (fault)
         return refuse(http, from, connection, MHD_HTTP_BAD_REQUEST, "request", fault);
-    if (length && strtoull(length, NULL, 10) > PML_HTTP_BODY_MAX)
-        return refuse(http, from, connection, MHD_HTTP_CONTENT_TOO_LARGE, "size", "A body has at most 65536 bytes.");
+    request->declared = length ? strtoull(length, NULL, 10) : request->last ? UINT64_MAX : 0;
+    request->body_max = http->options.site->begin(http, request, path, &request->keeps);
+    if (length && request->declared > request->body_max) {
+        char sentence[SENTENCE_MAX];
+        tell_limit(request, sentence);
+        return refuse(http, from, connection, MHD_HTTP_CONTENT_TOO_LARGE, "size", sentence);
+    }
     return MHD_YES;
 }
 
@@ -97,12 +112,14 @@ static enum MHD_Result take_body(struct pml_http *http, struct pml_http_connecti
 {
     struct pml_http_request *request = &connection->request;
     request->received += *size;
-    if (request->received > PML_HTTP_BODY_MAX) { /* its length was not told in advance */
+    if (request->received > request->body_max) { /* its length was not told in advance */
+        char sentence[SENTENCE_MAX];
+        tell_limit(request, sentence);
         pml_http_refuse_now(&http->connections, connection, MHD_HTTP_CONTENT_TOO_LARGE, "Content Too Large", "size",
-                            "A body has at most 65536 bytes.");
+                            sentence);
         return MHD_NO;
     }
-    if (request->route == PML_ROUTE_QUERY && pml_bytes_append(&request->body, bytes, *size) != PML_DONE)
+    if (request->keeps && pml_bytes_append(&request->body, bytes, *size) != PML_DONE)
         return MHD_NO;
     *size = 0;
     return MHD_YES;
@@ -122,7 +139,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *from, const 
         return take_body(http, connection, bytes, size);
     if (!pml_http_request_arrived(&http->connections, connection))
         return MHD_NO;
-    return send_reply(http, from, connection, pml_http_answer(http, from, &connection->request, path));
+    return send_reply(http, from, connection, http->options.site->answer(http, from, &connection->request, path));
 }
 
 /* ---- what libmicrohttpd tells ---- */
@@ -182,7 +199,7 @@ static void tell_log(const struct pml_http *http, struct MHD_Connection *from, c
     if (getnameinfo(client, size, host, sizeof host, NULL, 0, NI_NUMERICHOST) != 0)
         host[0] = 0;
     struct pml_http_entry entry = {
-        request->method, pml_http_route_name(request->route), request->status, request->sent, seconds, host};
+        request->method, http->options.site->names[request->route], request->status, request->sent, seconds, host};
     http->options.log(http->options.log_context, &entry);
 }
 
@@ -198,6 +215,8 @@ static void on_completed(void *context, struct MHD_Connection *from, void **stat
     pml_http_count(&http->metrics, &connection->request, seconds);
     if (http->options.log)
         tell_log(http, from, &connection->request, seconds);
+    if (http->options.site->over)
+        http->options.site->over(http, &connection->request);
     pml_http_request_over(&http->connections, connection);
     *state = NULL;
 }
@@ -217,8 +236,8 @@ static pml_outcome start_daemon(struct pml_http *http, struct pml_message *messa
                                     {MHD_OPTION_END, 0, NULL}};
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}}; /* a pool of one thread is refused */
     http->daemon = MHD_start_daemon(
-        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC, 0, may_connect, http, handle, http,
-        MHD_OPTION_ARRAY, options->threads > 1 ? pool : none, MHD_OPTION_LISTEN_SOCKET, options->listener,
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME, 0, may_connect, http,
+        handle, http, MHD_OPTION_ARRAY, options->threads > 1 ? pool : none, MHD_OPTION_LISTEN_SOCKET, options->listener,
         MHD_OPTION_CONNECTION_LIMIT, most, MHD_OPTION_CONNECTION_TIMEOUT, options->timeout,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
@@ -243,11 +262,16 @@ pml_outcome pml_http_start(struct pml_http **http, const struct pml_http_options
     *http = NULL;
     if (made) {
         made->options = *options;
+        if (!made->options.site)
+            made->options.site = &pml_http_service_site;
         made->files = options->files ? open(options->files, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
         if (options->files && made->files < 0)
             outcome = pml_say(message, "%s cannot be opened as a folder. Check --files.", options->files);
     }
-    if (outcome == PML_DONE && pml_http_connections_open(&made->connections, options->timeout) != PML_DONE)
+    if (outcome == PML_DONE && options->gateway)
+        outcome = pml_http_measure(made, message);
+    if (outcome == PML_DONE &&
+        pml_http_connections_open(&made->connections, options->timeout, made->options.site->routes - 1) != PML_DONE)
         outcome = pml_say(message, "the system cannot start another thread. Close other programs.");
     else if (outcome == PML_DONE && (outcome = start_daemon(made, message)) != PML_DONE)
         pml_http_connections_close(&made->connections);

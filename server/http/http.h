@@ -4,9 +4,11 @@
 #ifndef PML_HTTP_H
 #define PML_HTTP_H
 
+#include "server/gateway/gateway.h"
 #include "server/service/service.h"
 
 #define PML_HTTP_BODY_MAX 65536u
+#define PML_HTTP_SEALED_MAX PML_EPOCH_SIZE_MAX /* of a body for the gateway */
 
 /* One pack that is served; everything belongs to the caller. */
 struct pml_http_pack {
@@ -25,16 +27,22 @@ struct pml_http_entry {
     const char *address; /* the client's, without its port */
 };
 
+struct pml_http_site;
+
 struct pml_http_options {
     int listener;                      /* a listening socket; the service closes it, also when it cannot start */
     const struct pml_http_pack *packs; /* the newest first */
     size_t pack_count;
-    struct pml_cache *cache; /* the services'; NULL: they have none */
-    unsigned threads;        /* that answer */
-    unsigned connections;    /* at most at a time; beyond that, queries get 503 */
-    unsigned timeout;        /* seconds for a request to arrive; also for an answer to move on, and for idling */
-    const char *files;       /* a folder to serve at /; NULL: none */
-    const char *origin;      /* the web pages that may ask: an origin, "*", or NULL for none but our own */
+    struct pml_cache *cache;          /* the services'; NULL: they have none */
+    struct pml_gateway *gateway;      /* NULL: none; else the services were opened to measure */
+    const struct pml_http_site *site; /* NULL: the packs' services (SPEC 7) */
+    void *site_context;
+    unsigned threads;     /* that answer */
+    unsigned connections; /* at most at a time; beyond that, queries get 503 */
+    unsigned timeout;     /* seconds for a request to arrive; also for an answer to move on, and for idling */
+    const char *files;    /* a folder to serve at /; NULL: none */
+    const char *connect;  /* origins that its pages may ask besides ours, a space before each; NULL: none */
+    const char *origin;   /* the web pages that may ask: an origin, "*", or NULL for none but our own */
     /* Called once per request, from many threads at once. May be NULL. */
     void (*log)(void *context, const struct pml_http_entry *entry);
     void *log_context;

@@ -67,10 +67,11 @@ static void *watch(void *context)
     return NULL;
 }
 
-pml_outcome pml_http_connections_open(struct pml_http_connections *connections, unsigned timeout)
+pml_outcome pml_http_connections_open(struct pml_http_connections *connections, unsigned timeout, unsigned no_route)
 {
     memset(connections, 0, sizeof *connections);
     connections->timeout = timeout;
+    connections->no_route = no_route;
     pthread_mutex_init(&connections->lock, NULL);
     pml_clock_condition(&connections->wake);
     return pthread_create(&connections->watchman, NULL, watch, connections) == 0 ? PML_DONE : PML_UNAVAILABLE;
@@ -155,7 +156,7 @@ static void enter(struct pml_http_connections *connections, struct pml_http_conn
 void pml_http_request_starts(struct pml_http_connections *connections, struct pml_http_connection *connection)
 {
     double now = pml_clock_now();
-    struct pml_http_request fresh = {.route = PML_ROUTE_NONE, .method = "other", .start = now};
+    struct pml_http_request fresh = {.route = connections->no_route, .method = "other", .start = now};
     pthread_mutex_lock(&connections->lock);
     fresh.late = connections->draining;
     connection->request = fresh;

@@ -4,14 +4,14 @@
 #ifndef PML_HTTP_CONNECTION_H
 #define PML_HTTP_CONNECTION_H
 
-#include "http_routes.h"
+#include "http_reply.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 /* One at a time on a connection. */
 struct pml_http_request {
-    enum pml_http_route route;
+    unsigned route;
     const char *method;
     bool begun;      /* its header fields are read */
     bool late;       /* it began after closing time */
@@ -20,10 +20,14 @@ struct pml_http_request {
     const char *uri; /* where it was when the first line was read; not to be read later */
     size_t uri_size;
     double start;
+    bool keeps;        /* its body is kept */
+    uint64_t declared; /* bytes that its body will have; UINT64_MAX: it comes in chunks, nobody knows */
+    size_t body_max;
     struct pml_bytes body;
     uint64_t received; /* bytes of the body, also those not kept */
     unsigned status;
     uint64_t sent;
+    void *own; /* the site's */
 };
 
 enum pml_http_phase { PML_HTTP_WAITING, PML_HTTP_RECEIVING, PML_HTTP_ANSWERING };
@@ -44,11 +48,12 @@ struct pml_http_connections {
     struct pml_http_connection *first;
     size_t count;
     double timeout;
+    unsigned no_route; /* that of a request whose path is not read yet */
     bool draining, ended;
 };
 
 /* Returns PML_UNAVAILABLE when the system gives no thread. */
-pml_outcome pml_http_connections_open(struct pml_http_connections *connections, unsigned timeout);
+pml_outcome pml_http_connections_open(struct pml_http_connections *connections, unsigned timeout, unsigned no_route);
 void pml_http_connections_close(struct pml_http_connections *connections); /* when all of them are gone */
 
 /* From now on those that wait for a request are closed. */

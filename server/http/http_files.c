@@ -62,9 +62,9 @@ static int open_below(int root, const char *path)
     return -1;
 }
 
-struct pml_http_reply pml_http_file(int root, const char *path, const char *tag)
+struct pml_http_reply pml_http_file(int root, const char *path, const char *tag, const char *connect)
 {
-    char longer[1024], own_tag[64];
+    char longer[1024], own_tag[64], policy[2048];
     struct stat found;
     int length = snprintf(longer, sizeof longer, "%s%s", path + 1, path[strlen(path) - 1] == '/' ? "index.html" : "");
     int file = length > 0 && (size_t)length < sizeof longer ? open_below(root, longer) : -1;
@@ -81,12 +81,15 @@ struct pml_http_reply pml_http_file(int root, const char *path, const char *tag)
         close(file);
         reply = pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0);
     } else {
-        reply = pml_http_reply_file(type_of(longer), file, (uint64_t)found.st_size);
+        reply = pml_http_reply_file(type_of(longer), file, 0, (uint64_t)found.st_size);
     }
     pml_http_reply_field(&reply, MHD_HTTP_HEADER_ETAG, own_tag);
     pml_http_reply_field(&reply, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
-    pml_http_reply_field(&reply, "Content-Security-Policy",
-                         "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-                         "img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'");
+    snprintf(policy, sizeof policy,
+             "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+             "img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
+             "connect-src 'self'%s",
+             connect ? connect : "");
+    pml_http_reply_field(&reply, "Content-Security-Policy", policy);
     return reply;
 }

@@ -22,7 +22,23 @@ static struct pml_http_reply with_tag(struct pml_http_reply reply, const char *t
 
 /* ---- /v1/pack/ID/gallery ---- */
 
-static bool describe(const struct pml_service *service, struct pml_bytes *text)
+/* Bytes of a sealed answer to a message of a crowd; 0 when there is none. */
+static uint64_t sealed_size(const struct pml_http *http, const struct pml_service *service)
+{
+    return http->options.gateway && pml_service_longest(service)->message > 0
+               ? pml_gateway_answer_size(pml_http_padded(http, service))
+               : 0;
+}
+
+/* What a relay and its clients need to know of a gateway. */
+static bool describe_sealed(const struct pml_http *http, const struct pml_service *service, struct pml_bytes *text)
+{
+    const uint64_t answer = sealed_size(http, service);
+    const size_t message = pml_gateway_message_size(pml_longest_message(pml_service_pack(service)));
+    return answer == 0 || pml_http_print(text, ",\"sealed\":{\"message\":%zu,\"answer\":%" PRIu64 "}", message, answer);
+}
+
+static bool describe(const struct pml_http *http, const struct pml_service *service, struct pml_bytes *text)
 {
     const pml_pack_info *pack = pml_service_pack(service);
     const struct pml_store_info *store = pml_service_store(service);
@@ -36,21 +52,26 @@ static bool describe(const struct pml_service *service, struct pml_bytes *text)
                                           ",\"slots\":%" PRIu32 ",\"cells\":%" PRIu32 ",\"header\":\"",
                                           id, store->digest, store->items, (uint32_t)pack->slots,
                                           pml_store_cell_lists(store) == PML_LISTS_NONE ? 0 : (uint32_t)pack->cells) &&
-                           pml_http_base64(text, header->bytes, header->size) && pml_http_print(text, "\"}\n");
+                           pml_http_base64(text, header->bytes, header->size) && pml_http_print(text, "\"") &&
+                           describe_sealed(http, service, text) && pml_http_print(text, "}\n");
     pml_part_unref(header);
     return described;
 }
 
-struct pml_http_reply pml_http_gallery(const struct pml_http_pack *pack, const char *tags)
+struct pml_http_reply pml_http_gallery(const struct pml_http *http, const struct pml_http_pack *pack, const char *tags)
 {
     /* It changes when the gallery is indexed anew: front ends ask again every minute. */
     static const char control[] = "public, max-age=60";
-    char tag[DIGEST_DIGITS + 3];
+    char tag[64];
     struct pml_bytes text = {0};
-    snprintf(tag, sizeof tag, "\"%016" PRIx64 "\"", pml_service_store(pack->service)->digest);
+    const uint64_t digest = pml_service_store(pack->service)->digest, sealed = sealed_size(http, pack->service);
+    if (sealed > 0)
+        snprintf(tag, sizeof tag, "\"%016" PRIx64 ".%" PRIu64 "\"", digest, sealed);
+    else
+        snprintf(tag, sizeof tag, "\"%016" PRIx64 "\"", digest);
     if (pml_http_has_tag(tags, tag))
         return with_tag(pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0), tag, control);
-    if (!describe(pack->service, &text)) {
+    if (!describe(http, pack->service, &text)) {
         pml_bytes_free(&text);
         return (struct pml_http_reply){0};
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Counts requests that are over, and writes the counts as text for Prometheus. */
-#include "http_metrics.h"
-
+#include "http_state.h"
 #include "http_text.h"
 
 /* Everything the service answers; 0 stands for none and for others, which libmicrohttpd may give. */
-static const unsigned codes[PML_HTTP_CODES] = {200, 204, 206, 304, 400, 404, 405, 408, 409, 413, 415, 416, 500, 503, 0};
+static const unsigned codes[PML_HTTP_CODES] = {200, 201, 202, 204, 206, 304, 400, 401, 404, 405,
+                                               408, 409, 410, 413, 415, 416, 500, 503, 0};
 
 static const double bounds[PML_HTTP_BUCKETS] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10};
 
@@ -23,27 +23,29 @@ void pml_http_count(struct pml_http_metrics *metrics, const struct pml_http_requ
     metrics->sent += request->sent;
 }
 
-static bool write_requests(struct pml_http_metrics *metrics, struct pml_bytes *text)
+static bool write_requests(struct pml_http *http, struct pml_bytes *text)
 {
+    struct pml_http_metrics *metrics = &http->metrics;
     bool fine = pml_http_print(text, "# HELP privatemail_requests_total Requests that are over.\n"
                                      "# TYPE privatemail_requests_total counter\n");
-    for (enum pml_http_route route = 0; route < PML_HTTP_ROUTES; route++) {
+    for (unsigned route = 0; route < http->options.site->routes; route++) {
         for (size_t code = 0; code < PML_HTTP_CODES; code++) {
             unsigned long long count = metrics->requests[route][code];
             if (count > 0)
                 fine = fine && pml_http_print(text, "privatemail_requests_total{route=\"%s\",code=\"%u\"} %llu\n",
-                                              pml_http_route_name(route), codes[code], count);
+                                              http->options.site->names[route], codes[code], count);
         }
     }
     return fine;
 }
 
-static bool write_seconds(struct pml_http_metrics *metrics, struct pml_bytes *text)
+static bool write_seconds(struct pml_http *http, struct pml_bytes *text)
 {
+    struct pml_http_metrics *metrics = &http->metrics;
     bool fine = pml_http_print(text, "# HELP privatemail_request_seconds From a request's first line to its end.\n"
                                      "# TYPE privatemail_request_seconds histogram\n");
-    for (enum pml_http_route route = 0; route < PML_HTTP_ROUTES; route++) {
-        const char *name = pml_http_route_name(route);
+    for (unsigned route = 0; route < http->options.site->routes; route++) {
+        const char *name = http->options.site->names[route];
         unsigned long long count = 0;
         for (size_t i = 0; i < PML_HTTP_BUCKETS; i++) {
             count += metrics->seconds[route][i];
@@ -60,34 +62,27 @@ static bool write_seconds(struct pml_http_metrics *metrics, struct pml_bytes *te
     return fine;
 }
 
-static bool write_one(struct pml_bytes *text, const char *name, const char *type, const char *help,
-                      unsigned long long value)
+bool pml_http_metric(struct pml_bytes *text, const char *name, const char *type, const char *help,
+                     unsigned long long value)
 {
     return pml_http_print(text, "# HELP privatemail_%s %s\n# TYPE privatemail_%s %s\nprivatemail_%s %llu\n", name, help,
                           name, type, name, value);
 }
 
-pml_outcome pml_http_metrics_write(struct pml_http_metrics *metrics, const struct pml_http_gauges *gauges,
-                                   struct pml_bytes *text)
+bool pml_http_metrics_write(struct pml_http *http, struct pml_bytes *text)
 {
-    bool fine = write_requests(metrics, text) && write_seconds(metrics, text);
-    fine = fine && write_one(text, "received_bytes_total", "counter", "Bytes of requests' bodies.", metrics->received);
-    fine = fine && write_one(text, "sent_bytes_total", "counter", "Bytes of answers' bodies.", metrics->sent);
-    fine = fine && write_one(text, "store_failures_total", "counter", "Queries that the store could not answer.",
-                             metrics->store_failures);
-    fine = fine && write_one(text, "queries_total", "counter", "Queries that were answered.", gauges->queries);
-    fine = fine &&
-           write_one(text, "queries_from_store_total", "counter",
-                     "Queries for which the store was read; the others were answered from memory.", gauges->touched);
-    fine =
-        fine && write_one(text, "cache_hits_total", "counter", "Parts of answers found in memory.", gauges->cache.hits);
-    fine = fine && write_one(text, "cache_misses_total", "counter", "Parts that were not.", gauges->cache.misses);
-    fine =
-        fine && write_one(text, "cache_evictions_total", "counter", "Parts that had to go.", gauges->cache.evictions);
-    fine = fine && write_one(text, "cache_bytes", "gauge", "Bytes of parts in memory.", gauges->cache.bytes);
-    fine = fine && write_one(text, "cache_limit_bytes", "gauge", "Bytes there may be.", gauges->cache.limit);
-    fine = fine && write_one(text, "connections", "gauge", "Open connections.", gauges->connections);
-    fine = fine && write_one(text, "requests_in_flight", "gauge", "Requests that are not over.", gauges->running);
-    fine = fine && write_one(text, "packs", "gauge", "Packs that are served.", gauges->packs);
-    return fine ? PML_DONE : PML_NO_MEMORY;
+    size_t running, connections = pml_http_connections_count(&http->connections, &running);
+    return write_requests(http, text) && write_seconds(http, text) &&
+           pml_http_metric(text, "connections", "gauge", "Open connections.", connections) &&
+           pml_http_metric(text, "requests_in_flight", "gauge", "Requests that are not over.", running);
+}
+
+struct pml_http_reply pml_http_reply_metrics(struct pml_http *http,
+                                             bool (*write)(struct pml_http *http, struct pml_bytes *text))
+{
+    struct pml_bytes text = {0};
+    if (write(http, &text))
+        return pml_http_no_store(pml_http_reply_bytes(MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", &text));
+    pml_bytes_free(&text);
+    return (struct pml_http_reply){0};
 }

@@ -18,7 +18,7 @@ void pml_http_reply_field(struct pml_http_reply *reply, const char *name, const 
 
 static struct pml_http_reply typed(unsigned status, const char *type, struct MHD_Response *response, uint64_t size)
 {
-    struct pml_http_reply reply = {status, response, size};
+    struct pml_http_reply reply = {.status = status, .response = response, .size = size};
     pml_http_reply_field(&reply, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     return reply;
 }
@@ -99,12 +99,20 @@ struct pml_http_reply pml_http_reply_kept(unsigned status, const char *type, con
     return typed(status, type, MHD_create_response_from_buffer(size, start, MHD_RESPMEM_PERSISTENT), size);
 }
 
-struct pml_http_reply pml_http_reply_file(const char *type, int file, uint64_t size)
+struct pml_http_reply pml_http_reply_file(const char *type, int file, uint64_t offset, uint64_t size)
 {
-    struct MHD_Response *response = MHD_create_response_from_fd64(size, file);
+    struct MHD_Response *response = MHD_create_response_from_fd_at_offset64(size, file, offset);
     if (!response)
         close(file);
     return typed(MHD_HTTP_OK, type, response, size);
+}
+
+struct pml_http_reply pml_http_reply_fault(unsigned status, struct pml_bytes *text)
+{
+    struct pml_http_reply reply = pml_http_no_store(pml_http_reply_bytes(status, "application/json", text));
+    if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
+        pml_http_reply_field(&reply, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    return reply;
 }
 
 struct pml_http_reply pml_http_reply_error(unsigned status, const char *name, const char *sentence)
@@ -112,9 +120,7 @@ struct pml_http_reply pml_http_reply_error(unsigned status, const char *name, co
     struct pml_bytes text = {0};
     if (!pml_http_print(&text, "{\"error\":\"%s\",\"message\":\"%s\"}\n", name, sentence))
         return (struct pml_http_reply){0};
-    struct pml_http_reply reply = pml_http_reply_bytes(status, "application/json", &text);
-    pml_http_reply_field(&reply, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    return reply;
+    return pml_http_reply_fault(status, &text);
 }
 
 struct pml_http_reply pml_http_not_found(void)
@@ -122,15 +128,39 @@ struct pml_http_reply pml_http_not_found(void)
     return pml_http_reply_error(MHD_HTTP_NOT_FOUND, "not_found", "There is nothing of this name.");
 }
 
-struct pml_http_reply pml_http_come_later(const char *name, const char *sentence)
+struct pml_http_reply pml_http_wrong_method(const char *allow)
 {
-    struct pml_http_reply reply = pml_http_reply_error(MHD_HTTP_SERVICE_UNAVAILABLE, name, sentence);
-    pml_http_reply_field(&reply, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    struct pml_http_reply reply =
+        pml_http_reply_error(MHD_HTTP_METHOD_NOT_ALLOWED, "method", "Use a method that Allow names.");
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_ALLOW, allow);
     return reply;
 }
+
+struct pml_http_reply pml_http_preflight(const char *methods, const char *fields)
+{
+    struct pml_http_reply reply = pml_http_reply_kept(MHD_HTTP_NO_CONTENT, NULL, "", 0);
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, methods);
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS, fields);
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_ACCESS_CONTROL_MAX_AGE, "3600");
+    return reply;
+}
+
+struct pml_http_reply pml_http_no_store(struct pml_http_reply reply)
+{
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    return reply;
+}
+
+struct pml_http_reply pml_http_come_later(const char *name, const char *sentence)
+{
+    return pml_http_reply_error(MHD_HTTP_SERVICE_UNAVAILABLE, name, sentence);
+}
+
+const struct pml_http_fault pml_http_store_fault = {MHD_HTTP_SERVICE_UNAVAILABLE, "store",
+                                                    "The gallery cannot be read now. Send the same bytes again later."};
 
 struct pml_http_reply pml_http_store_failed(atomic_ullong *failures)
 {
     atomic_fetch_add(failures, 1);
-    return pml_http_come_later("store", "The gallery cannot be read now. Send the same bytes again later.");
+    return pml_http_come_later(pml_http_store_fault.name, pml_http_store_fault.sentence);
 }

@@ -19,7 +19,7 @@ static uint64_t eighth_power(uint64_t r)
 static void share_out(const struct pml_lists_voters *voters, size_t item, const int64_t *scores)
 {
     struct pml_lists_voter *votes = voters->votes + item * PML_LISTS_CELLS;
-    const int64_t inverse = voters->slot->rows.inverse[item];
+    const uint32_t inverse = voters->slot->rows.inverse[item];
     int64_t best[PML_LISTS_CELLS];
     uint32_t cells[PML_LISTS_CELLS];
     const struct pml_nearest nearest = {best, cells, PML_LISTS_CELLS};
@@ -28,7 +28,7 @@ static void share_out(const struct pml_lists_voters *voters, size_t item, const 
     for (uint32_t j = 0; j < voters->cells.cell_count; j++)
         pml_nearest_offer(&nearest, scores[j], j);
     for (unsigned i = 0; i < PML_LISTS_CELLS && best[i] > INT64_MIN; i++) {
-        const uint64_t distance = (uint64_t)(((int64_t)1 << 60) - best[i] * inverse) / (1u << 30) + 1;
+        const uint64_t distance = pml_rows_distance(best[i], inverse);
         first = i == 0 ? distance : first;
         weights[i] = eighth_power((first << 16) / distance);
         sum += weights[i];

@@ -39,9 +39,14 @@ static struct entry **bucket_of(struct pml_cache *cache, const struct pml_store 
     return &cache->buckets[hash >> 50];
 }
 
+uint64_t pml_cache_cost(uint64_t size)
+{
+    return sizeof(struct entry) + sizeof(struct pml_part) + size;
+}
+
 static uint64_t cost(const struct entry *entry)
 {
-    return sizeof *entry + sizeof *entry->part + entry->part->size;
+    return pml_cache_cost(entry->part->size);
 }
 
 static void unlink_use(struct pml_cache *cache, struct entry *entry)

@@ -13,6 +13,9 @@ struct pml_cache;
 struct pml_cache *pml_cache_open(size_t limit);
 void pml_cache_close(struct pml_cache *cache);
 
+/* What a part of so many bytes takes of the limit. */
+uint64_t pml_cache_cost(uint64_t size);
+
 /* Fills parts[i] with a reference to the part of cells[i], or with NULL when it is not kept. */
 void pml_cache_find(struct pml_cache *cache, const struct pml_store *store, const struct pml_cell *cells, size_t count,
                     struct pml_part **parts);

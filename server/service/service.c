@@ -14,6 +14,7 @@ struct pml_service {
     struct pml_embedding *embedding; /* NULL: the store has no places */
     struct pml_cache *cache;         /* or NULL */
     uint32_t nearest;
+    struct pml_longest longest;
     atomic_ullong *counts; /* QUERIES and TOUCHED */
 };
 
@@ -39,6 +40,17 @@ static pml_outcome check_fit(const pml_pack_info *info, const struct pml_store_i
     return PML_DONE;
 }
 
+static pml_outcome measure(struct pml_service *service, struct pml_message *message)
+{
+    pml_outcome outcome = pml_longest_measure(service->store, &service->info, service->nearest, &service->longest);
+    if (outcome == PML_NO_MEMORY)
+        return pml_say_memory(message);
+    if (outcome != PML_DONE)
+        pml_say(message, "the lengths of answers cannot be read from the store. Try again, or index the gallery again "
+                         "(privatemail index).");
+    return outcome;
+}
+
 pml_outcome pml_service_open(struct pml_service **service, const pml_pack *pack, struct pml_store *store,
                              const struct pml_service_options *options, struct pml_message *message)
 {
@@ -60,6 +72,8 @@ pml_outcome pml_service_open(struct pml_service **service, const pml_pack *pack,
     if (outcome == PML_DONE && stored->dimensions > 0)
         outcome = pml_embedding_make(&made->embedding, pack, stored->iterations, options->threads, options->progress,
                                      message);
+    if (outcome == PML_DONE && options->measure)
+        outcome = measure(made, message);
     if (outcome == PML_DONE)
         *service = made;
     else
@@ -84,6 +98,11 @@ const pml_pack_info *pml_service_pack(const struct pml_service *service)
 const struct pml_store_info *pml_service_store(const struct pml_service *service)
 {
     return pml_store_describe(service->store);
+}
+
+const struct pml_longest *pml_service_longest(const struct pml_service *service)
+{
+    return &service->longest;
 }
 
 pml_outcome pml_service_ping(const struct pml_service *service)
@@ -302,6 +321,34 @@ pml_outcome pml_service_cell(const struct pml_service *service, struct pml_cell 
     if (outcome != PML_DONE) {
         pml_part_unref(*part);
         *part = NULL;
+    }
+    return outcome;
+}
+
+/* ---- all cells ---- */
+
+uint64_t pml_service_parts_cost(const struct pml_service *service)
+{
+    const uint64_t cells = (uint64_t)service->info.slots * service->info.cells;
+    return serves_cells(service) ? service->longest.parts + cells * pml_cache_cost(0) : 0;
+}
+
+pml_outcome pml_service_fill_cache(const struct pml_service *service)
+{
+    enum { AT_ONCE = 64 };
+    const uint64_t count = serves_cells(service) ? (uint64_t)service->info.slots * service->info.cells : 0;
+    pml_outcome outcome = PML_DONE;
+    for (uint64_t first = 0; first < count && outcome == PML_DONE; first += AT_ONCE) {
+        struct pml_cell cells[AT_ONCE];
+        struct pml_part *parts[AT_ONCE] = {NULL};
+        const size_t some = count - first < AT_ONCE ? (size_t)(count - first) : AT_ONCE;
+        bool touched;
+        for (size_t i = 0; i < some; i++)
+            cells[i] = (struct pml_cell){(uint32_t)((first + i) / service->info.cells),
+                                         (uint32_t)((first + i) % service->info.cells)};
+        outcome = cell_parts(service, cells, some, parts, &touched);
+        for (size_t i = 0; i < some; i++)
+            pml_part_unref(parts[i]);
     }
     return outcome;
 }

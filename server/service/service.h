@@ -5,6 +5,7 @@
 #define PML_SERVICE_H
 
 #include "cache.h"
+#include "longest.h"
 #include "server/embedding/embedding.h"
 
 #define PML_NEAREST_DEFAULT 32u
@@ -14,6 +15,7 @@ struct pml_service_options {
     unsigned threads; /* for making the embedding; 0: as many as the host has */
     const struct pml_progress *progress;
     struct pml_cache *cache; /* outlives the service; NULL: every part is read from the store */
+    bool measure;            /* how long answers can get, which a gateway needs; reads the sizes of the whole store */
 };
 
 struct pml_service;
@@ -26,6 +28,9 @@ void pml_service_close(struct pml_service *service);
 
 const pml_pack_info *pml_service_pack(const struct pml_service *service);
 const struct pml_store_info *pml_service_store(const struct pml_service *service);
+
+/* How long answers can get; all zeros unless the service was opened to measure it. */
+const struct pml_longest *pml_service_longest(const struct pml_service *service);
 
 /* Whether the store can be read now. */
 pml_outcome pml_service_ping(const struct pml_service *service);
@@ -56,6 +61,11 @@ pml_outcome pml_service_visit(const struct pml_service *service, const pml_relea
 
 /* SPEC 6.4: where the G rows of a Gaussian release are among the gallery; k numbers each. */
 pml_outcome pml_service_place(const struct pml_service *service, const pml_release_view *view, double *places);
+
+/* What the parts of all cells take of a cache's limit; only when the service was opened to measure it. Reading them all
+ * into the cache is worth it where the time of an answer should not show which cells were asked for before. */
+uint64_t pml_service_parts_cost(const struct pml_service *service);
+pml_outcome pml_service_fill_cache(const struct pml_service *service);
 
 /* Whether response releases can name this cell of this slot. */
 bool pml_service_has_cell(const struct pml_service *service, struct pml_cell cell);

@@ -103,6 +103,11 @@ pml_outcome pml_store_cell_size(struct pml_store *store, struct pml_cell cell, u
     return store->kind->cell_size(store, cell, size);
 }
 
+pml_outcome pml_store_sizes(struct pml_store *store, enum pml_sized sized, pml_size_fn take, void *context)
+{
+    return store->kind->sizes(store, sized, take, context);
+}
+
 pml_outcome pml_store_ping(struct pml_store *store)
 {
     return store->kind->ping(store);

@@ -80,6 +80,13 @@ pml_outcome pml_store_nearest(struct pml_store *store, const struct pml_point *p
 /* How many items the cell lists. */
 pml_outcome pml_store_cell_size(struct pml_store *store, struct pml_cell cell, uint64_t *size);
 
+/* How long parts of answers are, without reading them. `take` is called for every cell that lists something, with the
+ * number of its candidates and their bytes; or for every item, with its slot, cell 0, 1 and the bytes of its candidate.
+ * Returns what pml_store_cells returns. Nothing is proved here: what is read later may be longer if the store is damaged. */
+enum pml_sized { PML_SIZED_CELLS, PML_SIZED_ITEMS };
+typedef pml_outcome (*pml_size_fn)(void *context, struct pml_cell cell, uint64_t count, uint64_t bytes);
+pml_outcome pml_store_sizes(struct pml_store *store, enum pml_sized sized, pml_size_fn take, void *context);
+
 /* Whether the store can be read now. */
 pml_outcome pml_store_ping(struct pml_store *store);
 

@@ -38,6 +38,7 @@ struct pml_store_kind {
     void (*close)(struct pml_store *store);
     pml_outcome (*read)(struct pml_store *store, const struct pml_wanted *wanted, pml_take_fn take, void *context);
     pml_outcome (*cell_size)(struct pml_store *store, struct pml_cell cell, uint64_t *size);
+    pml_outcome (*sizes)(struct pml_store *store, enum pml_sized sized, pml_size_fn take, void *context);
     pml_outcome (*ping)(struct pml_store *store);
 
     pml_outcome (*begin)(struct pml_store_writer **writer, const char *target, const struct pml_store_info *info,

@@ -186,6 +186,33 @@ static pml_outcome read_wanted(struct pml_store *store, const struct pml_wanted 
     return outcome;
 }
 
+/* The listed items are in the order of their cells. */
+static pml_outcome cell_sizes(const struct memory_store *memory, pml_size_fn take, void *context)
+{
+    struct pml_fragment fragment = {0};
+    pml_outcome outcome = PML_DONE;
+    for (size_t at = 0; at < memory->listed_count && outcome == PML_DONE; at += fragment.count) {
+        const struct pml_cell cell = {memory->listed[at].slot, memory->listed[at].cell};
+        fragment.count = 0, fragment.bytes.size = 0;
+        outcome = append_cell(memory, cell, &fragment);
+        if (outcome == PML_DONE)
+            outcome = take(context, cell, fragment.count, fragment.bytes.size);
+    }
+    pml_bytes_free(&fragment.bytes);
+    return outcome;
+}
+
+static pml_outcome read_sizes(struct pml_store *store, enum pml_sized sized, pml_size_fn take, void *context)
+{
+    const struct memory_store *memory = (struct memory_store *)store;
+    pml_outcome outcome = PML_DONE;
+    if (sized == PML_SIZED_CELLS)
+        return cell_sizes(memory, take, context);
+    for (size_t i = 0; i < memory->entry_count && outcome == PML_DONE; i++)
+        outcome = take(context, (struct pml_cell){memory->entries[i].slot, 0}, 1, memory->entries[i].size);
+    return outcome;
+}
+
 static pml_outcome ping(struct pml_store *store)
 {
     (void)store;
@@ -210,6 +237,7 @@ static const struct pml_store_kind memory_kind = {
     .close = close_store,
     .read = read_wanted,
     .cell_size = read_cell_size,
+    .sizes = read_sizes,
     .ping = ping,
     .add = add,
     .checkpoint = checkpoint,

@@ -104,28 +104,33 @@ class Crowd:
 
 class Front:
     """nginx with docs/examples/nginx.conf, in front of services on these ports."""
+    example, host = "nginx.conf", "search.example"
+
+    def adapt(self, text, ports, rate):
+        """What differs from one example to the other: the text, and more replacements."""
+        servers = "\n".join("        server 127.0.0.1:%d max_fails=1 fail_timeout=1s;" % port for port in ports)
+        return (re.sub(r"( *server 127\.0\.0\.1:\d+ .*\n)+", servers + "\n", text),
+                (("rate=5r/s", "rate=" + rate), ("/var/log/nginx/", self.folder + "/"),
+                 ("/var/cache/nginx/", self.folder + "/cache-")))
 
     def __init__(self, folder, ports, rate="100000r/s"):
         self.folder, self.port = folder, free_port()
-        with open(os.path.join(ROOT, "docs", "examples", "nginx.conf"), encoding="utf-8") as stream:
-            text = stream.read()
+        with open(os.path.join(ROOT, "docs", "examples", self.example), encoding="utf-8") as stream:
+            text, more = self.adapt(stream.read(), ports, rate)
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
                         "-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "certificate.pem"],
                        cwd=folder, check=True, capture_output=True)
-        servers = "\n".join("        server 127.0.0.1:%d max_fails=1 fail_timeout=1s;" % port for port in ports)
-        text = re.sub(r"( *server 127\.0\.0\.1:\d+ .*\n)+", servers + "\n", text)
-        for old, new in (("listen 443 ssl", "listen 127.0.0.1:%d ssl" % self.port), ("rate=5r/s", "rate=" + rate),
-                         ("/etc/ssl/search.example.pem", "certificate.pem"), ("/etc/ssl/search.example.key", "key.pem"),
-                         ("/var/log/nginx/", folder + "/"), ("/var/cache/nginx/", folder + "/cache-"),
-                         ("server_name search.example", "server_name localhost"),
+        for old, new in (*more, ("listen 443 ssl", "listen 127.0.0.1:%d ssl" % self.port),
+                         ("/etc/ssl/%s.pem" % self.host, "certificate.pem"), ("/etc/ssl/%s.key" % self.host, "key.pem"),
+                         ("server_name " + self.host, "server_name localhost"),
                          ("\nhttp {", "\npid %s/nginx.pid;\n%shttp {\n    client_body_temp_path %s/body;\n    proxy_temp_path "
                           "%s/proxy;" % (folder, "user root;\n" if os.geteuid() == 0 else "", folder, folder))):
             if old not in text:
-                raise AssertionError("docs/examples/nginx.conf has no " + old)
+                raise AssertionError("docs/examples/%s has no %s" % (self.example, old))
             text = text.replace(old, new)
-        with open(os.path.join(folder, "nginx.conf"), "w", encoding="utf-8") as stream:
+        with open(os.path.join(folder, self.example), "w", encoding="utf-8") as stream:
             stream.write(text)
-        self.process = subprocess.Popen(["nginx", "-p", folder, "-c", "nginx.conf", "-g", "daemon off;"],
+        self.process = subprocess.Popen(["nginx", "-p", folder, "-c", self.example, "-g", "daemon off;"],
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.tls = ssl.create_default_context(cafile=os.path.join(folder, "certificate.pem"))
         end = time.time() + 10

@@ -12,6 +12,7 @@ import openapi_spec_validator
 import yaml
 
 from harness import ROOT
+from sealed import EPOCH, PATH, SINGLE, Message, Single, batch, binary_request, crowd_release, read_keys
 from serving import CBOR, Answer, Server, pack_id, raw_post, read_all
 
 
@@ -55,7 +56,7 @@ class Document:
             faults.append("type %s" % kind)
         elif not contents and answer.body:
             faults.append("a body")
-        elif kind == "application/json" and method != "head":
+        elif kind.endswith("json") and method != "head":
             # A whole document, so that its references are found.
             schema = dict(contents[kind]["schema"], components=self.tree["components"])
             faults += [error.message for error in
@@ -77,7 +78,8 @@ def parse(data):
 def requests_of(tester, server, document):
     """(path of the document, method, path, body, header fields)"""
     release, own = tester.read("p-response.cbor"), pack_id(tester)
-    gallery = json.loads(server.request("GET", "/v1/pack/%s/gallery" % own).body)["gallery"]
+    gallery = json.loads(server.request("GET", "/v1/pack/%s/gallery" % own).body)
+    gallery, length = gallery["gallery"], gallery["sealed"]["answer"]
     other = bytearray(release)
     other[6] ^= 1
     yield from (("/v1/query", "post", "/v1/query", body, headers) for body, headers in (
@@ -85,7 +87,7 @@ def requests_of(tester, server, document):
         (bytes(65537), CBOR), (release, {"Content-Type": "text/plain"})))
     for name, path, tag, wrong in (
             ("/v1/pack/{id}", "/v1/pack/" + own, own, "/v1/pack/" + own[::-1]),
-            ("/v1/pack/{id}/gallery", "/v1/pack/%s/gallery" % own, gallery, "/v1/pack/%s/gallery" % own[::-1]),
+            ("/v1/pack/{id}/gallery", "/v1/pack/%s/gallery" % own, "%s.%d" % (gallery, length), "/v1/pack/%s/gallery" % own[::-1]),
             ("/v1/gallery/{digest}/{slot}/{cell}", "/v1/gallery/%s/1/0" % gallery, gallery + ".1.0",
              "/v1/gallery/%s/9/0" % gallery)):
         for method in ("get", "head"):
@@ -104,17 +106,32 @@ def requests_of(tester, server, document):
     yield "/v1/query", "get", "/v1/query", None, {}
 
 
+def sealed_requests(tester, server):
+    """The same for the gateway's path."""
+    pack, (key, *_), now = bytes.fromhex(pack_id(tester)), read_keys(server.request("GET", PATH).body), int(time.time())
+    release = crowd_release(pack, 5, 8, 0, 0)
+    single, message = Single(key, binary_request(release)).bytes, Message(key, now, pack, release).bytes
+    yield from ((PATH, "post", PATH, body, headers) for body, headers in (
+        (single, SINGLE), (single[:-1], SINGLE), (bytes([single[0] ^ 1]) + single[1:], SINGLE), (single, CBOR),
+        (batch(now, pack, [message]), EPOCH), (batch(now, pack, [message], count=2), EPOCH),
+        (batch(now, bytes(16), [message]), EPOCH), (batch(0, pack, [message]), EPOCH), (bytes(262177), EPOCH)))
+    for method in ("get", "head", "delete"):
+        yield PATH, method, PATH, None, {}
+        yield PATH, "head" if method == "head" else "get", PATH, None, {"X": "\x01"}
+
+
 def check_late(tester, document, server):
     """408: a request that does not arrive; 503: a service that is stopping."""
     release = tester.read("p-response.cbor")
-    with server.connect() as connection:
-        connection.sendall(raw_post(release)[:-len(release)])
-        for i in range(8):  # a byte now and then, or the connection counts as idle
-            with contextlib.suppress(OSError):
-                connection.sendall(release[i:i + 1])
-            time.sleep(0.2)
-        answer = parse(read_all(connection, 10))
-        tester.check(not document.faults("/v1/query", "post", answer), "408: %d" % answer.status)
+    for path in ("/v1/query", PATH):
+        with server.connect() as connection:
+            connection.sendall(raw_post(release).replace(b"/v1/query", path.encode())[:-len(release)])
+            for i in range(8):  # a byte now and then, or the connection counts as idle
+                with contextlib.suppress(OSError):
+                    connection.sendall(release[i:i + 1])
+                time.sleep(0.2)
+            answer = parse(read_all(connection, 10))
+            tester.check(answer.status == 408 and not document.faults(path, "post", answer), "408: %d" % answer.status)
     waiting = []
     for path, method in (("/healthz", "GET"), ("/healthz", "HEAD"), ("/v1/query", "POST")):
         waiting.append((path, method, server.connect()))
@@ -143,26 +160,33 @@ def run_all(tester):
         tester.check(True, "docs/openapi.yaml is valid")
     except Exception as error:  # whatever it says
         tester.check(False, "docs/openapi.yaml: %s" % error)
-    with Server(tester, "--timeout", "1", "--connections", "20", "--threads", "2") as server:
+    tester.succeeds("keys", "keys", "--out", "openapi.keys")
+    with Server(tester, "--ohttp-key", "openapi.keys", "--timeout", "1", "--connections", "20", "--threads", "2") as server:
         routes = set(re.findall(r'request_seconds_count{route="(/[^"]+)"}', server.request("GET", "/metrics").body.decode()))
         named = {re.sub(r"{(\w+)}", lambda word: {"digest": "D"}.get(word[1], word[1].upper()), path)
                  for path in document.tree["paths"]}
         tester.check(routes == named, "all routes are documented: %s" % (routes ^ named))
-        for name, method, path, body, headers in requests_of(tester, server, document):
+        for name, method, path, body, headers in [*requests_of(tester, server, document), *sealed_requests(tester, server)]:
             answer = server.request(method.upper(), path, body, headers)
             faults = document.faults(name, method, answer)
             tester.check(not faults, "%s %s: %s" % (method, path, faults))
         check_late(tester, document, server)
     # A query that is told to come later: of too many connections, or of a store that fails (tests/cli/test_faults.py).
-    with Server(tester, "--connections", "2", "--threads", "2") as server:
+    with Server(tester, "--ohttp-key", "openapi.keys", "--connections", "2", "--threads", "2") as server:
         held = [server.connect() for _ in range(20)]
         end = time.time() + 5
         while server.metric("connections ") < 20 and time.time() < end:
             time.sleep(0.02)
         answer = server.post(tester.read("p-response.cbor"))
         tester.check(answer.status == 503 and not document.faults("/v1/query", "post", answer), "503: %d" % answer.status)
+        answer = server.request("POST", PATH, b"x", SINGLE)
+        tester.check(answer.status == 503 and not document.faults(PATH, "post", answer), "sealed: %d" % answer.status)
         for connection in held:
             connection.close()
+    with Server(tester) as server:
+        for method in ("get", "head", "post"):
+            answer = server.request(method.upper(), PATH)
+            tester.check(answer.status == 404 and not document.faults(PATH, method, answer), "no keys: %d" % answer.status)
     left = {each for each in document.expected() - document.seen if each[:1] != ("/v1/gallery/{digest}/{slot}/{cell}",) or
             each[2] != 503}
     tester.check(not left, "documented, but never answered: %s" % sorted(left))

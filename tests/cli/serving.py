@@ -49,23 +49,17 @@ def reference_gallery(tester, name="p"):
                                     np.load(tester.path("labels.npy")), payloads=payloads)
 
 
-class Server:
-    """privatemail serve on a free port; its log is in `log`. `stores`: URIs instead of the packs' files; `prefix`: a
-    command that runs it."""
+class Service:
+    """A command that serves on a free port until it is stopped, and says with --json where; its log is in `log`."""
 
-    def __init__(self, tester, *options, names=("p",), stores=None, listen="127.0.0.1:0", prefix=()):
-        arguments = [*prefix, tester.program, "serve", "--listen", listen, "--json"]
-        for name in names:
-            arguments += ["--pack", name + ".pmpk"]
-        for uri in stores or ["sqlite:%s.store" % name for name in names]:
-            arguments += ["--store", uri]
+    def __init__(self, tester, name, arguments, environment=None):
         # Not in the tester's folder, which must stay as it is while a command fails.
-        self.tester, self.log_file = tester, tempfile.NamedTemporaryFile()
-        self.process = subprocess.Popen(arguments + [str(option) for option in options], cwd=tester.folder,
-                                        stdout=subprocess.PIPE, stderr=self.log_file)
+        self.tester, self.name, self.log_file = tester, name, tempfile.NamedTemporaryFile()
+        self.process = subprocess.Popen([str(argument) for argument in arguments], cwd=tester.folder,
+                                        stdout=subprocess.PIPE, stderr=self.log_file, env=environment)
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit("the server did not start: " + self.log())
+            raise SystemExit("the %s did not start: %s" % (name, self.log()))
         self.told = json.loads(line)
         self.address = self.told["listen"]
         self.host, port = self.address.rsplit(":", 1)
@@ -93,7 +87,19 @@ class Server:
     def stop(self, seconds=20):
         self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(timeout=seconds)
-        self.tester.check(code == 0, "the server stops with exit code %d: %s" % (code, self.log()[-2000:]))
+        self.tester.check(code == 0, "the %s stops with exit code %d: %s" % (self.name, code, self.log()[-2000:]))
+
+
+class Server(Service):
+    """privatemail serve. `stores`: URIs instead of the packs' files; `prefix`: a command that runs it."""
+
+    def __init__(self, tester, *options, names=("p",), stores=None, listen="127.0.0.1:0", prefix=()):
+        arguments = [*prefix, tester.program, "serve", "--listen", listen, "--json"]
+        for name in names:
+            arguments += ["--pack", name + ".pmpk"]
+        for uri in stores or ["sqlite:%s.store" % name for name in names]:
+            arguments += ["--store", uri]
+        super().__init__(tester, "server", arguments + list(options))
 
     def request(self, method, path, body=None, headers=None, **options):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=30)

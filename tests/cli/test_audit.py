@@ -1,8 +1,8 @@
 """Tests of `privatemail audit`: python3 tests/cli/test_audit.py path/to/privatemail [--long]
 
 Packs of random data are audited: what is proved must never exceed the promise, and must come near it. Every check is of
-chance: one that holds fails less than once in 1000 audits. --long: 10^6 trials. Needs numpy. Ends with 'N passed, N
-failed'; exits non-zero when something failed."""
+chance: one that holds fails less than once in 1000 audits. --long: 10^6 trials, 4·10^5
+epochs. Needs numpy. Ends with 'N passed, N failed'; exits non-zero when something failed."""
 import json
 import subprocess
 import sys
@@ -79,34 +79,50 @@ def test_response(tester, schemas, long):
 
 def test_crowd(tester, schemas, long):
     """Whole epochs: never above what is accounted for, and near it where δ can be seen. A short run proves less."""
-    trials = 100000 if long else 30000
-    cases = (("one", ["--crowd", 8, "--clusters", 4, "--copies", 2, "--delta", 0.01], 0.6 if long else 0.25),
-             ("one", ["--crowd", 16, "--epsilon", 1, "--delta", 0.02, "--copies-max", 3], 0.6 if long else 0.25),
-             ("flat", ["--crowd", 8, "--clusters", 4, "--copies", 2, "--delta", 0.03], 0.6 if long else 0.25),
+    trials, near = (400000, 0.7) if long else (30000, 0.25)
+    tester.patience = 600
+    relay = ["--noise", "relay", "--epsilon", 1, "--copies-max", 3]
+    cases = (("one", ["--crowd", 8, "--clusters", 4, "--copies", 2, "--delta", 0.01], near),
+             ("one", ["--crowd", 16, "--epsilon", 1, "--delta", 0.02, "--copies-max", 3], near),
+             ("flat", ["--crowd", 8, "--clusters", 4, "--copies", 2, "--delta", 0.03], near),
              ("one", ["--crowd", 3, "--clusters", 4, "--copies", 4, "--delta", 0.05, "--own", 2], 0),
-             ("one", ["--crowd", 3, "--clusters", 0, "--copies", 1, "--floor", 1.5], 0.7))
+             ("one", ["--crowd", 3, "--clusters", 0, "--copies", 1, "--floor", 1.5], 0.7),
+             ("one", [*relay, "--delta", 0.02], near), ("flat", [*relay, "--delta", 0.03], near),
+             ("one", [*relay, "--delta", 0.05, "--own", 2], 0))
     for pack, options, least in cases:
         report = tester.json("crowd", "audit", "--pack", pack + ".pmpk", "--honest", 1, *options, "--trials", trials)
         faults = schema_faults(schemas["audit"], report)
         tester.check(not faults and report["mechanism"] == "crowd" and report["trials"] == trials, "%s %s" % (faults, report))
         tester.check(least * report["epsilon"] <= report["epsilon_lower"] <= report["epsilon"] and not report["violated"],
                      "crowd of %s, %s: at least %g of %g was proved" % (pack, options, report["epsilon_lower"], report["epsilon"]))
-        symbols = 4 if pack == "one" else 8
-        told = tester.json("crowd", "crowd", "--cells", symbols, "--clients", report["clients"], "--honest", 1, "--clusters",
-                           repr(report["clusters"]), "--copies", report["copies"], "--own", report["own"],
-                           "--delta", report["delta"] or 1e-8, "--floor", report["floor"])
+        policy = ["--cells", 4 if pack == "one" else 8, "--own", report["own"], "--delta", report["delta"] or 1e-8,
+                  "--floor", report["floor"]]
+        if report["relay_clusters"] > 0:
+            told = tester.json("crowd", "crowd", *policy, *relay)
+            tester.check(told["relay_clusters"] == report["relay_clusters"] and report["clients"] == report["clusters"] == 0,
+                         "the relay's clusters are the only ones: %s, %s" % (told, report))
+        else:
+            told = tester.json("crowd", "crowd", *policy, "--clients", report["clients"], "--honest", 1, "--clusters",
+                               repr(report["clusters"]), "--copies", report["copies"])
         tester.check(told["promise"] == report["promise"] and told["epsilon"] <= report["epsilon"] * (1 + 1e-9),
                      "what is accounted for: %s, %s" % (told, report))
-        expected = 2 * trials * (report["clients"] * report["fakes"] + report["own"])
+        expected = 2 * trials * ((report["clients"] or 1) * report["fakes"] + report["own"])
         tester.check(abs(report["releases"] / expected - 1) < 0.02, "all clients of all epochs: %s" % report)
+    weak = tester.json("weak", "audit", "--pack", "class.pmpk", "--relay-clusters", 66, "--copies", 20, "--delta", 1e-6, "--floor", 10,
+                       "--trials", 2000)
+    tester.check(1 < weak["epsilon_lower"] <= 10 and weak["promise"] == "floor",
+                 "among many cells too little noise of a relay is seen: %s" % weak)
     text = tester.succeeds("text", "audit", "--pack", "one.pmpk", "--crowd", 16, "--clusters", 4, "--copies", 2, "--delta", 0.1,
                            "--trials", 1000).stdout.decode()
     tester.check("floor           epsilon 8" in text and "at least 8 clients are honest" in text and
                  "1000 epochs per record" in text, text)
+    text = tester.succeeds("text", "audit", "--pack", "one.pmpk", *relay, "--delta", 0.1, "--trials", 1000).stdout.decode()
+    tester.check("adds its fakes" in text and "epoch           1 client" in text and "fakes of the relay" in text, text)
     base = ["audit", "--pack", "one.pmpk", "--trials", 1000]
     for what, needle, options in (
             ("nothing", "--mechanism", []), ("no epsilon", "--epsilon", ["--mechanism", "response"]),
-            ("no policy", "--epsilon", ["--crowd", 8]), ("relay", "--noise", ["--noise", "relay", "--epsilon", 1]),
+            ("no policy", "--epsilon", ["--crowd", 8]), ("noise", "--noise", ["--noise", "nobody", "--epsilon", 1]),
+            ("huge relay", "--epsilon", ["--noise", "relay", "--epsilon", 0.015, "--delta", 1e-6, "--copies-max", 1]),
             ("gaussian", "--mechanism", ["--crowd", 8, "--epsilon", 1, "--mechanism", "gaussian"]),
             ("huge", "--crowd", ["--crowd", 1000000, "--epsilon", 1]), ("own", "--own", ["--crowd", 8, "--epsilon", 1, "--own", 5]),
             ("delta", "--delta", ["--crowd", 8, "--epsilon", 1, "--delta", 0]),

@@ -69,18 +69,41 @@ def test_pack(tester):
     fakes = crowd["fakes"] / cells
     rule = 0.6 * 0.03 ** -0.3 * (0.1 * fakes + math.exp(-10)) ** -0.6
     tester.check(abs(cells - rule) < 1, "%d cells, by the rule %.1f" % (cells, rule))
+    written = tester.read("crowd.pmpk")
+    for soft in ([], ["--soft"]):
+        tester.succeeds("the same cells", *pack[:-2], "--cells", cells, *soft)
+        tester.check((tester.read("crowd.pmpk") == written) == bool(soft), "a crowd's prototypes are soft: %s" % soft)
+    least = few_rows(tester) // 36 + 1  # cells of fewer than 36 rows on average
+    for count, changes in ((least - 1, False), (least, True)):
+        bytes_of = [tester.succeeds("some cells", *pack[:-2], "--cells", count, *soft) and tester.read("crowd.pmpk")
+                    for soft in ([], ["--soft"])]
+        tester.check((bytes_of[0] != bytes_of[1]) == changes, "%d cells: soft or not" % count)
     done = tester.succeeds("in words", *pack, "--share", 0.03)
     tester.check(b"index --share" in done.stderr and b"fakes per client" in done.stderr, done.stderr)
     default = tester.json("defaults", *pack)
     tester.check([default["crowd"][key] for key in ("honest", "delta", "floor", "copies", "down", "clients")] ==
                  [0.5, 1e-8, 8, 8, 0.02, 50000], default)
     tester.check(default["epsilon"] == 0.1 and default["cells"] < cells, default)
+    relay = tester.json("relay", *pack[:-2], "--noise", "relay", *goal[:4], "--copies-max", 20, "--share", 0.03)
+    crowd, cells = relay["crowd"], relay["cells"]
+    tester.check(not schema_faults(read_schemas()["pack"], relay) and (crowd["noise"], crowd["clients"], crowd["clusters"]) ==
+                 ("relay", 0, 0), relay)
+    tester.check(cells == round(0.6 * 0.03 ** -0.3 * math.exp(0.6 * 8)), "the floor alone limits the cells: %s" % relay)
+    tester.check(relay["share"] == 0.03 == crowd["down"], "nothing comes down for fakes: %s" % relay)
+    plan = tester.json("its plan", "crowd", "--noise", "relay", "--cells", cells, *goal[:4], "--copies-max", 20)
+    tester.check(all(crowd[key] == plan[key] for key in ("relay_clusters", "copies", "fakes", "noise")), "%s, %s" % (crowd, plan))
+    done = tester.succeeds("relay in words", *pack[:-2], "--noise", "relay")
+    tester.check(b"whose relay makes the fakes" in done.stderr and b"fakes per epoch" in done.stderr, done.stderr)
+    tester.fails("both", USAGE, ["--crowd", "--noise relay"], *pack, "--noise", "relay")
+    tester.fails("noise of nobody", USAGE, ["--noise"], *pack, "--noise", "server")
     few = tester.json("few rows", *pack[:-1], 10 ** 9, "--floor", 16)
     tester.check(few["cells"] == few_rows(tester) // 4, "a quarter of the rows: %s" % few)
     floor = tester.json("the floor suffices", *pack, "--epsilon", 8)
     tester.check((floor["crowd"]["fakes"], floor["share"]) == (0, 0.02), floor)
     tester.check(tester.json("no crowd", *pack[:-2])["crowd"] is None, "no crowd")
     tester.fails("too few clients", PRIVACY, ["--crowd"], *pack[:-1], 10)
+    for option in ("--own", "--copies", "--clusters", "--relay-clusters"):
+        tester.fails(option, USAGE, ["there is no option '%s'" % option], *pack, option, 1)
     for needle, options in (("--crowd", ["--crowd", 0]), ("--crowd", ["--crowd", 2 ** 33]), ("--floor", ["--floor", 17]),
                             ("--floor", ["--floor", "nan"]), ("--honest", ["--honest", 1.5]),
                             ("--delta", ["--delta", 1]), ("--copies-max", ["--copies-max", 65]),
@@ -130,6 +153,7 @@ def test_errors(tester):
     fails("no copies", "--copies", *policy, "--clusters", 1)
     fails("plan and policy", "--epsilon", *policy, "--clusters", 1, "--copies", 8, "--epsilon", 1)
     fails("neither", "--epsilon", *policy)
+    fails("clients and relay of one policy", "--clusters", "--cells", 125, "--noise", "relay", "--clusters", 1, "--copies", 8)
     fails("clients of a relay", "--clients", *policy, "--epsilon", 1, "--noise", "relay")
     fails("no cells", "--cells", "--clients", 1000, "--epsilon", 1)
 

@@ -15,8 +15,9 @@ import numpy as np  # noqa: E402
 from bad_input import changed  # noqa: E402
 from flow import make_collection  # noqa: E402
 from harness import BUDGET, INPUT, OUTPUT, PRIVACY, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
+from reference import quantise, sketch, sketch_score  # noqa: E402
 from reference_crowd import crowd_prices, crowd_release, public_list, read_budget_2, read_bundle, symbol_of  # noqa: E402
-from reference_formats import write_budget  # noqa: E402
+from reference_formats import write_answer, write_budget  # noqa: E402
 from serving import Server  # noqa: E402
 from reference_server import DevicePack as Pack  # noqa: E402
 
@@ -62,8 +63,14 @@ def test_receipts(tester, schema):
     tester.check(plan["assumption"] == "if the relay mixes and at least 2000 clients are honest", plan)
     tester.check((plan["clients"], plan["honest"], plan["own"], plan["mechanism"]) == (4000, 0.5, 1, "response"), plan)
     planned = tester.json("crowd", "crowd", "--cells", 16, "--clients", 4000, "--epsilon", 1)
-    tester.check(all(plan[key] == planned[key] for key in ("clusters", "copies", "fakes")), "as crowd plans it")
+    shared = ("clusters", "copies", "fakes", "mu", "delta0", "epsilon")
+    tester.check(all(plan[key] == planned[key] for key in shared), "as crowd plans it: %s, %s" % (plan, planned))
     tester.check(plan["mu"] > 0 and plan["delta0"] <= 1e-9, plan)
+    for i, delta in enumerate(("1e-4", "1e-6", "1e-14")):  # the last one has delta0 below 1e-12
+        wide = receipt(tester, schema, "delta", changed(CROWD, out="delta%d.cbor" % i, delta=delta))
+        planned = tester.json("crowd", "crowd", "--cells", 16, "--clients", 4000, "--epsilon", 1, "--delta", delta)
+        tester.check(all(wide[key] == planned[key] for key in shared), "delta %s: %s, %s" % (delta, wide, planned))
+        tester.check(0 < 10 * wide["delta0"] <= wide["delta"] * 1.0001, "a budget of this delta pays for five: %s" % wide)
     same = receipt(tester, schema, "as it is", changed(CROWD, out="b.cbor", epsilon=None, clusters=repr(plan["clusters"]),
                                                        copies=str(plan["copies"])))
     tester.check(0.99 < same["epsilon"] <= 1 and same["promise"] == "crowd", "the policy of a plan: %s" % same)
@@ -75,6 +82,15 @@ def test_receipts(tester, schema):
     relay = receipt(tester, schema, "relay", changed(CROWD, out="e.cbor", crowd=None, noise="relay", own="3"))
     tester.check(relay["messages"] == [3] and relay["relay_clusters"] > 0 and relay["clusters"] == 0 and
                  "adds its fakes" in relay["assumption"], relay)
+    policy = receipt(tester, schema, "relay as it is",
+                     changed(CROWD, out="relay.cbor", crowd=None, epsilon=None, own="3", copies=str(relay["copies"]),
+                             relay_clusters=repr(relay["relay_clusters"])))
+    tester.check(0.99 < policy["epsilon"] <= 1 and (policy["clients"], policy["assumption"], policy["fakes"]) ==
+                 (0, relay["assumption"], relay["fakes"]), policy)
+    both = receipt(tester, schema, "both", changed(CROWD, out="both.cbor", epsilon=None, clusters=repr(plan["clusters"]),
+                                                   copies=str(plan["copies"]), relay_clusters="500"))
+    tester.check(both["epsilon"] < same["epsilon"] and both["assumption"] == "if the relay mixes, adds its fakes and "
+                 "does not join the server, and at least 2000 clients are honest", both)
     text = tester.succeeds("text", *changed(CROWD, out="f.cbor")).stdout.decode()
     tester.check("floor: epsilon 8, whoever" in text and "crowd: epsilon 1, delta 1e-08, if the relay mixes and at "
                  "least 2000 clients are honest" in text, text)
@@ -236,6 +252,81 @@ def test_answers(tester, schema):
                          [c["item"] for c in found["slots"][0]["candidates"]], "symbol %d as JSON: %s" % (symbol, shown))
 
 
+def test_ranking(tester, schema):
+    """The answers to own messages become one list: every item once, as the reference ranks the union of their lists."""
+    for name, scope, pack in (("one", "own", packs(tester)["one"]), ("class", "own", packs(tester)["class"]),
+                              ("class", "all", packs(tester)["class"])):
+        bundle = changed(POLICY, pack=name + ".pmpk", labels="query_labels.npy", own="3", out="rank.cbor", own_out="rank.own")
+        tester.succeeds("bundle", *bundle, "--force")
+        tester.succeeds("lists that overlap", "index", "--pack", name + ".pmpk", "--features", "public.npy", "--labels",
+                        "labels.npy", "--share", "0.3", "--store", "sqlite:rank.store", "--force")
+        symbols, own = read_bundle(pack, tester.read("rank.cbor")), json.loads(tester.read("rank.own"))["own"]
+        answers, lists = [], {}
+        for at, symbol in enumerate(symbols):
+            tester.write("m.cbor", crowd_release(pack, symbol))
+            answers.append("rank%d.answer" % at)
+            found = tester.json("find", "find", "--release", "m.cbor", "--pack", name + ".pmpk", "--store",
+                                "sqlite:rank.store", "--top", 1000, "--out", answers[-1], "--force")
+            lists[at] = found["slots"][0]
+        rows, label = np.load(tester.path("public.npy")), int(np.load(tester.path("query_labels.npy"))[0])
+        query = own_sketch(pack, np.load(tester.path("query.npy"))[0])
+        ranked = [candidate["item"] for at in own for candidate in lists[at]["candidates"]
+                  if scope == "all" or lists[at]["slot"] == pack.slot_of(label)]
+        expected = sorted((-sketch_score(query, own_sketch(pack, rows[item])), item) for item in set(ranked))[:20]
+        command = ["decode", "--pack", name + ".pmpk", "--features", "query.npy", "--labels", "query_labels.npy", "--top", 20,
+                   "--scope", scope]
+        told = tester.json("rank", *command, *answers, "--own", "rank.own")
+        tester.check(not schema_faults(schema, told), schema_faults(schema, told))
+        tester.check([(round(-result["score"] * 2 ** 30), result["id"]) for result in told["results"]] == expected,
+                     "%s, %s: %s, not %s" % (name, scope, told["results"], expected))
+        tester.check((told["answers"], told["carried"]) == (3, sum(lists[at]["count"] for at in own)), told)
+        tester.check(len(ranked) > len(set(ranked)), "%s: no lists overlap" % name)
+        same = tester.json("own ones alone", *command, *[answers[at] for at in reversed(own)])
+        tester.check(same == told, "in any order: %s" % same)
+    text = tester.succeeds("in words", *command, *answers).stdout.decode()
+    tester.check("  1. item " in text and "answer: " in text, text)
+    whole = tester.read(answers[0])
+    tester.write("rank.own", b'{"own": [%d]}\n' % len(answers))
+    tester.fails("too few answers", INPUT, ["rank.own", "%d answers" % len(answers)], *command, *answers, "--own", "rank.own")
+    for bad in ("", "{}", '{"own": []}\n', '{"own": [1, ]}\n', '{"own": [1]}', '{"own": [-1]}\n',
+                '{"own": [0, 1, 2, 3, 4, 5, 6, 7, 8]}\n'):
+        tester.write("rank.own", bad.encode())
+        tester.fails("own file %r" % bad, INPUT, ["rank.own", "own-out"], *command, *answers, "--own", "rank.own")
+    for what, data in (("cut", whole[:-1]), ("longer", whole + b"\0"), ("empty", b""), ("damaged", b"\xff" + whole[1:])):
+        tester.write("bad.answer", data)
+        tester.fails("answer: " + what, INPUT, ["bad.answer"], *command, *answers, "bad.answer")
+    tester.fails("another pack", INPUT, [answers[0]], *changed(command[:1], pack="one.pmpk", features="query.npy"), *answers)
+    tester.fails("absent", INPUT, ["absent"], *command, "absent")
+    for option, value in (("--own", "rank.own"), ("--top", 3), ("--scope", "all"), ("--row", 1), ("--label", 3)):
+        tester.fails(option, USAGE, [option, "--features"], "decode", "many.cbor", "--pack", "one.pmpk", option, value)
+    tester.fails("top", USAGE, ["--top"], *command[:-4], *answers, "--top", 257)
+    tester.fails("scope", USAGE, ["--scope"], *command[:-2], *answers, "--scope", "some")
+    tester.fails("no class", USAGE, ["--label"], "decode", *answers, "--pack", "class.pmpk", "--features", "query.npy")
+
+
+def test_merging(tester):
+    """Many small answers of a server that gives one item several sketches: the best of each item counts, in any order."""
+    pack, rows = packs(tester)["one"], np.load(tester.path("public.npy"))
+    query, random, best, names = own_sketch(pack, np.load(tester.path("query.npy"))[0]), np.random.default_rng(7), {}, []
+    for i in range(12):
+        candidates = [(int(item), 0, own_sketch(pack, rows[random.integers(len(rows))]), b"")
+                      for item in random.integers(9, size=4)]
+        for item, _, other, _ in candidates:
+            best[item] = max(best.get(item, -2 ** 31), sketch_score(query, other))
+        names.append("small%d.answer" % i)
+        tester.write(names[-1], write_answer(pack, len(rows), [candidates])[0])
+    ranked = sorted((-score, item) for item, score in best.items())
+    for top in (1, 3, 8, 9, 20):
+        for order in (names, names[::-1], list(random.permutation(names))):
+            told = tester.json("merge", "decode", *order, "--pack", "one.pmpk", "--features", "query.npy", "--top", top)
+            tester.check([(round(-result["score"] * 2 ** 30), result["id"]) for result in told["results"]] == ranked[:top],
+                         "top %d: %s, not %s" % (top, told["results"], ranked))
+
+
+def own_sketch(pack, features):
+    return sketch(pack, quantise([struct.unpack("<I", struct.pack("<f", value))[0] for value in features]))
+
+
 def gallery(tester, server, pack):
     return json.loads(server.request("GET", "/v1/pack/%s/gallery" % pack.id.hex()).body)["gallery"]
 
@@ -251,6 +342,7 @@ def test_options(tester):
     refused += [dict(epsilon=value) for value in ("0", "-1", "17", "nan", "1e-9")]
     refused += [dict(epsilon=None, clusters=value, copies="4") for value in ("-0.1", "4.1", "nan", "1e300")]
     refused += [dict(epsilon=None, copies=value, clusters="1") for value in ("0", "65", "-3", "1000")]
+    refused += [dict(epsilon=None, relay_clusters=value, copies="4", crowd=None) for value in ("-1", "2e7", "nan")]
     refused += [dict(noise="server"), dict(mechanism="gaussian"), dict(value_bytes="2"), dict(clusters="1", copies="4")]
     for options in refused:
         name = [key for key in options if options[key] is not None][0].replace("_", "-")
@@ -285,6 +377,8 @@ def main():
         test_old_budgets(tester, schemas["privatize"])
         test_decode(tester, schemas["decode"])
         test_answers(tester, schemas["find"])
+        test_ranking(tester, schemas["decode --features"])
+        test_merging(tester)
         test_options(tester)
     print("%d passed, %d failed" % (tester.passed, tester.failed))
     return tester.failed > 0

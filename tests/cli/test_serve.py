@@ -188,7 +188,8 @@ def test_files(tester):
             answer = server.request("GET", "/" + name)
             tester.check(answer.status == 200 and answer.headers["Content-Type"] == kind and
                          answer.body == tester.read("page/" + name), "%s: %d" % (name, answer.status))
-            tester.check("frame-ancestors 'none'" in answer.headers["Content-Security-Policy"], "policy of " + name)
+            policy = answer.headers["Content-Security-Policy"]
+            tester.check("frame-ancestors 'none'" in policy and policy.endswith("connect-src 'self'"), "policy of " + name)
             again = server.request("GET", "/" + name, headers={"If-None-Match": answer.headers["ETag"]})
             tester.check(again.status == 304 and not again.body, "%s has not changed" % name)
         tester.check(server.request("GET", "/").body == b"content of index.html" and
@@ -204,6 +205,10 @@ def test_files(tester):
             tester.check((answer.status, answer.error()) == (404, "not_found"), "%s: %d" % (path[:40], answer.status))
         tester.check(server.request("POST", "/index.html", b"x").status == 405, "files are read only")
         tester.check(server.request("GET", "/healthz").status == 200, "routes go before files")
+    with Server(tester, "--files", "page", "--connect-to", "https://relay.example", "--connect-to",
+                "http://127.0.0.1:8090") as server:
+        tester.check(server.request("GET", "/").headers["Content-Security-Policy"].endswith(
+            "; connect-src 'self' https://relay.example http://127.0.0.1:8090"), "pages may ask the origins that were named")
     shutil.rmtree(tester.path("page"))
 
 
@@ -298,7 +303,10 @@ def test_bad_start(tester):
     tester.fails("no folder", INPUT, ["--files"], *base, "--pack", "p.pmpk", "--store", "sqlite:p.store", "--files",
                  "p.pmpk")
     for option, value in (("threads", "0"), ("threads", "1000"), ("connections", "0"), ("timeout", "0"),
-                          ("grace", "5000"), ("nearest", "0"), ("cache-bytes", "x"), ("log", "loud"), ("listen", "")):
+                          ("grace", "5000"), ("nearest", "0"), ("cache-bytes", "x"), ("log", "loud"), ("listen", ""),
+                          ("connect-to", "relay.example"), ("connect-to", "https://"), ("connect-to", "https://a/b"),
+                          ("connect-to", "https://a; script-src *"), ("connect-to", "data:x"),
+                          ("connect-to", "https://" + "a" * 1100)):
         tester.fails("--%s %s" % (option, value), USAGE, ["--" + option], "serve", "--pack", "p.pmpk", "--store",
                      "sqlite:p.store", "--" + option, value)
     tester.fails("too many", USAGE, ["16"], *base, "--store", "sqlite:p.store", *["--pack", "p.pmpk"] * 17)

@@ -20,6 +20,7 @@ cmake -S "$here" -B "$work/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
 cmake --build "$work/consumer"
 "$work/consumer/consumer_static"
 "$work/consumer/consumer_shared"
+"$work/consumer/consumer_transport"
 
 echo "== pkg-config"
 export PKG_CONFIG_PATH=$library/pkgconfig
@@ -27,15 +28,17 @@ cc "$here/consumer.c" -o "$work/shared" $(pkg-config --cflags --libs privatemail
 LD_LIBRARY_PATH=$library "$work/shared"
 cc -static "$here/consumer.c" -o "$work/static" $(pkg-config --static --cflags --libs privatemail)
 "$work/static"
+cc "$here/consumer_transport.c" -o "$work/transport" $(pkg-config --cflags --libs privatemail_transport)
+LD_LIBRARY_PATH=$library "$work/transport"
 
 echo "== C++"
-printf '%s\n' '#include <privatemail_platform.h>' '#include <privatemail_public.h>' \
+printf '%s\n' '#include <privatemail_platform.h>' '#include <privatemail_public.h>' '#include <privatemail_transport.h>' \
     'unsigned char memory[PML_GAUSSIAN_MEMORY(512, 100, 10, 2) + PML_RESPONSE_MEMORY(512, 100)];' \
     'unsigned char ranking[PML_RANKING_MEMORY(512)];' |
     c++ -std=c++11 -Wall -Wextra -Wpedantic -Wold-style-cast -Werror -fsyntax-only -I"$prefix/include" -x c++ -
 
 echo "== exported symbols"
-cat "$prefix"/include/*.h |
+find "$prefix/include" -name '*.h' ! -name privatemail_transport.h -exec cat {} + | # which is a library of its own
     sed -nE '/^PML_API/ { :join /;/! { N; b join }; s/\n/ /g; s/[^(]*\b(pml_[a-z0-9_]+) *\(.*/\1/p }' |
     sort > "$work/declared"
 nm -D --defined-only "$library/libprivatemail.so" | awk '{ print $3 }' | sort > "$work/exported"

@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page on a small sample gallery: builds it in a folder, serves it, stops it, decodes what was sent to it."""
+"""The page on a small sample gallery: builds it in a folder, serves it with a crowd, stops it, decodes what it sent."""
 import ctypes
 import json
 import os
 import shutil
 import subprocess
 import sys
+import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DIMENSIONS = 2
+CELLS = 4
 START_ROW = 12  # of the queries: the second one of the first class
 EPSILON = 6
 PACK_ROOM = 64  # more words of 8 bytes than a pml_pack has
+RELEASE_HEAD = 25  # bytes of a crowd release before its symbol
+NEIGHBOURS = 240  # of 48 symbols: 20 clusters of each
+CLUSTERS, COPIES = 4, 4
 
 
 class Service:
     def __init__(self, program, wasm, folder):
         self.program, self.wasm, self.folder = os.path.abspath(program), wasm, folder
         self.process, self.address = None, "127.0.0.1:0"
+        self.gateway = self.crowd = None
         self.page = self.path("page")
 
     def path(self, name):
@@ -33,7 +39,7 @@ class Service:
         names = json.loads(self.run("sample", "--out", "shapes", "--json"))["names"]
         with open(self.path("names.json"), "w", encoding="utf-8") as file:
             json.dump(names, file)
-        for pack, cells in (("first", "4"), ("other", "5")):
+        for pack, cells in (("first", str(CELLS)), ("other", "5")):
             self.run("pack", "--features", "shapes/public.npy", "--labels", "shapes/public_labels.npy",
                      "--slots", "class", "--cells", cells, "--dims", str(DIMENSIONS), "--codes", "class",
                      "--gaussian", "--rows-are-public",
@@ -42,30 +48,62 @@ class Service:
                      "--labels", "shapes/gallery_labels.npy", "--payloads", "shapes/images/gallery",
                      "--cells-per-item", "1", "--store", f"sqlite:{pack}.store")
         self.id = json.loads(self.run("inspect", "first.pmpk", "--json"))["pack"]
+        self.release_size = RELEASE_HEAD + -(-(len(names) * CELLS - 1).bit_length() // 8)
         shutil.copytree(os.path.join(ROOT, "demo", "page"), self.page)
         shutil.copytree(self.wasm, os.path.join(self.page, "wasm"), ignore=shutil.ignore_patterns("objects"))
+        self.run("keys", "--out", "gateway.keys")
+        self.start_crowd()
         subprocess.run([sys.executable, os.path.join(ROOT, "demo", "demo_page.py"), self.path("shapes"), self.page,
                         "--pack", self.id, "--names", self.path("names.json"), "--kind", "drawn pictures of shapes",
-                        "--start", str(START_ROW), "--epsilon", str(EPSILON)],
+                        "--start", str(START_ROW), "--epsilon", str(EPSILON), "--crowd", self.path("crowd.json")],
                        check=True, timeout=60)
+
+    def start_crowd(self):
+        """A gateway, and a relay with its neighbours. crowd.json tells the page where they are."""
+        self.gateway = self.spawn([self.program, "serve", "--pack", "first.pmpk", "--store", "sqlite:first.store",
+                                   "--ohttp-key", "gateway.keys", "--listen", "127.0.0.1:0", "--log", "off",
+                                   "--grace", "0", "--json"])
+        address = json.loads(self.gateway.stdout.readline())["listen"]
+        build = os.path.dirname(os.path.dirname(self.program))
+        program = os.path.join(ROOT, "demo", "demo_crowd.py")
+        self.crowd = self.spawn([sys.executable, program, build, f"http://{address}", "--pack", "first.pmpk",
+                                 "--features", "shapes/public.npy", "--labels", "shapes/public_labels.npy",
+                                 "--keys", "gateway.keys", "--clients", str(NEIGHBOURS), "--clusters", str(CLUSTERS),
+                                 "--copies", str(COPIES)])
+        told = self.crowd.stdout.readline()
+        with open(self.path("crowd.json"), "wb") as file:
+            file.write(told)
+        self.relay, self.observer = (json.loads(told)[name] for name in ("relay", "observer"))
+
+    def spawn(self, command):
+        return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE)
 
     def start(self, pack="first"):
         """At the same address as before, once it has one."""
-        self.process = subprocess.Popen(
+        self.process = self.spawn(
             [self.program, "serve", "--pack", pack + ".pmpk", "--store", f"sqlite:{pack}.store", "--files", self.page,
-             "--listen", self.address, "--log", "off", "--grace", "0", "--json"],
-            cwd=self.folder, stdout=subprocess.PIPE)
+             "--connect-to", self.relay, "--connect-to", self.observer, "--listen", self.address, "--log", "off",
+             "--grace", "0", "--json"])
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError("privatemail serve does not start")
         self.address = json.loads(line)["listen"]
 
     def stop(self):
-        if self.process:
-            self.process.terminate()
-            self.process.wait(20)
-            self.process.stdout.close()
-            self.process = None
+        self.end(self.process)
+        self.process = None
+
+    def stop_crowd(self):
+        for process in (self.crowd, self.gateway):
+            self.end(process)
+        self.crowd = self.gateway = None
+
+    @staticmethod
+    def end(process):
+        if process:
+            process.terminate()
+            process.wait(20)
+            process.stdout.close()
 
     def decode(self, release):
         """What `privatemail decode` reads in it; fails unless every byte is as it must be."""
@@ -73,6 +111,24 @@ class Service:
             file.write(release)
         seen = json.loads(self.run("decode", "sent.cbor", "--pack", "first.pmpk", "--json"))
         return seen[0] if isinstance(seen, list) else seen
+
+    def open_bundle(self, bundle, size):
+        """What the gateway can read in it, by the program that reads for the demo."""
+        count = (len(bundle) - 24) // size
+        request = bundle[:8] + bytes.fromhex(self.id) + count.to_bytes(4, "big") + size.to_bytes(4, "big") + bundle[24:]
+        program = os.path.join(os.path.dirname(os.path.dirname(self.program)), "demo", "demo_observer")
+        done = subprocess.run([program, "gateway.keys", "first.pmpk"], cwd=self.folder, input=request,
+                              capture_output=True, timeout=60)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.decode())
+        return json.loads(done.stdout)
+
+    def ask(self, release):
+        """The server's answer to a release, as JSON."""
+        request = urllib.request.Request(f"http://{self.address}/v1/query", release,
+                                         {"Content-Type": "application/cbor", "Accept": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
 
     def anchors(self):
         """Slot and code of each of the pack's anchors, as the C library gives them."""

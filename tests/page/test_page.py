@@ -21,13 +21,17 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(os.path.dirname(HERE)), "demo")]
 
 from browser import Browser  # noqa: E402
-from page_service import EPSILON, START_ROW, Service  # noqa: E402
+from page_service import CELLS, EPSILON, NEIGHBOURS, START_ROW, Service  # noqa: E402
 
 SLOTS = 12
+PATIENCE = 150  # seconds: an epoch takes its time on a busy machine
+HEAD = 24  # bytes of a bundle before its messages: epoch and ticket
+SEALED = 104  # bytes that a sealed message has more than its release
 START = 1  # the place of START_ROW among the pictures, which are in the order of their classes
 CONTRAST = (("ink", "ground"), ("ink", "card"), ("soft", "ground"), ("soft", "card"), ("device", "card"),
             ("server", "card"), ("device", "device-wash"), ("server", "server-wash"), ("pale", "server-wash"),
-            ("alert", "alert-wash"), ("card", "device"), ("card", "server"), ("card", "alert"))
+            ("alert", "alert-wash"), ("card", "device"), ("card", "server"), ("card", "alert"), ("relay", "card"),
+            ("relay", "relay-wash"), ("card", "relay"))
 LUMINANCE = """(name) => {
     const parts = getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim().slice(1).match(/../g);
     const [r, g, b] = parts.map((part) => parseInt(part, 16) / 255)
@@ -63,7 +67,7 @@ class Tester:
     # ---- what a person does ----
 
     def settle(self, state="done"):
-        self.page.wait_for("['done', 'trouble'].includes(document.body?.dataset.state)")
+        self.page.wait_for("['done', 'trouble'].includes(document.body?.dataset.state)", PATIENCE)
         if self.page.evaluate("document.body.dataset.state") != state:
             self.check(False, f"the page is {state}; it says: {self.text('alert-text')}")
 
@@ -102,7 +106,16 @@ class Tester:
 
     def sent(self):
         """Bodies of all queries posted so far."""
-        return [body for method, url, body in self.page.requests() if method == "POST"]
+        return [body for method, url, body in self.page.requests() if method == "POST" and url.endswith("/v1/query")]
+
+    def bundles(self):
+        """Bodies of all bundles handed over so far."""
+        return [body for method, url, body in self.page.requests() if method == "POST" and url.endswith("/bundle")]
+
+    def spent_in_crowd(self):
+        """Σε₀ of the floor, percent of the crowd's cap."""
+        return (float(re.match(r"ε₀ ([\d.]+) of 40", self.text("spent-floor"))[1]),
+                int(re.match(r"(\d+) %", self.text("spent-crowd"))[1]))
 
     # ---- what must hold after a search ----
 
@@ -188,8 +201,8 @@ def check_choices(t):
 def check_what_leaves(t):
     requests = [entry for entry in t.page.requests() if not entry[1].startswith(("blob:", "data:"))]
     origin = f"http://{t.service.address}/"
-    t.check(all(url.startswith(origin) and "?" not in url for _, url, _ in requests),
-            "all requests go to the one server")
+    t.check([url for _, url, _ in requests if not url.startswith(origin)] == [t.service.relay + "/v1/keys"] and
+            not any("?" in url for _, url, _ in requests), "all requests go to the server, but for the relay's keys")
     t.check(all(body == b"" for method, _, body in requests if method != "POST"), "only queries have a body")
     sizes = {len(t.service.decode(body)["slots"]) for body in t.sent()}
     t.check(sizes == {SLOTS}, "every body is a release and nothing else")
@@ -201,8 +214,70 @@ def check_what_leaves(t):
     t.check(t.page.console_errors() == [], f"the console is clean {t.page.console_errors()}")
 
 
+def check_crowd(t):
+    before, loaded = t.spent(), len(t.page.requests())
+    t.choose(mechanism="crowd", epsilons=(EPSILON,))
+    asked = [(method, url) for method, url, _ in t.page.requests()[loaded:] if not url.startswith(("blob:", "data:"))]
+    t.check(all(url.startswith((t.service.relay, t.service.observer)) for _, url in asked) and
+            ("POST", f"{t.service.relay}/v1/pack/{t.service.id}/bundle") in asked,
+            "in a crowd the page asks the relay, and the server nothing")
+    bundle, size = t.bundles()[-1], t.service.release_size + SEALED
+    count = (len(bundle) - HEAD) // size
+    seen = t.service.open_bundle(bundle, size)
+    t.check(len(bundle) == HEAD + count * size and count >= 1 and seen["messages"] == count,
+            f"the bundle is {count} messages of {size} bytes that the gateway's key opens")
+    t.check(f"{count} message" in t.text("relay-hint") and f"of {size} bytes" in t.text("relay-hint"),
+            "the page says how many the relay saw, and how long they are")
+    t.check(f"{NEIGHBOURS + 1} of {NEIGHBOURS + 1} people" in t.text("epoch-text"), "the epoch was full")
+    t.check(t.spent() == before and t.spent_in_crowd()[0] == EPSILON and t.spent_in_crowd()[1] > 0,
+            "it costs the floor and the crowd's share, and nothing else")
+    t.check(f"at least {NEIGHBOURS} people are honest" in t.text("promise-list") and
+            f"ε₀\u00a0=\u00a0{EPSILON}" in t.text("promise-list"), "both promises are told, one with its assumption")
+    check_histogram(t)
+    check_crowd_results(t)
+    check_again_in_crowd(t, bundle, size)
+
+
+def check_histogram(t):
+    total = int(re.match(r"([\d,]+) messages", t.text("meaning"))[1].replace(",", ""))
+    bars = t.page.evaluate("""[...document.querySelectorAll('.mixed li')].map((row) =>
+        [row.querySelector('path').getAttribute('d').split('M').length - 1,
+         Number(row.querySelector('small').textContent.replace(',', ''))])""")
+    t.check(len(bars) == SLOTS and all(number == CELLS for number, _ in bars), "there is a bar for every group")
+    t.check(sum(named for _, named in bars) == total > 5 * NEIGHBOURS, f"the bars are of all {total} messages")
+
+
+def check_crowd_results(t):
+    """What is shown is what the server answers to the cell that was drawn."""
+    kept = base64.b64decode(t.page.evaluate(
+        "JSON.parse(sessionStorage.getItem('privatemail.releases')).find(([key]) => key.includes('crowd'))[1]"))
+    drawn = t.service.ask(kept)["slots"][0]
+    items = [candidate["item"] for candidate in drawn["candidates"]]
+    own = t.device["queries"][START]["label"]
+    fits = [candidate["class"] for candidate in drawn["candidates"]].count(own)
+    t.check(t.page.evaluate("document.querySelectorAll('.only li').length") == 1 and
+            f"{len(items)} of " in t.text("answer-text"), "the answer to the own message is shown, and no other")
+    t.check(set(t.results()) <= set(items) and len(t.results()) == min(8, fits),
+            f"the results are of the cell that was drawn: {len(items)} candidates")
+    best = set(t.nearest(t.device["queries"][START]["row"]))
+    t.check(t.text("figure-found") == f"{len(best & set(t.results()))} of 8", "the count of true neighbours is right")
+
+
+def check_again_in_crowd(t, first, size):
+    floor, share = t.spent_in_crowd()
+    t.choose(picture=2)
+    t.choose(picture=START)
+    again = t.bundles()[-1]
+    t.check(t.spent_in_crowd()[0] == floor + EPSILON and t.spent_in_crowd()[1] > share,
+            "the same picture again costs nothing of the floor, but the crowd's share")
+    messages = [{body[at:at + size] for at in range(HEAD, len(body), size)} for body in (first, again)]
+    t.check(not messages[0] & messages[1] and first[:8] < again[:8] and first[8:24] != again[8:24],
+            "it is sealed anew, in a later epoch, under another ticket")
+    t.check("nothing of the floor" in t.text("paid"), "the page says so")
+
+
 def check_looks(t):
-    for mechanism in ("gaussian", "response"):
+    for mechanism in ("gaussian", "crowd", "response"):
         t.choose(mechanism=mechanism)
         for width in (1280, 820, 390, 320):
             t.page.resize(width, 844)
@@ -275,6 +350,10 @@ def check_faults(t):
     t.check("Reload" in t.text("alert-text"), "a server with another pack (409) is told in words, with what to do")
     t.service.stop()
     t.service.start()
+    t.service.stop_crowd()
+    t.choose(picture=8, mechanism="crowd", state="trouble")
+    t.check("does not answer" in t.text("alert-text") and "demo.sh" in t.text("alert-text"),
+            "a relay that is gone is told in words, with what to do")
     t.open(before="delete globalThis.WebAssembly")
     t.settle("trouble")
     t.check("no WebAssembly" in t.text("alert-text") and t.sent() == [],
@@ -287,16 +366,17 @@ def main():
     screenshots = sys.argv[3] if len(sys.argv) == 4 else None
     with tempfile.TemporaryDirectory() as folder:
         service = Service(sys.argv[1], sys.argv[2], folder)
-        service.prepare()
-        service.start()
         try:
+            service.prepare()
+            service.start()
             with Browser() as browser:
                 tester = Tester(service, browser, screenshots)
-                for part in (check_first_search, check_choices, check_what_leaves, check_looks, check_keyboard,
-                             check_reload, check_budget, check_faults):
+                for part in (check_first_search, check_choices, check_what_leaves, check_crowd, check_looks,
+                             check_keyboard, check_reload, check_budget, check_faults):
                     part(tester)
         finally:
             service.stop()
+            service.stop_crowd()
     print(f"{tester.passed} passed, {tester.failed} failed")
     return tester.failed > 0
 

@@ -27,7 +27,8 @@ libraries='curl       libcurl4-openssl-dev  -
            z          zlib1g-dev            -
            pq         libpq-dev             libpq
            microhttpd libmicrohttpd-dev     libmicrohttpd
-           cbor       libcbor-dev           libcbor'
+           cbor       libcbor-dev           libcbor
+           crypto     libssl-dev            libcrypto'
 
 # headers PACKAGE: copies them to where a compiler looks first.
 headers() {
@@ -91,7 +92,7 @@ is_for() { # MACHINE PROGRAM
 
 # The system's, and the stand-ins: nothing of this machine.
 links_to() { # PROGRAM
-    diff <(llvm-objdump -m --dylibs-used "$1" | sed -nE 's|^\s+(.*/)?lib([A-Za-z0-9]+)\..*|\2|p' | sort) \
+    diff <(llvm-objdump -m --dylibs-used "$1" | sed -nE 's|^\s+(.*/)?lib([A-Za-z0-9]+)\..*|\2|p' | sort -u) \
         <(awk '{ print $1 }' <<<"$libraries" | cat - <(echo System) | sort)
 }
 

@@ -99,6 +99,7 @@ write_sdk() {
         '#define BCRYPT_USE_SYSTEM_PREFERRED_RNG 2' \
         'NTSTATUS __stdcall BCryptGenRandom(BCRYPT_ALG_HANDLE algorithm, PUCHAR out, ULONG size, ULONG flags);' \
         >"$out/sdk/bcrypt.h"
+    cp platform/wasm/memory.h "$out/sdk/string.h" # for BearSSL's sources: the four functions below
     import_library bcrypt BCryptGenRandom
     import_library msvcrt memcpy memmove memset memcmp
     echo 'int _fltused;' >"$out/sdk/floating.c" # a program with floating point wants it of the C library

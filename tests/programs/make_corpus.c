@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Writes the golden packs, releases and answers as seeds of the fuzz targets: make_corpus DIR fills DIR/pack,
- * DIR/release and DIR/answer. */
+ * Writes the golden packs, releases and answers, and requests of an epoch, as seeds of the fuzz targets: make_corpus DIR
+ * fills DIR/pack, DIR/release, DIR/answer and DIR/epoch. */
 #define _POSIX_C_SOURCE 200809L
 #include "golden/vectors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #if defined(_WIN32)
 #include <direct.h>
 #define make_folder(path) _mkdir(path)
@@ -22,8 +23,8 @@ static void fail(const char *path)
 
 static void make_folders(const char *directory)
 {
-    static const char *const kinds[] = {"", "/pack", "/release", "/answer"};
-    for (size_t i = 0; i < 4; i++) {
+    static const char *const kinds[] = {"", "/pack", "/release", "/answer", "/epoch"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         char path[4096];
         snprintf(path, sizeof path, "%s%s", directory, kinds[i]);
         (void)make_folder(path); /* it may be there; if it cannot be made, writing into it fails */
@@ -44,6 +45,17 @@ static void write_seed(const char *directory, const char *kind, size_t index, co
         fail(path);
 }
 
+/* SPEC 10.6: 1 + index messages of 131 bytes, with the header of the only algorithms. */
+static void write_epoch(const char *directory, size_t index)
+{
+    enum { HEAD = 32, MESSAGE = 131, MOST = 3 };
+    static const uint8_t header[] = {7, 0x00, 0x20, 0x00, 0x01, 0x00, 0x03};
+    uint8_t bytes[HEAD + MOST * MESSAGE] = {[27] = (uint8_t)(index + 1), [31] = MESSAGE};
+    for (size_t i = 0; i <= index && i < MOST; i++)
+        memcpy(bytes + HEAD + i * MESSAGE, header, sizeof header);
+    write_seed(directory, "epoch", index, NULL, 0, bytes, HEAD + (index + 1) * MESSAGE);
+}
+
 int main(int count, char **arguments)
 {
     if (count != 2) {
@@ -62,5 +74,7 @@ int main(int count, char **arguments)
         uint8_t control[2] = {(uint8_t)(g->pack % 5 + 5 * i), (uint8_t)g->limit};
         write_seed(directory, "answer", i, control, sizeof control, g->bytes, g->size);
     }
+    for (size_t i = 0; i < 3; i++)
+        write_epoch(directory, i);
     return 0;
 }

@@ -26,4 +26,22 @@ static inline pml_outcome read_nearest(struct pml_store *store, uint32_t slot, c
     return pml_store_nearest(store, &one, 1, wanted, take_fragment, found);
 }
 
+/* The sizes of a store, added up per slot and cell. */
+enum { SIZED_SLOTS = 8, SIZED_CELLS = 8 };
+struct sizes {
+    uint64_t calls[SIZED_SLOTS][SIZED_CELLS], counts[SIZED_SLOTS][SIZED_CELLS], bytes[SIZED_SLOTS][SIZED_CELLS];
+};
+
+/* A pml_size_fn. */
+static inline pml_outcome take_size(void *context, struct pml_cell cell, uint64_t count, uint64_t bytes)
+{
+    struct sizes *sizes = context;
+    if (cell.slot >= SIZED_SLOTS || cell.cell >= SIZED_CELLS)
+        return PML_REFUSED;
+    sizes->calls[cell.slot][cell.cell]++;
+    sizes->counts[cell.slot][cell.cell] += count;
+    sizes->bytes[cell.slot][cell.cell] += bytes;
+    return PML_DONE;
+}
+
 #endif

@@ -282,4 +282,35 @@ static inline bool same_fragment(const struct pml_fragment *left, const struct p
            (left->bytes.size == 0 || memcmp(left->bytes.bytes, right->bytes.bytes, left->bytes.size) == 0);
 }
 
+/* The sizes that a store tells are those of its candidates. */
+static inline void assert_sizes(struct pml_store *store)
+{
+    struct sizes cells = {0}, items = {0};
+    struct drawn drawn;
+    uint64_t bytes[SLOTS] = {0}, counts[SLOTS] = {0};
+    TEST_ASSERT_EQUAL(PML_DONE, pml_store_sizes(store, PML_SIZED_CELLS, take_size, &cells));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_store_sizes(store, PML_SIZED_ITEMS, take_size, &items));
+    for (uint32_t slot = 0; slot < SIZED_SLOTS; slot++) {
+        for (uint32_t cell = 0; cell < SIZED_CELLS; cell++) {
+            struct pml_fragment expected = expected_cell(slot, cell);
+            TEST_ASSERT_EQUAL_UINT64(expected.count > 0, cells.calls[slot][cell]);
+            TEST_ASSERT_EQUAL_UINT64(expected.count, cells.counts[slot][cell]);
+            TEST_ASSERT_EQUAL_UINT64(expected.bytes.size, cells.bytes[slot][cell]);
+            pml_bytes_free(&expected.bytes);
+        }
+    }
+    for (size_t i = 0; i < GALLERY; i++) {
+        struct pml_bytes one = {0};
+        draw_item(i, &drawn);
+        TEST_ASSERT_EQUAL(PML_DONE, pml_candidate_write(&one, &drawn.item.candidate));
+        counts[drawn.item.slot]++;
+        bytes[drawn.item.slot] += one.size;
+        pml_bytes_free(&one);
+    }
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        TEST_ASSERT_EQUAL_UINT64(counts[slot], items.counts[slot][0]);
+        TEST_ASSERT_EQUAL_UINT64(bytes[slot], items.bytes[slot][0]);
+    }
+}
+
 #endif

@@ -77,7 +77,7 @@ static const struct recipe usual = {.dimensions = 2, .cells = 1, .sketch = WIDTH
 
 static int open_service(const struct recipe *recipe)
 {
-    struct pml_service_options options = {.nearest = NEAREST, .threads = 1};
+    struct pml_service_options options = {.nearest = NEAREST, .threads = 1, .measure = true};
     make_store(recipe);
     return pml_service_open(&service, &built.pack, store, &options, &said);
 }
@@ -491,6 +491,113 @@ static void test_broken_releases(void)
     teardown_fixture(&fixture);
 }
 
+/* ---- the longest answers ---- */
+
+static uint64_t longest_of(size_t (*write)(uint8_t *, uint8_t), uint8_t count)
+{
+    uint8_t release[RELEASE_MAX];
+    uint64_t longest = 0;
+    for (uint8_t symbols = 0; symbols < count; symbols++) {
+        struct pml_bytes answer = {0};
+        TEST_ASSERT_EQUAL(PML_DONE, answer_to(release, write(release, symbols), &answer));
+        longest = answer.size > longest ? answer.size : longest;
+        pml_bytes_free(&answer);
+    }
+    return longest;
+}
+
+static int longer_first(const void *left, const void *right)
+{
+    return (*(const size_t *)left < *(const size_t *)right) - (*(const size_t *)left > *(const size_t *)right);
+}
+
+/* The header, and of each slot its head and the NEAREST longest of its candidates. */
+static uint64_t longest_gaussian(void)
+{
+    struct pml_bytes heads = begin_expected(CLASSES);
+    uint64_t longest = 0;
+    for (uint32_t slot = 0; slot < CLASSES; slot++) {
+        size_t sizes[ITEMS], count = 0;
+        for (size_t i = slot; i < ITEMS; i += CLASSES) {
+            struct drawn drawn;
+            struct pml_bytes one = {0};
+            draw_item(i, &usual, &drawn);
+            TEST_ASSERT_EQUAL(0, pml_candidate_write(&one, &drawn.item.candidate));
+            sizes[count++] = one.size;
+            pml_bytes_free(&one);
+        }
+        qsort(sizes, count, sizeof *sizes, longer_first);
+        TEST_ASSERT_EQUAL(0, pml_answer_write_slot(&heads, slot, NEAREST));
+        for (size_t i = 0; i < NEAREST; i++)
+            longest += sizes[i];
+    }
+    longest += heads.size;
+    pml_bytes_free(&heads);
+    return longest;
+}
+
+static void test_the_longest_answers_are_known(void)
+{
+    uint8_t release[RELEASE_MAX];
+    uint64_t state = 9;
+    open_usual();
+    const struct pml_longest *longest = pml_service_longest(service);
+    TEST_ASSERT_EQUAL_UINT64(longest_of(write_response, 64), longest->response);
+    TEST_ASSERT_EQUAL_UINT64(longest_gaussian(), longest->gaussian);
+    TEST_ASSERT_EQUAL_UINT64(longest->gaussian, pml_longest_for(longest, &built.info, write_gaussian(release, &state)));
+    TEST_ASSERT_EQUAL_UINT64(longest->gaussian, /* two bytes per value */
+                             pml_longest_for(longest, &built.info, write_gaussian(release, &state) + 6));
+    /* Symbols of both have one byte here, so that the lengths do not tell the kinds apart. */
+    TEST_ASSERT_EQUAL_UINT64(write_response(release, 0), pml_longest_message(&built.info));
+    TEST_ASSERT_EQUAL_UINT64(longest->response, pml_longest_for(longest, &built.info, write_response(release, 0)));
+    TEST_ASSERT_EQUAL_UINT64(0, pml_longest_for(longest, &built.info, write_response(release, 0) + 1));
+#if PML_WITH_CROWD
+    TEST_ASSERT_EQUAL_UINT64(longest_of(write_crowd, CLASSES * CELLS), longest->message);
+#endif
+    for (size_t round = 0; round < 50; round++) {
+        struct pml_bytes answer = {0};
+        TEST_ASSERT_EQUAL(PML_DONE, answer_to(release, write_gaussian(release, &state), &answer));
+        TEST_ASSERT_LESS_OR_EQUAL_UINT64(longest->gaussian, answer.size);
+        pml_bytes_free(&answer);
+    }
+}
+
+static void test_a_filled_cache_holds_all_cells(void)
+{
+    struct pml_cache *cache = pml_cache_open(1 << 20);
+    struct pml_service_options options = {.nearest = NEAREST, .threads = 1, .measure = true, .cache = cache};
+    struct pml_part *part;
+    make_store(&usual);
+    TEST_ASSERT_EQUAL_MESSAGE(0, pml_service_open(&service, &built.pack, store, &options, &said), said.text);
+    TEST_ASSERT_EQUAL(PML_DONE, pml_service_fill_cache(service));
+    TEST_ASSERT_EQUAL_UINT64(CLASSES * CELLS, pml_cache_count(cache).misses);
+    TEST_ASSERT_EQUAL_UINT64(pml_service_parts_cost(service), pml_cache_count(cache).bytes);
+    for (uint32_t i = 0; i < CLASSES * CELLS; i++) {
+        TEST_ASSERT_EQUAL(PML_DONE, pml_service_cell(service, (struct pml_cell){i / CELLS, i % CELLS}, &part));
+        pml_part_unref(part);
+    }
+    TEST_ASSERT_EQUAL_UINT64(CLASSES * CELLS, pml_cache_count(cache).hits);
+    TEST_ASSERT_EQUAL_UINT64(0, pml_service_count(service).queries);
+    pml_service_close(service);
+    service = NULL;
+    pml_cache_close(cache);
+}
+
+static void test_what_is_not_served_has_no_length(void)
+{
+    const struct recipe only_cells = {.dimensions = 0, .cells = 1, .sketch = WIDTH},
+                        only_places = {.dimensions = 2, .cells = 0, .sketch = WIDTH};
+    TEST_ASSERT_EQUAL_MESSAGE(0, open_service(&only_cells), said.text);
+    TEST_ASSERT_EQUAL_UINT64(0, pml_service_longest(service)->gaussian);
+    TEST_ASSERT_TRUE(pml_service_longest(service)->message > 0);
+    pml_service_close(service);
+    pml_store_close(store);
+    TEST_ASSERT_EQUAL_MESSAGE(0, open_service(&only_places), said.text);
+    TEST_ASSERT_EQUAL_UINT64(0, pml_service_longest(service)->message);
+    TEST_ASSERT_EQUAL_UINT64(0, pml_service_longest(service)->response);
+    TEST_ASSERT_TRUE(pml_service_longest(service)->gaussian > 0);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -505,5 +612,8 @@ int main(void)
     RUN_TEST(test_stores_that_do_not_fit);
     RUN_TEST(test_a_store_without_cells_or_places);
     RUN_TEST(test_other_releases);
+    RUN_TEST(test_the_longest_answers_are_known);
+    RUN_TEST(test_a_filled_cache_holds_all_cells);
+    RUN_TEST(test_what_is_not_served_has_no_length);
     return UNITY_END();
 }

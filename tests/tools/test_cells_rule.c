@@ -30,19 +30,25 @@ static void test_the_rule_for_a_crowd(void)
 {
     static const struct {
         double total, fakes, floor;
-        size_t rows;
+        size_t rows, slots;
         unsigned cells;
         double share;
     } cases[] = {
-        {0.02, 279.2e-6, 10.0, 4125, 587, 0.0171837}, {0.03, 279.2e-5, 10.0, 4125, 213, 0.0188124},
-        {0.02, 279.2e-6, 8.0, 4125, 225, 0.0188178},  {0.02, 0.0, 10.0, 4125, 783, 0.02}, /* fakes by the relay */
-        {0.02, 0.0, 10.0, 2000, 500, 0.02},           {0.02, 279.2e-6, 10.0, 2000, 500, 0.0175500},
-        {0.5, 16.0, 1.0, 4125, 2, 0.0151515},         {1e-6, 0.0, 16.0, 3, 2, 1e-6},
-        {1e-6, 0.0, 16.0, 1u << 24, 65536, 1e-6},
+        {0.02, 279.2e-6, 10.0, 4125, 1, 587, 0.0171837},
+        {0.03, 279.2e-5, 10.0, 4125, 1, 213, 0.0188124},
+        {0.02, 279.2e-6, 8.0, 4125, 1, 225, 0.0188178},
+        {0.02, 0.0, 10.0, 4125, 1, 783, 0.02}, /* fakes by the relay */
+        {0.02, 0.0, 10.0, 2000, 1, 500, 0.02},
+        {0.02, 279.2e-6, 10.0, 2000, 1, 500, 0.0175500},
+        {0.5, 16.0, 1.0, 4125, 1, 2, 0.0151515},
+        {1e-6, 0.0, 16.0, 3, 1, 2, 1e-6},
+        {1e-6, 0.0, 16.0, 1u << 24, 1, 65536, 1e-6},
+        {0.2, 279.2e-6, 10.0, 40000, 20, 49, 0.1570332}, /* a message names one of 980 symbols */
+        {0.2, 0.0, 10.0, 4125, 200, 5, 0.2},             /* a quarter of a slot's rows */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct pml_crowd_cells crowd =
-            pml_cells_rule_crowd(cases[i].total, cases[i].fakes, cases[i].floor, cases[i].rows);
+            pml_cells_rule_crowd(cases[i].total, cases[i].fakes, cases[i].floor, cases[i].rows, cases[i].slots);
         TEST_ASSERT_EQUAL_UINT(cases[i].cells, crowd.cells);
         TEST_ASSERT_DOUBLE_WITHIN(1e-7, cases[i].share, crowd.share);
     }

@@ -288,7 +288,7 @@ static void test_opposite_rows_have_no_mean(void)
     struct pml_rows rows = quantised(values, 2, 2);
     uint32_t both[2] = {0, 1};
     int8_t mean[2] = {5, 6};
-    TEST_ASSERT_EQUAL(PML_REFUSED, pml_rows_mean(&rows, both, 2, mean));
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_rows_mean(&rows, both, NULL, 2, mean));
     TEST_ASSERT_EQUAL_INT8(5, mean[0]);
     struct pml_kmeans result = run_kmeans(&rows, 1, 3, 1);
     TEST_ASSERT_EQUAL_UINT64(1, result.distinct);

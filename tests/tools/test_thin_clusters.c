@@ -48,7 +48,7 @@ static bool is_thin(struct sets *sets, size_t cluster)
         members[count++] = i;
         different += first;
     }
-    return pml_rows_mean(sets->rows, members, count, sets->centres[cluster]) != PML_DONE || different < sets->least;
+    return pml_rows_mean(sets->rows, members, NULL, count, sets->centres[cluster]) != PML_DONE || different < sets->least;
 }
 
 static void join_nearest(struct sets *sets, size_t cluster)

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 
 export const root = new URL('../../', import.meta.url);
 export const folder = pathToFileURL(`${process.argv[2]}/`); // of scripts/build-wasm.sh
-export const { Budget, Client, memoryStore, Pack, PrivateMail, PrivateMailError } =
+export const { Budget, Client, memoryStore, Pack, PrivateMail, PrivateMailError, RelayError } =
     await import(new URL('privatemail.js', folder));
 
 // ---- counting ----

@@ -4,6 +4,7 @@
 #include "cells_join.h"
 #include "common/rows/kmeans.h"
 #include "common/rows/knn.h"
+#include "soft_prototypes.h"
 #include "thin_clusters.h"
 
 #include <stdlib.h>
@@ -65,6 +66,9 @@ static pml_outcome make_prototypes(const struct pml_rows *rows, const struct pml
     if (outcome != PML_DONE)
         return outcome;
     result->distinct = clusters.distinct;
+    if (plan->soft && !result->thin && rows->count < PML_CELL_SOFT_ROWS * plan->cells &&
+        pml_prototypes_soften(rows, least, plan->threads, result->prototypes, result->distinct) != PML_DONE)
+        return PML_NO_MEMORY;
     for (size_t i = result->distinct; i < plan->prototypes; i++)
         memcpy(result->prototypes + i * rows->columns, result->prototypes + i % result->distinct * rows->columns,
                rows->columns);

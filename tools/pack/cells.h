@@ -9,10 +9,12 @@
 
 #define PML_CELL_NEIGHBOURS 8u /* of a row: a good cell holds a row together with these */
 #define PML_JOINED_MAX 4096u   /* prototypes of a slot that can be joined to cells */
+#define PML_CELL_SOFT_ROWS 36u /* soft prototypes are for cells of fewer rows: with more, plain means find more */
 
 struct pml_cell_plan {
     size_t cells, prototypes; /* of the slot; 2 ≤ cells ≤ prototypes, and these ≤ PML_JOINED_MAX where not equal */
     size_t rows_per_prototype; /* no prototype is the mean of fewer different rows, unless the slot has fewer */
+    bool soft;                 /* where cells have few rows, those beside a cluster count too (soft_prototypes.h) */
     uint64_t seed;
     unsigned threads;
     const struct pml_progress *progress; /* may be NULL */

@@ -17,9 +17,10 @@ unsigned pml_cells_rule(double epsilon, double share)
     return pml_cells_round(fmin(1.5 * odds, fmin(0.55 * pow(share * odds, 0.37), 8.0) / share));
 }
 
-struct pml_crowd_cells pml_cells_rule_crowd(double total, double fakes, double floor, size_t rows)
+struct pml_crowd_cells pml_cells_rule_crowd(double total, double fakes, double floor, size_t rows, size_t slots)
 {
-    const double cells = 0.6 * pow(total, -0.3) * pow(0.1 * fakes + exp(-floor), -0.6);
-    const unsigned rounded = pml_cells_round(fmin(cells, 0.25 * (double)rows));
-    return (struct pml_crowd_cells){rounded, total / (1.0 + rounded * fakes)};
+    const double each = (double)slots;
+    const double cells = 0.6 * pow(total, -0.3) * pow(each * (0.1 * fakes + exp(-floor)), -0.6);
+    const unsigned rounded = pml_cells_round(fmin(cells, 0.25 * (double)rows / each));
+    return (struct pml_crowd_cells){rounded, total / (1.0 + each * rounded * fakes)};
 }

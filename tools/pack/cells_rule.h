@@ -26,13 +26,15 @@ struct pml_crowd_cells {
 };
 
 /* `total`: the share T of the gallery that may come down to a client; `fakes`: how many fakes per cell of the pack a
- * client sends on average, 0 when the relay makes them; `floor`: ε₀; `rows`: public rows. One own message:
+ * client sends on average, 0 when the relay makes them; `floor`: ε₀; `rows`: public rows; `slots`: G. One own message:
  *
- *   m = 0.6·T^-0.3·(0.1·fakes + e^-ε₀)^-0.6, at most a quarter of the rows, rounded as above;  f = T/(1 + m·fakes)
+ *   m = 0.6·T^-0.3·(G·(0.1·fakes + e^-ε₀))^-0.6, at most a quarter of a slot's rows, rounded as above
+ *   f = T/(1 + G·m·fakes)
  *
+ * With several slots a message names one of G·m symbols and its answer has one slot. T and f are then shares of a slot.
  * A finer cell has a better list, but more cells need more fakes, and with them shorter lists, and are drawn wrongly more
  * often. Fitted on three sets for 10^3 to 10^7 clients, floors of 8 and 10 and totals of 0.5 to 10 % (docs/DESIGN.md). */
-struct pml_crowd_cells pml_cells_rule_crowd(double total, double fakes, double floor, size_t rows);
+struct pml_crowd_cells pml_cells_rule_crowd(double total, double fakes, double floor, size_t rows, size_t slots);
 
 /* The nearest number of cells that a slot can have. */
 unsigned pml_cells_round(double cells);

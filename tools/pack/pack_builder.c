@@ -167,6 +167,7 @@ static pml_outcome make_cells_of(void *context, size_t slot)
         .cells = options->cells,
         .prototypes = build->prototype_count,
         .rows_per_prototype = options->rows_per_prototype,
+        .soft = options->soft != 0,
         .seed = pml_generator_next(&generator),
         /* Slots run side by side; a single one is shared out inside. */
         .threads = alone ? options->threads : 1,

@@ -19,6 +19,7 @@ struct pml_build_options {
     /* 1 … 16; 0: auto, 1, 4 or 16, whichever does best on held-out rows (cells_choice.h); 2 where 1 leaves cells empty */
     unsigned prototypes_per_cell;
     unsigned rows_per_prototype; /* every prototype is the mean of at least this many different rows; 0: 2 */
+    int soft;                    /* for a crowd: soft prototypes (soft_prototypes.h) where a cell has few rows (cells.h) */
     /* A pack is public. If not 0, the rows are public too: a slot with fewer rows than rows_per_prototype is then no
      * error, and its prototype is the mean of the rows it has. */
     int rows_are_public;

@@ -77,7 +77,7 @@ static pml_outcome average_classes(const struct pml_rows *rows, const uint32_t *
         int8_t *mean = means->values + c * rows->columns;
         /* Rows that cancel out have no mean direction; then the first stands for the class. */
         memcpy(mean, rows->values + order[starts[c]] * rows->columns, rows->columns);
-        if (pml_rows_mean(rows, order + starts[c], starts[c + 1] - starts[c], mean) == PML_NO_MEMORY)
+        if (pml_rows_mean(rows, order + starts[c], NULL, starts[c + 1] - starts[c], mean) == PML_NO_MEMORY)
             outcome = PML_NO_MEMORY;
         pml_rows_measure(means, c);
     }

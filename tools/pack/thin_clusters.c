@@ -41,8 +41,7 @@ static void list_rows(struct crowd *crowd, const uint32_t *clusters)
         crowd->left += crowd->first[c] != NONE;
 }
 
-/* How many of these rows are different, counted up to `least`. Moves those found to the front. */
-static size_t count_different(const struct pml_rows *rows, uint32_t *members, size_t count, size_t least)
+size_t pml_rows_different(const struct pml_rows *rows, uint32_t *members, size_t count, size_t least)
 {
     size_t different = 0;
     for (size_t i = 0; i < count && different < least; i++) {
@@ -66,11 +65,12 @@ static pml_outcome move_centre(struct crowd *crowd, size_t cluster, bool *thin)
     for (uint32_t row = crowd->first[cluster]; row != NONE; row = crowd->next[row])
         crowd->members[count++] = row;
     pml_outcome outcome =
-        pml_rows_mean(crowd->rows, crowd->members, count, crowd->centres.values + cluster * crowd->rows->columns);
+        pml_rows_mean(crowd->rows, crowd->members, NULL, count, crowd->centres.values + cluster * crowd->rows->columns);
     pml_rows_measure(&crowd->centres, cluster);
     if (outcome == PML_NO_MEMORY)
         return outcome;
-    *thin = outcome == PML_REFUSED || count_different(crowd->rows, crowd->members, count, crowd->least) < crowd->least;
+    *thin =
+        outcome == PML_REFUSED || pml_rows_different(crowd->rows, crowd->members, count, crowd->least) < crowd->least;
     return PML_DONE;
 }
 

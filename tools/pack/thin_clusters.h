@@ -15,4 +15,7 @@
 pml_outcome pml_clusters_thicken(const struct pml_rows *rows, size_t least, size_t count, unsigned threads,
                                  struct pml_kmeans *clusters, bool *thin);
 
+/* How many of the rows members[0 … count−1] are different, counted up to `least`. Moves those found to the front. */
+size_t pml_rows_different(const struct pml_rows *rows, uint32_t *members, size_t count, size_t least);
+
 #endif

@@ -26,6 +26,22 @@ public struct Match: Sendable, Hashable {
         payloadSize = Int(match.payload_size)
     }
 
+    /// The same in longer bytes, which so many others begin.
+    func moved(by count: Int) -> Match {
+        Match(
+            item: item, label: label, slot: slot, score: score, payloadOffset: payloadOffset + count,
+            payloadSize: payloadSize)
+    }
+
+    private init(item: UInt64, label: Int, slot: Int, score: Double, payloadOffset: Int, payloadSize: Int) {
+        self.item = item
+        self.label = label
+        self.slot = slot
+        self.score = score
+        self.payloadOffset = payloadOffset
+        self.payloadSize = payloadSize
+    }
+
     /// The payload: a slice of the answer's bytes, which are not copied.
     public func payload(in answer: Data) -> Data {
         answer.dropFirst(payloadOffset).prefix(payloadSize)

@@ -103,9 +103,10 @@ extension Crowd {
         try account(use) { pml_crowd_epsilon($0, $1, delta, $2.baseAddress, $2.count, $3) }
     }
 
-    /// The μ that one own message is booked with next to δ₀, 2^-60 to below 1.
+    /// The μ that one own message is booked with next to δ₀, 2^-60 to 2^-10.
     ///
-    /// Throws ``Status/crowd`` when the crowd is too small for it.
+    /// Throws ``Status/crowd`` when the crowd is too small for it. A policy that was planned with δ has fakes for that:
+    /// one of δ = 1e-6 is often too small for δ₀ = 1e-9. Plan with δ = δ₀, or choose δ₀ from δ/1000 to δ/10.
     public func mu(cells: Int, delta0: Double) throws(PrivateMailError) -> Double {
         try account(Use(cells: cells, floor: 0)) {
             pml_crowd_mu($0, $1.pointee.cells, delta0, $2.baseAddress, $2.count, $3)

@@ -27,25 +27,39 @@ struct Exchange: Sendable {
         request.httpBody = release
         request.setValue("application/cbor", forHTTPHeaderField: "Content-Type")
         request.setValue("application/cbor-seq", forHTTPHeaderField: "Accept")
-        return try await perform(request, type: "application/cbor-seq", limit: limit, take: take)
+        return try await perform(request, type: "application/cbor-seq", limit: limit) { try take($0.body) }
     }
 
     /// Fetches a pack by its id. What comes is not checked here.
     func pack(_ id: String, limit: Int) async throws -> Data {
         let request = URLRequest(url: server.appendingPathComponent("v1/pack/\(id)"))
-        return try await perform(request, type: "application/octet-stream", limit: limit) { $0 }
+        return try await perform(request, type: "application/octet-stream", limit: limit) { $0.body }
     }
 
-    private func perform<Result>(
-        _ request: URLRequest, type: String, limit: Int, isolation: isolated (any Actor)? = #isolation,
-        take: (Data) throws -> Result
+    /// What came of a request.
+    struct Reply {
+        let status: Int, body: Data
+        /// 1 for the first. After others nobody knows what the server has taken.
+        let attempt: Int
+        let retryAfter: TimeInterval?
+    }
+
+    /// - Parameters:
+    ///   - type: What the body must be, with a status below 202.
+    ///   - accepts: The statuses that `take` is for; others are thrown.
+    func perform<Result>(
+        _ request: URLRequest, type: String, limit: Int, accepts: Set<Int> = [200],
+        isolation: isolated (any Actor)? = #isolation, take: (Reply) throws -> Result
     ) async throws -> Result {
         var attempt = 1
         while true {
             do {
                 let reply = try await Receiver(limit: limit).send(request, configuration)
-                try check(reply.response, type: type)
-                return try take(reply.body)
+                try check(reply.response, type: type, accepts: accepts)
+                return try take(
+                    Reply(
+                        status: reply.response.statusCode, body: reply.body, attempt: attempt,
+                        retryAfter: pause(of: reply.response)))
             } catch let error as SearchError {
                 guard attempt < Exchange.attempts, let earliest = error.earliestRetry else { throw error }
                 let pause = max(earliest, Exchange.firstPause * pow(2, Double(attempt - 1)))
@@ -55,14 +69,17 @@ struct Exchange: Sendable {
         }
     }
 
-    private func check(_ response: HTTPURLResponse, type: String) throws {
+    private func check(_ response: HTTPURLResponse, type: String, accepts: Set<Int>) throws {
         let status = response.statusCode
         if (500...599).contains(status) {
-            let pause = response.value(forHTTPHeaderField: "Retry-After").flatMap(seconds(until:))
-            throw SearchError.unavailable(status: status, retryAfter: pause)
+            throw SearchError.unavailable(status: status, retryAfter: pause(of: response))
         }
-        guard status == 200 else { throw SearchError.refused(status: status) }
-        guard response.mimeType == type else { throw SearchError.unsound }
+        guard accepts.contains(status) else { throw SearchError.refused(status: status) }
+        guard status > 201 || response.mimeType == type else { throw SearchError.unsound }
+    }
+
+    private func pause(of response: HTTPURLResponse) -> TimeInterval? {
+        response.value(forHTTPHeaderField: "Retry-After").flatMap(seconds(until:))
     }
 
     /// Retry-After is a number of seconds or a date.

@@ -30,9 +30,18 @@ struct MessageFolder: Sendable {
     }
 
     /// Returns when the message is safe against a crash and a power failure.
-    func store(_ message: Data, of photo: String, pack: [UInt8]) throws {
+    func store(_ message: Data, of photo: String, pack: [UInt8], inBackups: Bool) throws {
         let name = try prefix(of: photo) + hexadecimal(pack) + ".cbor"
-        try run { try $0.replace(name, with: message, inBackups: true) }
+        try run { try $0.replace(name, with: message, inBackups: inBackups) }
+    }
+
+    /// What was noted last by this name, such as ID.keys; nil when nothing was. A note is about a pack.
+    func note(named name: String, limit: Int) throws -> Data? {
+        try run { try $0.read(name, limit: limit) }
+    }
+
+    func writeNote(_ note: Data, named name: String) throws {
+        try run { try $0.replace(name, with: note, inBackups: false) }
     }
 
     func remove(_ photo: String) throws {

@@ -36,18 +36,21 @@ public actor Search {
         public func payload(of match: Match) -> Data { match.payload(in: bytes) }
     }
 
-    private struct Query {
+    struct Query {
         let features: [Float], label: Int, scope: Answer.Scope, limit: Int
     }
 
-    private let packs: PackSource
-    private let options: Options
+    let packs: PackSource
+    let options: Options
     private let budget: Budget
-    private let folder: MessageFolder
-    private let answerLimit: Int
+    let folder: MessageFolder
+    let answerLimit: Int
     private var clients: [[UInt8]: Client] = [:]
     /// Paid for, and nothing released from it yet.
-    private var armed: Client?
+    var armed: Client?
+    private var armedFor: CrowdBundle.Kind?
+    /// Nil without a relay.
+    var crowd: CrowdState?
 
     /// - Parameters:
     ///   - packs: Gives the pack, and knows the server.
@@ -64,6 +67,28 @@ public actor Search {
         self.answerLimit = answerLimit
     }
 
+    /// Searches in a crowd, through a relay. Then a search waits for the end of an epoch: seconds to hours.
+    ///
+    /// - Parameters:
+    ///   - relay: Mixes the messages.
+    ///   - packs: Gives the pack. It may fetch from the relay too, which passes packs on.
+    ///   - options: ``Options/crowd(floor:_:substitute:)``; others are refused with ``Status/crowd``.
+    ///   - budget: What this person may spend.
+    ///   - folder: As above; but a message shows the photo's drawn cell here, and is kept out of backups.
+    ///   - answerLimit: Bytes of the answer to one message at most.
+    public init(
+        through relay: Relay, packs: PackSource, options: Options, budget: Budget, folder: URL,
+        answerLimit: Int = 64 << 20
+    ) throws(PrivateMailError) {
+        guard options.crowd != nil else { throw PrivateMailError(.crowd) }
+        self.packs = packs
+        self.options = options.substituting
+        self.budget = budget
+        self.folder = MessageFolder(url: folder)
+        self.answerLimit = answerLimit
+        crowd = CrowdState(settings: relay, configuration: packs.exchange.configuration)
+    }
+
     deinit {
         try? armed?.disarm()
     }
@@ -71,7 +96,7 @@ public actor Search {
     /// Fetches the pack if need be, pays for the next message and draws its noise. Call it when idle, before a photo is
     /// at hand; ``close()`` takes the price back. A search that needs a message and finds nothing prepared pays itself.
     public func prepare() async throws {
-        try arm(try await client(of: try await packs.pin()))
+        try arm(try await client(of: try await packs.pin()), crowd == nil ? nil : .query)
     }
 
     /// What is nearest to a photo.
@@ -102,7 +127,7 @@ public actor Search {
             for message in messages.filter({ $0.pack == pinned }) + messages.filter({ $0.pack != pinned })
             where !gone.contains(message.pack) {
                 do {
-                    return try await send(message, query, paid: paid)
+                    return try await send(message, of: photo, query, paid: paid)
                 } catch SearchError.refused(status: 409) {
                     gone.insert(message.pack)
                 } catch where message.pack != pinned && isOfThePack(error) {
@@ -115,6 +140,7 @@ public actor Search {
                 continue
             }
             let client = try await client(of: pinned)
+            try await ready(client)
             // From here to the stored message nothing waits, so that no other search for this photo comes between.
             let made = try folder.messages(of: photo).map(\.pack)
             guard !made.contains(pinned) else { continue }
@@ -139,24 +165,34 @@ public actor Search {
         try armed?.disarm()
     }
 
-    private func arm(_ client: Client) throws {
-        if armed !== client { try close() }  // of another pack
+    /// Nil: for a release.
+    func arm(_ client: Client, _ kind: CrowdBundle.Kind?) throws {
+        if armed !== client || armedFor != kind { try close() }  // of another pack, or for something else
         guard armed == nil else { return }
-        try client.arm(budget)
+        if let kind { try client.armBundle(budget, for: kind) } else { try client.arm(budget) }
         armed = client
+        armedFor = kind
     }
 
     /// Stored before anybody sees it.
     private func makeMessage(of photo: String, with client: Client, _ query: Query) throws -> Receipt {
-        try arm(client)
-        let release = try client.release(features: query.features, label: query.label)
+        try arm(client, crowd == nil ? nil : .query)
+        let message =
+            crowd == nil
+            ? try client.release(features: query.features, label: query.label).bytes
+            : try makeBundle(of: photo, with: client, query)
         armed = nil
-        try folder.store(release.bytes, of: photo, pack: client.pack.id)
-        return release.receipt
+        try folder.store(message, of: photo, pack: client.pack.id, inBackups: crowd == nil)
+        return client.receipt
     }
 
-    private func send(_ message: MessageFolder.Message, _ query: Query, paid: Receipt?) async throws -> Found {
+    private func send(
+        _ message: MessageFolder.Message, of photo: String, _ query: Query, paid: Receipt?
+    ) async throws -> Found {
         let client = try await client(of: message.pack)
+        if crowd != nil {
+            return try await sendInCrowd(message.bytes, of: photo, with: client, query, paid: paid)
+        }
         return try await packs.exchange.post(message.bytes, limit: answerLimit) { bytes in
             // After the connection's end, whose time must not depend on what was found.
             do {
@@ -173,10 +209,11 @@ public actor Search {
     /// options need, or of another number of features.
     private func isOfThePack(_ error: any Error) -> Bool {
         if case SearchError.packNotServed = error { return true }
-        return error is PrivateMailError
+        guard let error = error as? PrivateMailError else { return false }
+        return ![.keys, .spent, .persist, .budget, .entropy].contains(error.status)
     }
 
-    private func client(of id: [UInt8]) async throws -> Client {
+    func client(of id: [UInt8]) async throws -> Client {
         if let client = clients[id] { return client }
         let pack = try await packs.open(id)
         if let client = clients[id] { return client }  // made meanwhile, and perhaps armed

@@ -22,6 +22,9 @@ public enum SearchError: LocalizedError {
     /// app no longer uses. A new message costs the price of the receipt *again*, because it tells about the same photo
     /// again. Call with `payAgain: true` if that is worth it.
     case paysAgain(Receipt)
+    /// In a crowd: the epoch has not ended within the time that the ``Relay`` allows to wait. The drawn cell of the photo
+    /// is kept, so calling again waits on, or sends it again without paying the floor.
+    case crowdNotFilled
     /// A file could not be read or written. When it was the new message, then that was not sent, its price is lost, and
     /// calling again pays anew.
     case storage(any Error)
@@ -36,12 +39,14 @@ public enum SearchError: LocalizedError {
         case .packNotServed: "The server does not serve the collection that this app uses."
         case .paysAgain(let receipt):
             "The collection changed: searching for this again spends \(receipt.epsilon.formattedPrice) of the budget."
+        case .crowdNotFilled: "Too few people search at present."
         case .storage(let error): sentence("a file could not be read or written: \(error.localizedDescription)")
         }
     }
 
     public var recoverySuggestion: String? {
         switch self {
+        case .crowdNotFilled: "Try again later: that does not spend the photo's price again."
         case .network, .unavailable, .unsound, .packNotServed: "Try again later: that costs nothing."
         case .refused, .tooLong: nil
         case .paysAgain: "Search again only if it is worth the price."

@@ -56,6 +56,10 @@ public enum Status: Int32, Sendable, CaseIterable, CustomStringConvertible {
     /// The crowd's policy is out of range or too small for what is asked, no policy reaches the goal of a plan, or the
     /// call is not for a client with a crowd, or not for one without.
     case crowd = -25
+    /// The bytes are not a key configuration, or hold no key that can be used, or lack the key that is pinned.
+    case keys = -26
+    /// The sealed bytes cannot be opened: damaged, cut short, or not for this key, epoch and pack.
+    case sealed = -27
 
     /// What happened in a few English words, the library's own.
     public var description: String { String(cString: pml_status_text(rawValue)) }

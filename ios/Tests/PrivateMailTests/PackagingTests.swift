@@ -16,7 +16,8 @@ final class PackagingTests: XCTestCase {
         let listed = text(of: "core/sources.cmake").split(separator: "\n").map { $0.drop { $0 == " " } }
             .filter { $0.hasSuffix(".c") && !$0.hasPrefix("#") }.map(String.init).sorted()
         XCTAssertEqual(try names(in: "core", suffix: ".c"), listed)
-        for source in try names(in: "platform", suffix: ".c") where !source.contains("/") {
+        for source in try names(in: "platform", suffix: ".c") + names(in: "transport", suffix: ".c")
+        where !source.contains("/") {
             XCTAssertTrue(text(of: "Package.swift").contains("\"\(source)\""), "Package.swift lacks \(source)")
         }
     }
@@ -24,7 +25,7 @@ final class PackagingTests: XCTestCase {
     /// The module shows all public headers; the wrapper keeps to the device's own.
     func testOnlyTheDevicesHeaderIsUsed() throws {
         let headers = ["core/include/privatemail.h", "core/include/privatemail_crowd.h"]
-        let allowed = (headers + ["platform/privatemail_platform.h"]).flatMap { identifiers(text(of: $0)) }
+        let allowed = (headers + ["platform/privatemail_platform.h", "transport/include/privatemail_transport.h"]).flatMap { identifiers(text(of: $0)) }
         for file in try names(in: "ios/Sources/PrivateMail", suffix: ".swift") {
             let used = Set(identifiers(text(of: "ios/Sources/PrivateMail/\(file)")))
             XCTAssertEqual(used.subtracting(allowed), [], file)
@@ -58,7 +59,7 @@ final class PackagingTests: XCTestCase {
             "volumeAvailableCapacityKey", "systemFreeSize", "systemSize", "systemUptime", "mach_absolute_time",
             "activeInputModes", "UserDefaults",
         ]
-        for (folder, suffix) in [("ios/Sources/PrivateMail", ".swift"), ("core", ".c"), ("platform", ".c")] {
+        for (folder, suffix) in [("ios/Sources/PrivateMail", ".swift"), ("core", ".c"), ("platform", ".c"), ("transport", ".c")] {
             for file in try names(in: folder, suffix: suffix) {
                 let words = text(of: "\(folder)/\(file)").split { !($0.isLetter || $0.isNumber || $0 == "_") }
                 XCTAssertEqual(reasons.intersection(words.map(String.init)), [], file)

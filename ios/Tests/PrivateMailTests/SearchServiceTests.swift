@@ -1,97 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A search against the real service. PRIVATEMAIL_COMMAND is the path of the command `privatemail`; without it these tests
-// are skipped.
+// Searches against the real service.
 #if os(Linux) || os(macOS)
     import Foundation
     import PrivateMail
     import XCTest
 
-    final class SearchServiceTests: XCTestCase {
-        private let model = "shapes of 16 pixels"
-        private var place: URL!
-        private var service: Process?
-
-        override func setUpWithError() throws {
-            place = try temporaryFolder()
-            for name in ["search", "packs"] {
-                try FileManager.default.createDirectory(
-                    at: place.appendingPathComponent(name), withIntermediateDirectories: true)
-            }
-            try run("sample", "--out", path("shapes"), "--classes", "4", "--per-class", "60", "--size", "16")
-            for (pack, seed) in [("old", "1"), ("new", "2")] {
-                try run(
-                    "pack", "--features", path("shapes/public.npy"), "--labels", path("shapes/public_labels.npy"),
-                    "--slots", "class", "--cells", "4", "--response-only", "--model", model, "--seed", seed,
-                    "--out", path("\(pack).pmpk"))
-                try run(
-                    "index", "--pack", path("\(pack).pmpk"), "--features", path("shapes/gallery.npy"),
-                    "--labels", path("shapes/gallery_labels.npy"), "--payloads", path("shapes/images/gallery"),
-                    "--share", "0.5", "--store", "sqlite:\(path("\(pack).store"))")
-            }
-        }
-
-        override func tearDown() {
-            stop()
-        }
-
-        private func path(_ name: String) -> String { place.appendingPathComponent(name).path }
-
-        private func command() throws -> URL {
-            guard let command = ProcessInfo.processInfo.environment["PRIVATEMAIL_COMMAND"] else {
-                throw XCTSkip("PRIVATEMAIL_COMMAND does not name the command privatemail")
-            }
-            return URL(fileURLWithPath: command)
-        }
-
-        private func start(_ program: URL, _ arguments: [String]) throws -> (Process, FileHandle) {
-            let process = Process(), output = Pipe()
-            process.executableURL = program
-            process.arguments = arguments
-            process.standardOutput = output
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            return (process, output.fileHandleForReading)
-        }
-
-        @discardableResult
-        private func run(_ arguments: String..., program: URL? = nil) throws -> Data {
-            let (process, output) = try start(program ?? command(), arguments)
-            let data = output.readDataToEndOfFile()
-            process.waitUntilExit()
-            XCTAssertEqual(process.terminationStatus, 0, arguments.joined(separator: " "))
-            return data
-        }
-
-        private func object(_ json: Data) throws -> [String: Any] {
-            try XCTUnwrap(JSONSerialization.jsonObject(with: json) as? [String: Any])
-        }
-
+    final class SearchServiceTests: ServiceCase {
         /// Starts the service with these packs instead of the one that runs; returns where it listens.
         private func serve(_ packs: String...) throws -> URL {
             stop()
-            let (process, output) = try start(
-                command(),
-                ["serve", "--listen", "127.0.0.1:0", "--json", "--log", "off"]
-                    + packs.flatMap { ["--pack", path("\($0).pmpk"), "--store", "sqlite:\(path("\($0).store"))"] })
-            service = process
-            var line = Data()
-            while line.last != UInt8(ascii: "\n") {
-                let more = output.availableData
-                guard !more.isEmpty else { break }
-                line += more
-            }
-            return URL(string: "http://\(try XCTUnwrap(object(line)["listen"] as? String))")!
-        }
-
-        private func stop() {
-            service?.terminate()
-            service?.waitUntilExit()
-            service = nil
-        }
-
-        private func id(_ pack: String) throws -> [UInt8] {
-            let text = try XCTUnwrap(object(try run("inspect", path("\(pack).pmpk"), "--json"))["pack"] as? String)
-            return try XCTUnwrap(Pack.id(hexadecimal: text))
+            return try serve(packs)
         }
 
         private func search(_ server: URL, pinned: [UInt8], _ budget: Budget) throws -> Search {
@@ -101,17 +19,6 @@
             return Search(
                 packs: packs, options: .response(epsilon: 4), budget: budget,
                 folder: place.appendingPathComponent("search"))
-        }
-
-        /// Row by row: a header of ten bytes and its length, then numbers.
-        private func queries() throws -> [[Float]] {
-            let bytes = try Data(contentsOf: place.appendingPathComponent("shapes/queries.npy"))
-            let start = 10 + Int(bytes[8]) + Int(bytes[9]) << 8
-            let values = stride(from: start, to: bytes.count, by: 4).map { at in
-                Float(bitPattern: (0..<4).reduce(0) { $0 | UInt32(bytes[at + $1]) << (8 * $1) })
-            }
-            let count = 8  // two a class
-            return (0..<count).map { row in Array(values[row * values.count / count..<(row + 1) * values.count / count]) }
         }
 
         /// What the command finds with the message that the search stored: the same, by another client.

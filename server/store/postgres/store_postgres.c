@@ -333,6 +333,7 @@ const struct pml_store_kind pml_store_postgres = {
     .close = close_store,
     .read = read_wanted,
     .cell_size = read_cell_size,
+    .sizes = pml_postgres_sizes,
     .ping = ping,
     .begin = pml_postgres_begin,
     .add = pml_postgres_add,

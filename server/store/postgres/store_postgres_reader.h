@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the two files that read a PostgreSQL store share; for them alone. */
+ * What the files that read a PostgreSQL store share; for them alone. */
 #ifndef PML_STORE_POSTGRES_READER_H
 #define PML_STORE_POSTGRES_READER_H
 
@@ -36,5 +36,10 @@ pml_outcome pml_postgres_take_candidate(const struct pml_store *store, const PGr
 /* Reads the items nearest to points. */
 pml_outcome pml_postgres_nearest(struct pml_store *store, const struct pml_wanted *wanted, pml_take_fn take,
                                  void *context);
+
+/* ---- store_postgres_sizes.c ---- */
+
+/* pml_store_sizes of this store. */
+pml_outcome pml_postgres_sizes(struct pml_store *store, enum pml_sized sized, pml_size_fn take, void *context);
 
 #endif

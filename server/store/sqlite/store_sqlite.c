@@ -226,6 +226,18 @@ static pml_outcome read_cell_size(struct pml_store *store, struct pml_cell cell,
     return outcome;
 }
 
+static pml_outcome read_sizes(struct pml_store *base, enum pml_sized sized, pml_size_fn take, void *context)
+{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    struct connection *connection;
+    pml_outcome outcome = take_connection(store, &connection);
+    if (outcome != PML_DONE)
+        return outcome;
+    outcome = pml_sqlite_sizes(connection->database, sized, take, context);
+    give_back(store, connection);
+    return outcome;
+}
+
 static pml_outcome ping(struct pml_store *store)
 {
     int64_t done = 0;
@@ -384,6 +396,7 @@ const struct pml_store_kind pml_store_sqlite = {
     .close = close_store,
     .read = read_wanted,
     .cell_size = read_cell_size,
+    .sizes = read_sizes,
     .ping = ping,
     .begin = pml_sqlite_begin,
     .add = pml_sqlite_add,

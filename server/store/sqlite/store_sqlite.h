@@ -31,6 +31,9 @@ pml_outcome pml_sqlite_read_meta(sqlite3 *database, struct pml_sqlite_meta *meta
 pml_outcome pml_sqlite_scan(sqlite3 *database, const struct pml_store_info *info, struct pml_places *places,
                             uint64_t *digest);
 
+/* pml_store_sizes of this store. */
+pml_outcome pml_sqlite_sizes(sqlite3 *database, enum pml_sized sized, pml_size_fn take, void *context);
+
 /* The statements that make the three tables of SPEC 8. */
 extern const char pml_sqlite_create[];
 

@@ -156,6 +156,8 @@ struct scan {
     const struct pml_store_info *info;
     struct pml_places *places;
     struct pml_store_digest digest;
+    pml_size_fn take; /* who wants sizes */
+    void *context;
 };
 
 static pml_outcome take_place(sqlite3_stmt *row, int column, unsigned dimensions, float *place)
@@ -237,4 +239,28 @@ pml_outcome pml_sqlite_scan(sqlite3 *database, const struct pml_store_info *info
         outcome = PML_NO_MEMORY;
     *digest = scan.digest.value;
     return outcome;
+}
+
+/* ---- sizes ---- */
+
+/* SQLite knows the length of a candidate without reading it. CROSS JOIN keeps the order of cells, so nothing is sorted. */
+static const char *const size_queries[] = {
+    [PML_SIZED_CELLS] = "SELECT cells.slot, cells.cell, count(*), sum(length(items.candidate)) "
+                        "FROM cells CROSS JOIN items ON items.item = cells.item GROUP BY cells.slot, cells.cell",
+    [PML_SIZED_ITEMS] = "SELECT slot, 0, 1, length(candidate) FROM items",
+};
+
+static pml_outcome take_size(struct scan *scan, sqlite3_stmt *row)
+{
+    uint64_t slot, cell, count, bytes;
+    if (!take_count(row, 0, PML_SLOTS_MAX - 1, &slot) || !take_count(row, 1, PML_CELLS_MAX - 1, &cell) ||
+        !take_count(row, 2, PML_CANDIDATES_MAX, &count) || !take_count(row, 3, INT64_MAX, &bytes))
+        return PML_DAMAGED;
+    return scan->take(scan->context, (struct pml_cell){(uint32_t)slot, (uint32_t)cell}, count, bytes);
+}
+
+pml_outcome pml_sqlite_sizes(sqlite3 *database, enum pml_sized sized, pml_size_fn take, void *context)
+{
+    struct scan scan = {.take = take, .context = context};
+    return scan_rows(database, size_queries[sized], &scan, take_size);
 }

@@ -68,7 +68,7 @@ public final class SearchTest {
     /** What everybody is told to use. */
     private String pinned;
 
-    private static void check(String name, boolean good) {
+    static void check(String name, boolean good) {
         System.out.println((good ? "ok      " : "FAILED  ") + name);
         if (good) {
             passed++;
@@ -556,7 +556,7 @@ public final class SearchTest {
     // ---- the real server ----
 
     /** What a .npy file of version 1 holds, little-endian. */
-    private static ByteBuffer array(String path) throws IOException {
+    static ByteBuffer array(String path) throws IOException {
         ByteBuffer file = ByteBuffer.wrap(Files.readAllBytes(Paths.get(path))).order(ByteOrder.LITTLE_ENDIAN);
         file.position(10 + file.getShort(8));
         return file.slice().order(ByteOrder.LITTLE_ENDIAN);
@@ -717,6 +717,10 @@ public final class SearchTest {
                 System.out.println("skipped privatemail serve: none is running; build build/release first");
             }
         }
+        sumUp();
+    }
+
+    static void sumUp() {
         System.out.println(passed + " passed, " + failed + " failed");
         System.exit(failed == 0 ? 0 : 1);
     }

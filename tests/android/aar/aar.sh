@@ -27,7 +27,7 @@ needs "$clang" ld.lld llvm-readelf javac java qemu-aarch64-static qemu-arm-stati
 # From a copy of the sources in another folder, so that neither folder can be in the bytes.
 build_elsewhere() {
     mkdir -p "$out/elsewhere/tests/android"
-    cp -r android core platform scripts LICENSE "$out/elsewhere"
+    cp -r android core platform scripts transport LICENSE "$out/elsewhere"
     cp -r tests/android/stubs "$out/elsewhere/tests/android"
     "$out/elsewhere/scripts/build-aar.sh" --out "$out/second build.aar"
 }
@@ -169,42 +169,57 @@ compile_test() {
 }
 
 # Real servers over the sample gallery, when the command is built: each serves one pack, the second its successor.
-# `real` is what SearchTest wants to know of them.
-real=() servers=() model='shapes, 📷 16x16'
+# `real` is what SearchTest wants to know of them, `through` what RelaySearchTest does.
+real=() through=() servers=() model='shapes, 📷 16x16'
 stop_servers() { [ ${#servers[@]} = 0 ] || kill "${servers[@]}" 2>/dev/null || true; }
 
-start_server() { # NAME SEED
-    local command=$PWD/build/release/cli/privatemail folder=$out/real tries address
+# Runs a command of privatemail that listens, in the background; its address is in `address` then.
+start() { # NAME ARGUMENT...
+    local name=$1 folder=$out/real tries
+    shift
+    "$PWD/build/release/cli/privatemail" "$@" --listen 127.0.0.1:0 >"$folder/$name.told" 2>"$folder/$name.log" &
+    servers+=($!)
+    for tries in {1..100}; do
+        [ ! -s "$folder/$name.told" ] || break
+        sleep 0.1
+    done
+    address=$(grep -oE 'http://[0-9.:]+' "$folder/$name.told" | head -n 1) || { cat "$folder/$name.log"; return 1; }
+}
+
+start_server() { # NAME SEED OPTION...
+    local command=$PWD/build/release/cli/privatemail folder=$out/real address
     mkdir -p "$folder"
     [ -d "$folder/shapes" ] || "$command" sample --out "$folder/shapes" || return 1
     "$command" pack --features "$folder/shapes/public.npy" --labels "$folder/shapes/public_labels.npy" --slots class \
         --cells 8 --response-only --model "$model" --seed "$2" --out "$folder/$1.pmpk" &&
         "$command" index --pack "$folder/$1.pmpk" --features "$folder/shapes/gallery.npy" --cells-per-item 1 \
             --labels "$folder/shapes/gallery_labels.npy" --store "sqlite:$folder/$1.store" || return 1
-    "$command" serve --pack "$folder/$1.pmpk" --store "sqlite:$folder/$1.store" --listen 127.0.0.1:0 \
-        >"$folder/$1.told" 2>"$folder/$1.log" &
-    servers+=($!)
-    for tries in {1..100}; do
-        [ ! -s "$folder/$1.told" ] || break
-        sleep 0.1
-    done
-    address=$(grep -oE 'http://[0-9.:]+' "$folder/$1.told") || { cat "$folder/$1.log"; return 1; }
+    start "$1" serve --pack "$folder/$1.pmpk" --store "sqlite:$folder/$1.store" "${@:3}" || return 1
     real+=("$address" "$folder/$1.pmpk")
+}
+
+# A relay before the first server, which is a gateway.
+start_relay() {
+    local address
+    start relay relay --gateway "${real[0]}" --epoch 1 --clients 3 || return 1
+    through=("$out/test" "$address" "${real[1]}" "$model" "$out/real/shapes/gallery.npy"
+             "$out/real/shapes/gallery_labels.npy" "$out/real/gateway.ohttp-keys")
 }
 
 start_servers() {
     trap stop_servers EXIT
-    start_server shapes 1 && start_server successor 2 &&
+    mkdir -p "$out/real"
+    build/release/cli/privatemail keys --out "$out/real/gateway.keys" --public "$out/real/gateway.ohttp-keys" &&
+        start_server shapes 1 --ohttp-key "$out/real/gateway.keys" && start_server successor 2 && start_relay &&
         real+=("$model" "$out/real/shapes/gallery.npy" "$out/real/shapes/gallery_labels.npy")
 }
 
-run_test() {
+run_test() { # CLASS ARGUMENT...
     LD_LIBRARY_PATH=$out/bridge java -Xcheck:jni -Djava.library.path="$out/bridge" \
-        -cp "$out/bridge/classes.jar:$out/readme:$out/test" \
-        org.privatemail.aar.SearchTest tests/golden/vectors.txt "$out/test" "${real[@]}"
+        -cp "$out/bridge/classes.jar:$out/readme:$out/test" "org.privatemail.aar.$1" "${@:2}"
 }
 
-jni_is_content() { ! grep -E 'WARNING|FATAL ERROR' "$out/search.log"; }
+jni_is_content() { ! grep -hE 'WARNING|FATAL ERROR' "$out"/search*.log; }
 
 # ---- Gradle ----------------------------------------------------------------------------------------------------
 
@@ -296,9 +311,15 @@ else
 fi
 check "the test of searches compiles" compile_test
 if [ -x build/release/cli/privatemail ]; then
-    check "privatemail serve serves the sample gallery, with two packs" start_servers
+    check "privatemail serve serves the sample gallery, with two packs, one of them behind privatemail relay" \
+        start_servers
 fi
-counted search run_test # on the AAR's x86_64 library
+counted search run_test SearchTest tests/golden/vectors.txt "$out/test" "${real[@]}" # on the AAR's x86_64 library
+if [ ${#through[@]} -gt 0 ]; then
+    counted search-relay run_test RelaySearchTest "${through[@]}"
+else
+    echo "skipped privatemail relay: none is running; build build/release first"
+fi
 check "-Xcheck:jni says nothing" jni_is_content
 
 for script in android/settings.gradle.kts android/privatemail/build.gradle.kts android/example/build.gradle.kts; do

@@ -158,6 +158,17 @@ void *memcpy(void *restrict to, const void *restrict from, size_t size)
     return to;
 }
 
+void *memmove(void *to, const void *from, size_t size)
+{
+    uint8_t *out = to;
+    const uint8_t *in = from;
+    for (size_t i = 0; i < size; i++) {
+        size_t at = (uintptr_t)out < (uintptr_t)in ? i : size - 1 - i;
+        out[at] = in[at];
+    }
+    return to;
+}
+
 void *memset(void *to, int value, size_t size)
 {
     for (size_t i = 0; i < size; i++)

@@ -25,6 +25,7 @@ int bare_equal(const char *a, const char *b);
 
 /* What libprivatemail.so takes from libc, under libc's names. */
 void *memcpy(void *restrict to, const void *restrict from, size_t size);
+void *memmove(void *to, const void *from, size_t size);
 void *memset(void *to, int value, size_t size);
 int memcmp(const void *a, const void *b, size_t size);
 unsigned long getauxval(unsigned long type);

@@ -25,7 +25,7 @@ HEADERS = ("core/include/privatemail.h", "core/include/privatemail_public.h", "c
 MODULES = {"privatemail": "libprivatemail.a", "privatemail_shared": "libprivatemail.so"}
 PAGE = 0x4000
 # What every compiler for a 32-bit CPU has in its own support library, and an NDK links in.
-COMPILERS_OWN = re.compile(r"__aeabi_(u?l(2d|divmod)|d2u?lz|uidiv)|__u?(div|mod)di3|_GLOBAL_OFFSET_TABLE_")
+COMPILERS_OWN = re.compile(r"__aeabi_(u?l(2d|divmod)|d2u?lz|uidiv(mod)?)|__u?(div|mod)di3|_GLOBAL_OFFSET_TABLE_")
 
 passed = failed = 0
 

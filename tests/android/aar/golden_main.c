@@ -271,6 +271,7 @@ int bare_main(const char *path)
         {"__errno", (uintptr_t)__errno},
         {"memcmp", (uintptr_t)memcmp},
         {"memcpy", (uintptr_t)memcpy},
+        {"memmove", (uintptr_t)memmove},
         {"memset", (uintptr_t)memset},
         {"getauxval", (uintptr_t)getauxval},
         {"syscall", (uintptr_t)library_syscall},

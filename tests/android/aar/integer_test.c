@@ -54,7 +54,11 @@ static void check_division(uint64_t n, uint64_t d)
 
     if (n >> 32 == 0 && d >> 32 == 0) {
         volatile uint32_t short_top = (uint32_t)n, short_bottom = (uint32_t)d;
-        check(short_top / short_bottom == quotient, "unsigned operator of 32 bits");
+        check(short_top / short_bottom == quotient && short_top % short_bottom == rest,
+              "unsigned operators of 32 bits");
+#if defined(__arm__)
+        check(__aeabi_uidivmod(short_top, short_bottom) == (rest << 32 | quotient), "both results at once");
+#endif
     }
 
     int64_t a = (int64_t)n, b = (int64_t)d;

@@ -17,6 +17,7 @@ final class JvmTests {
                     AnswerTest.run();
                     CloseTest.run();
                     CrowdTest.run();
+                    SealTest.run();
                     Check.test("every status but OK was seen", RefusalTest::everyStatusWasSeen);
                     break;
                 case "threads":
@@ -24,6 +25,9 @@ final class JvmTests {
                     break;
                 case "files":
                     BudgetFileTest.run();
+                    break;
+                case "relay":
+                    RelayTest.run();
                     break;
                 case "memory":
                     FlatMemoryTest.run();

@@ -31,7 +31,7 @@ fi
 
 # ---- native ----------------------------------------------------------------------------------------------------
 
-flags=(-std=c11 -O2 -fPIC -fvisibility=hidden -ffp-contract=off -Icore -Icore/include -Iplatform
+flags=(-std=c11 -O2 -fPIC -fvisibility=hidden -ffp-contract=off -I. -Icore -Icore/include -Iplatform -Itransport/include
        -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes
        -Wvla -Wundef -Wcast-qual -Wpointer-arith -Werror)
 jdk_jni=(-isystem "$java/include" -isystem "$java/include/linux")
@@ -46,18 +46,30 @@ compile_shim() { # COMPILER FLAG...
     return $result
 }
 
+# What a client needs of transport/, in an archive: the library does not export what comes out of one.
+build_transport() {
+    local source
+    mkdir -p "$out/transport"
+    for source in $(sed -n '/set(PML_TRANSPORT_CLIENT_SOURCES/,/)/s/ *\(.*\.c\)$/\1/p' transport/transport_sources.cmake) \
+        bearssl/crypto_bearssl.c; do
+        gcc "${flags[@]}" -ffreestanding -c "transport/$source" -o "$out/transport/$(basename "$source" .c).o" || return 1
+    done
+    ar rcs "$out/libtransport.a" "$out"/transport/*.o
+}
+
 # The library as it is shipped, and one whose entropy the tests write.
 build_libraries() {
-    local source others=()
+    local source others=() transport=("$out/libtransport.a" -lbearssl -Wl,--exclude-libs,ALL)
     for source in platform/*.c; do
         [ "$source" = platform/entropy.c ] || others+=("$source")
     done
     mkdir -p "$out/shipped" "$out/scripted"
-    gcc "${flags[@]}" -ffreestanding -nostdlib -r -o "$out/core.o" core/*.c core/*/*.c &&
+    build_transport &&
+        gcc "${flags[@]}" -ffreestanding -nostdlib -r -o "$out/core.o" core/*.c core/*/*.c &&
         gcc "${flags[@]}" "${jdk_jni[@]}" -shared -Wl,--no-undefined -o "$out/shipped/libprivatemail.so" \
-            "$out/core.o" platform/*.c "$shim"/*.c &&
+            "$out/core.o" platform/*.c "$shim"/*.c "${transport[@]}" &&
         gcc "${flags[@]}" "${jdk_jni[@]}" -shared -Wl,--no-undefined -o "$out/scripted/libprivatemail.so" \
-            "$out/core.o" "${others[@]}" "$shim"/*.c tests/android/jvm/scripted_entropy.c
+            "$out/core.o" "${others[@]}" "$shim"/*.c tests/android/jvm/scripted_entropy.c "${transport[@]}"
 }
 
 # Exactly JNI_OnLoad and what the headers declare.
@@ -111,6 +123,7 @@ build_tests || die "the tests do not compile"
 run scripted calls
 run scripted threads
 run scripted files
+run scripted relay
 run scripted memory -Xmx48m -Xms48m -XX:+UseSerialGC -XX:+AlwaysPreTouch
 run shipped shipped
 sum_up

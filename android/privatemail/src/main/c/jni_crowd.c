@@ -53,38 +53,24 @@ static jint planScratch(JNIEnv *env, jclass native)
     return bytes_of(PML_CROWD_SCRATCH_MAX);
 }
 
-static jint crowdDelta(JNIEnv *env, jclass native, jobject policy, jint cells, jint queries, jdouble floor,
-                       jdouble epsilon, jobject scratch, jint size, jdoubleArray out)
+static pml_status mu_of(const pml_crowd *crowd, const pml_crowd_use *use, double delta0, double *scratch, size_t count,
+                        double *mu)
 {
-    (void)native;
-    double delta;
-    const pml_crowd_use use = {.cells = (uint32_t)cells, .queries = (uint32_t)queries, .floor = floor};
-    int status = pml_crowd_delta(pml_jni_aligned(env, policy), &use, epsilon, pml_jni_aligned(env, scratch),
-                                 doubles_in(size), &delta);
-    (*env)->SetDoubleArrayRegion(env, out, 0, 1, &delta);
-    return status;
+    return pml_crowd_mu(crowd, use->cells, delta0, scratch, count, mu);
 }
 
-static jint crowdEpsilon(JNIEnv *env, jclass native, jobject policy, jint cells, jint queries, jdouble floor,
-                         jdouble delta, jobject scratch, jint size, jdoubleArray out)
+/* `what`: δ at ε, ε for δ, or μ for δ₀, as Native.java numbers them. */
+static jint crowdAccount(JNIEnv *env, jclass native, jint what, jobject policy, jint cells, jint queries, jdouble floor,
+                         jdouble at, jobject scratch, jint size, jdoubleArray out)
 {
+    static pml_status (*const accounts[])(const pml_crowd *, const pml_crowd_use *, double, double *, size_t,
+                                          double *) = {pml_crowd_delta, pml_crowd_epsilon, mu_of};
     (void)native;
-    double epsilon;
+    double found;
     const pml_crowd_use use = {.cells = (uint32_t)cells, .queries = (uint32_t)queries, .floor = floor};
-    int status = pml_crowd_epsilon(pml_jni_aligned(env, policy), &use, delta, pml_jni_aligned(env, scratch),
-                                   doubles_in(size), &epsilon);
-    (*env)->SetDoubleArrayRegion(env, out, 0, 1, &epsilon);
-    return status;
-}
-
-static jint crowdMu(JNIEnv *env, jclass native, jobject policy, jint cells, jdouble delta0, jobject scratch, jint size,
-                    jdoubleArray out)
-{
-    (void)native;
-    double mu;
-    int status = pml_crowd_mu(pml_jni_aligned(env, policy), (uint32_t)cells, delta0, pml_jni_aligned(env, scratch),
-                              doubles_in(size), &mu);
-    (*env)->SetDoubleArrayRegion(env, out, 0, 1, &mu);
+    int status =
+        accounts[what](pml_jni_aligned(env, policy), &use, at, pml_jni_aligned(env, scratch), doubles_in(size), &found);
+    (*env)->SetDoubleArrayRegion(env, out, 0, 1, &found);
     return status;
 }
 
@@ -146,9 +132,7 @@ static const JNINativeMethod methods[] = {
     {PML_JNI_METHOD(crowdFill, POLICY "JDIIDZDD)V")},
     {PML_JNI_METHOD(crowdScratch, POLICY "IID)I")},
     {PML_JNI_METHOD(planScratch, "()I")},
-    {PML_JNI_METHOD(crowdDelta, POLICY "IIDDLjava/nio/ByteBuffer;I[D)I")},
-    {PML_JNI_METHOD(crowdEpsilon, POLICY "IIDDLjava/nio/ByteBuffer;I[D)I")},
-    {PML_JNI_METHOD(crowdMu, POLICY "IDLjava/nio/ByteBuffer;I[D)I")},
+    {PML_JNI_METHOD(crowdAccount, "(ILjava/nio/ByteBuffer;IIDDLjava/nio/ByteBuffer;I[D)I")},
     {PML_JNI_METHOD(crowdPlan, "(IIDJDDDIIZLjava/nio/ByteBuffer;I[D)I")},
     {PML_JNI_METHOD(bundleBegin, CLIENT "Ljava/nio/FloatBuffer;IIILjava/nio/ByteBuffer;I)I")},
     {PML_JNI_METHOD(bundleLeft, CLIENT ")I")},

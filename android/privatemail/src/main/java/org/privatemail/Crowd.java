@@ -164,12 +164,7 @@ public final class Crowd {
      * @throws PrivateMailException CROWD for a policy or use out of range, EPSILON
      */
     public double delta(@NonNull Use use, double epsilon) {
-        ByteBuffer policy = policy();
-        ByteBuffer scratch = scratch(policy, use);
-        double[] delta = new double[1];
-        PrivateMailException.check(Native.crowdDelta(policy, use.cells, use.queries, use.floor, epsilon, scratch,
-                scratch.capacity(), delta));
-        return delta[0];
+        return account(Native.DELTA_AT_EPSILON, use, epsilon);
     }
 
     /**
@@ -179,29 +174,27 @@ public final class Crowd {
      *     crowd promises nothing; DELTA
      */
     public double epsilon(@NonNull Use use, double delta) {
-        ByteBuffer policy = policy();
-        ByteBuffer scratch = scratch(policy, use);
-        double[] epsilon = new double[1];
-        PrivateMailException.check(Native.crowdEpsilon(policy, use.cells, use.queries, use.floor, delta, scratch,
-                scratch.capacity(), epsilon));
-        return epsilon[0];
+        return account(Native.EPSILON_FOR_DELTA, use, delta);
     }
 
     /**
-     * The μ that one own message is booked with next to δ₀, 2^-60 to below 1.
+     * The μ that one own message is booked with next to δ₀, 2^-60 to 2^-10. A policy that was planned with δ has fakes for
+     * that: one of δ = 1e-6 is often too small for δ₀ = 1e-9. Plan with δ = δ₀, or choose δ₀ from δ/1000 to δ/10.
      *
      * @throws PrivateMailException CROWD when the crowd is too small for it; DELTA
      */
     public double mu(int cells, double delta0) {
-        ByteBuffer policy = policy();
-        ByteBuffer scratch = scratch(policy, Use.of(cells, 0.0));
-        double[] found = new double[1];
-        PrivateMailException.check(Native.crowdMu(policy, cells, delta0, scratch, scratch.capacity(), found));
-        return found[0];
+        return account(Native.MU_FOR_DELTA0, Use.of(cells, 0.0), delta0);
     }
 
-    private static ByteBuffer scratch(ByteBuffer policy, Use use) {
-        return ByteBuffer.allocateDirect(Native.crowdScratch(policy, use.cells, use.queries, use.floor));
+    private double account(int what, Use use, double at) {
+        ByteBuffer policy = policy();
+        ByteBuffer scratch =
+                ByteBuffer.allocateDirect(Native.crowdScratch(policy, use.cells, use.queries, use.floor));
+        double[] found = new double[1];
+        PrivateMailException.check(Native.crowdAccount(what, policy, use.cells, use.queries, use.floor, at, scratch,
+                scratch.capacity(), found));
+        return found[0];
     }
 
     /** The C library's form of it, in a buffer that nobody else has. */

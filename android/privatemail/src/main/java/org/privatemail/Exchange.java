@@ -8,6 +8,8 @@ import java.io.OutputStream;
 import java.net.HttpURLConnection;
 import java.net.MalformedURLException;
 import java.net.URL;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /**
  * One request of HTTP. It is made again, with the same bytes and after pauses that grow, when the network fails, when
@@ -20,6 +22,7 @@ final class Exchange {
     private static final long FIRST_PAUSE = 250;
     /** A server that wants to be left alone for longer is asked no more: the app may do so later. */
     private static final long LONGEST_PAUSE = 30_000;
+    private static final int LONGEST_ERROR = 4096;
 
     /** Reads what the server sends. */
     interface Reader<B> {
@@ -47,26 +50,45 @@ final class Exchange {
         }
     }
 
+    /** What is asked for. */
+    static final class Request {
+        final URL address;
+        /** What a sound answer has. */
+        final String type;
+        String method = "GET";
+        byte[] message;
+        String messageType;
+        /** A status that is as good as 200, with a body of the same type. */
+        int good = HttpURLConnection.HTTP_OK;
+        int milliseconds = TIMEOUT_MILLISECONDS;
+
+        Request(URL address, String type) {
+            this.address = address;
+            this.type = type;
+        }
+
+        Request posting(byte[] bytes, String bytesType) {
+            method = "POST";
+            message = bytes;
+            messageType = bytesType;
+            return this;
+        }
+    }
+
     static <T> T get(URL address, String type, Reader<T> reader) throws IOException {
-        return run(address, null, null, type, reader, body -> body);
+        return run(new Request(address, type), reader, body -> body);
     }
 
-    static <B, T> T post(URL address, byte[] message, String messageType, String type, Reader<B> reader,
-                         Taker<B, T> taker) throws IOException {
-        return run(address, message, messageType, type, reader, taker);
-    }
-
-    private static <B, T> T run(URL address, byte[] message, String messageType, String type, Reader<B> reader,
-                                Taker<B, T> taker) throws IOException {
+    static <B, T> T run(Request request, Reader<B> reader, Taker<B, T> taker) throws IOException {
         long pause = FIRST_PAUSE;
         for (int attempt = 1; ; attempt++) {
             long wanted = 0;
             try {
-                return taker.take(once(address, message, messageType, type, reader));
+                return taker.take(once(request, reader));
             } catch (ServerException refusal) {
                 wanted = refusal.retryAfter();
                 if (!refusal.passes() || attempt == ATTEMPTS || wanted > LONGEST_PAUSE) {
-                    throw refusal;
+                    throw attempt == 1 ? refusal : refusal.afterOthers();
                 }
             } catch (IOException failure) {
                 if (attempt == ATTEMPTS) {
@@ -78,20 +100,20 @@ final class Exchange {
         }
     }
 
-    private static <B> B once(URL address, byte[] message, String messageType, String type, Reader<B> reader)
-            throws IOException {
-        HttpURLConnection connection = (HttpURLConnection) address.openConnection();
+    private static <B> B once(Request request, Reader<B> reader) throws IOException {
+        HttpURLConnection connection = (HttpURLConnection) request.address.openConnection();
         try {
             connection.setConnectTimeout(TIMEOUT_MILLISECONDS);
-            connection.setReadTimeout(TIMEOUT_MILLISECONDS);
+            connection.setReadTimeout(request.milliseconds);
             connection.setInstanceFollowRedirects(false);
             connection.setUseCaches(false);
+            connection.setRequestMethod(request.method);
             connection.setRequestProperty("User-Agent", "privatemail"); // else the phone's model and system
-            connection.setRequestProperty("Accept", type);
-            if (message != null) {
-                send(connection, message, messageType);
+            connection.setRequestProperty("Accept", request.type);
+            if (request.message != null) {
+                send(connection, request.message, request.messageType);
             }
-            requireGood(connection, type);
+            requireGood(connection, request);
             try (InputStream in = connection.getInputStream()) {
                 return reader.read(in);
             }
@@ -101,7 +123,6 @@ final class Exchange {
     }
 
     private static void send(HttpURLConnection connection, byte[] message, String type) throws IOException {
-        connection.setRequestMethod("POST");
         connection.setRequestProperty("Content-Type", type);
         connection.setDoOutput(true);
         connection.setFixedLengthStreamingMode(message.length); // else it may be sent again without our knowing
@@ -110,17 +131,35 @@ final class Exchange {
         }
     }
 
-    private static void requireGood(HttpURLConnection connection, String type) throws IOException {
+    private static void requireGood(HttpURLConnection connection, Request request) throws IOException {
         int code = connection.getResponseCode();
         if (code < 0) {
             throw new IOException("what answers is not a server of HTTP");
         }
-        if (code != HttpURLConnection.HTTP_OK) {
-            throw new ServerException(code, "the server returned the status " + code, retryAfter(connection));
+        if (code != HttpURLConnection.HTTP_OK && code != request.good) {
+            throw new ServerException(code, "the server returned the status " + code, retryAfter(connection),
+                    errorName(connection));
         }
-        if (!type.equals(connection.getContentType())) {
-            throw new ServerException(code, "the server sent " + connection.getContentType() + ", not " + type, 0);
+        if (!request.type.equals(connection.getContentType())) {
+            throw new ServerException(HttpURLConnection.HTTP_OK,
+                    "the server sent " + connection.getContentType() + ", not " + request.type, 0);
         }
+    }
+
+    /** The name of an error (SPEC 7); empty when what came has none. */
+    private static String errorName(HttpURLConnection connection) throws IOException {
+        InputStream in = connection.getErrorStream();
+        return in == null ? "" : Json.text(new String(readSome(in, LONGEST_ERROR), StandardCharsets.UTF_8), "error");
+    }
+
+    /** What comes, up to a number of bytes. */
+    static byte[] readSome(InputStream in, int most) throws IOException {
+        byte[] bytes = new byte[most];
+        int size = 0;
+        for (int count = 0; count >= 0 && size < most; count = in.read(bytes, size, most - size)) {
+            size += count;
+        }
+        return Arrays.copyOf(bytes, size);
     }
 
     /** Milliseconds; the field has seconds or a date. */
@@ -135,7 +174,7 @@ final class Exchange {
         return Math.max(connection.getHeaderFieldDate("Retry-After", 0) - System.currentTimeMillis(), 0);
     }
 
-    private static void sleep(long milliseconds) throws InterruptedIOException {
+    static void sleep(long milliseconds) throws InterruptedIOException {
         try {
             Thread.sleep(milliseconds);
         } catch (InterruptedException interrupted) {

@@ -13,7 +13,8 @@ import java.util.List;
 
 /**
  * The messages that a {@link Search} made, as PHOTO-PACK.cbor, both in hexadecimal digits, because names of photos have
- * any characters. A file gets its name when it is complete, and is never changed afterwards.
+ * any characters. A file gets its name when it is complete, and is never changed afterwards. Beside them lie notes,
+ * such as PACK.keys, which are replaced as a whole.
  */
 final class MessageFolder {
     private static final int LONGEST_PHOTO = 100; // bytes: twice as many digits still are a file's name
@@ -44,15 +45,18 @@ final class MessageFolder {
     }
 
     byte[] read(String photo, String pack) throws IOException {
-        File file = fileOf(photo, pack);
-        if (file.length() > LONGEST_MESSAGE) {
-            throw new IOException(file + " is not a message");
+        return read(fileOf(photo, pack), LONGEST_MESSAGE);
+    }
+
+    private static byte[] read(File file, int longest) throws IOException {
+        if (file.length() > longest) {
+            throw new IOException(file + " is too long");
         }
-        byte[] message = new byte[(int) file.length()];
+        byte[] bytes = new byte[(int) file.length()];
         try (DataInputStream in = new DataInputStream(new FileInputStream(file))) {
-            in.readFully(message);
+            in.readFully(bytes);
         }
-        return message;
+        return bytes;
     }
 
     /** Makes the file of a message that is yet to be made: when this fails, nothing is lost. */
@@ -62,13 +66,32 @@ final class MessageFolder {
 
     /** Returns when the message is on the disk. */
     void finish(File begun, byte[] message, String photo, String pack) throws IOException {
+        finish(begun, message, fileOf(photo, pack));
+    }
+
+    private static void finish(File begun, byte[] bytes, File file) throws IOException {
         try (FileOutputStream out = new FileOutputStream(begun)) {
-            out.write(message);
+            out.write(bytes);
             out.getFD().sync();
         }
-        File file = fileOf(photo, pack);
         if (!begun.renameTo(file)) {
-            throw new IOException("cannot store the message as " + file);
+            throw new IOException("cannot store " + file);
+        }
+    }
+
+    /** What {@link #writeNote} wrote last; null when there is none. A note is about a pack, not about a photo. */
+    byte[] readNote(String name, int longest) throws IOException {
+        File file = new File(folder, name);
+        return file.exists() ? read(file, longest) : null;
+    }
+
+    /** Returns when the note is on the disk. */
+    void writeNote(String name, byte[] bytes) throws IOException {
+        File begun = begin();
+        try {
+            finish(begun, bytes, new File(folder, name));
+        } finally {
+            begun.delete();
         }
     }
 

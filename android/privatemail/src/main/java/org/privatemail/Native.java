@@ -87,13 +87,13 @@ final class Native {
     /** Bytes of scratch that a plan needs. */
     static native int planScratch();
 
-    static native int crowdDelta(ByteBuffer policy, int cells, int queries, double floor, double epsilon,
-                                 ByteBuffer scratch, int size, double[] delta);
+    /** What {@link #crowdAccount} computes: δ at ε, ε for δ, or μ for δ₀. */
+    static final int DELTA_AT_EPSILON = 0;
+    static final int EPSILON_FOR_DELTA = 1;
+    static final int MU_FOR_DELTA0 = 2;
 
-    static native int crowdEpsilon(ByteBuffer policy, int cells, int queries, double floor, double delta,
-                                   ByteBuffer scratch, int size, double[] epsilon);
-
-    static native int crowdMu(ByteBuffer policy, int cells, double delta0, ByteBuffer scratch, int size, double[] mu);
+    static native int crowdAccount(int what, ByteBuffer policy, int cells, int queries, double floor, double at,
+                                   ByteBuffer scratch, int size, double[] found);
 
     /** {@code plan}: clients, clusters, copies, own, clusters of the relay, fakes, delta, whether fakes are needed. */
     static native int crowdPlan(int cells, int queries, double floor, long clients, double honest, double epsilon,
@@ -125,6 +125,27 @@ final class Native {
 
     /** Of a finished answer; {@code match}: item, label, slot, score, payload's offset and size. */
     static native void answerMatch(ByteBuffer matches, int index, long[] match);
+
+    /** Fills the message, which has its exact length, and what opens its answer. */
+    static native int messageSeal(byte id, byte[] publicKey, long epoch, byte[] pack, byte[] release, byte[] ephemeral,
+                                  byte[] message, byte[] secret, byte[] encapsulated);
+
+    /** Bytes that the opening of an answer needs. */
+    static native int openSize();
+
+    static native int openBegin(ByteBuffer memory, byte[] secret, byte[] encapsulated, long size);
+
+    /** Most bytes that {@link #openFeed} takes at once; twice as many may come out. */
+    static final int OPEN_PIECE = 4096;
+
+    /** The number of bytes of content written to {@code out}, or a status below 0. */
+    static native int openFeed(ByteBuffer memory, byte[] bytes, int count, byte[] out);
+
+    /** The status of HTTP inside; 0 while it is not known. */
+    static native int openStatus(ByteBuffer memory);
+
+    /** Ends it and wipes it, whenever it is called. */
+    static native int openEnd(ByteBuffer memory);
 
     /** The number of bytes read into {@code out}, or a negative errno. */
     static native int fileLoad(byte[] folder, byte[] name, byte[] out);

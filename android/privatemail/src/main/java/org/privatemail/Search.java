@@ -2,11 +2,8 @@
 package org.privatemail;
 
 import androidx.annotation.NonNull;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.HttpURLConnection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -45,18 +42,14 @@ public final class Search implements AutoCloseable {
     /** Matches that a search gives unless told otherwise. */
     public static final int DEFAULT_LIMIT = 20;
 
-    private static final String MESSAGE_TYPE = "application/cbor";
-    private static final String ANSWER_TYPE = "application/cbor-seq";
-
     private final PackSource packs;
     private final Options options;
-    private final Budget budget;
     private final MessageFolder folder;
+    private final Way way;
 
-    /** Guards what follows, and all that makes a message. */
-    private final Object making = new Object();
+    /** Its monitor guards what follows too. */
+    private final Arming arming;
     private final Map<String, Client> clients = new HashMap<>();
-    private Client armed;
     private boolean closed;
 
     /**
@@ -69,10 +62,32 @@ public final class Search implements AutoCloseable {
      *     Messages are public, so a backup may hold them. Whoever deletes them pays anew
      */
     public Search(@NonNull PackSource packs, @NonNull Options options, @NonNull Budget budget, @NonNull File folder) {
+        this(packs, options, budget, folder, null);
+    }
+
+    /**
+     * Searches in a crowd, through a relay. Then a search waits for the end of an epoch: seconds to hours.
+     *
+     * @param packs may fetch from the relay too, which passes packs on
+     * @param options {@link Options#crowd}
+     * @param folder as above, but out of backups: in a crowd a message shows the photo's drawn cell
+     */
+    public static @NonNull Search through(@NonNull Relay relay, @NonNull PackSource packs, @NonNull Options options,
+                                          @NonNull Budget budget, @NonNull File folder) {
+        Objects.requireNonNull(relay, "relay");
+        if (options.crowd() == null) {
+            throw new IllegalArgumentException("a search through a relay needs the options of a crowd");
+        }
+        return new Search(packs, options, budget, folder, relay);
+    }
+
+    private Search(PackSource packs, Options options, Budget budget, File folder, Relay relay) {
         this.packs = Objects.requireNonNull(packs, "packs");
         this.options = options.substitute(true);
-        this.budget = Objects.requireNonNull(budget, "budget");
         this.folder = new MessageFolder(Objects.requireNonNull(folder, "folder"));
+        arming = new Arming(Objects.requireNonNull(budget, "budget"));
+        way = relay == null ? new DirectWay(packs, options.answerLimit())
+                : new CrowdWay(relay, this.folder, arming, options);
     }
 
     /**
@@ -84,7 +99,27 @@ public final class Search implements AutoCloseable {
      * @throws PrivateMailException as {@link PackSource#open}, the constructor of {@link Client}, {@link Client#arm}
      */
     public void prepare() throws IOException {
-        arm(clientOf(packs.pinned()));
+        Client client = clientOf(packs.pinned());
+        synchronized (arming) {
+            requireOpen();
+            arming.arm(client, way.kind());
+        }
+    }
+
+    /**
+     * For crowds: takes part in the open epoch without a query, with fakes, and with cover when the policy says so.
+     * Call it once per epoch when the app runs anyway: the promise counts on clients that do. It waits for no answers
+     * and costs nothing; a price that {@link #prepare} paid is taken back.
+     *
+     * @return whether it took part: not when this device has sent a bundle in this epoch, or is about to
+     * @throws IOException as {@link #search}
+     * @throws PrivateMailException KEYS, CROWD as {@link #search}
+     */
+    public boolean idle() throws IOException {
+        if (!(way instanceof CrowdWay)) {
+            throw new IllegalStateException("this search has no crowd");
+        }
+        return ((CrowdWay) way).idle(clientOf(packs.pinned()));
     }
 
     /**
@@ -110,13 +145,15 @@ public final class Search implements AutoCloseable {
      * @throws ServerException the server refuses, or fails at every attempt
      * @throws IOException the network fails at every attempt, or a file. When that was the new message, it was not
      *     sent, its price is lost, and the next call pays anew
-     * @throws PrivateMailException as {@link #prepare}, {@link Client#release} and {@link Client#answer}
+     * @throws CrowdNotFilledException through a relay: its epoch did not end in time
+     * @throws PrivateMailException as {@link #prepare}, {@link Client#release} and {@link Client#answer}; through a
+     *     relay KEYS when its keys lack the pinned one, CROWD when it promises less than the policy counts on
      */
     @NonNull
     public Ranking search(@NonNull String photo, @NonNull float[] features, int label, @NonNull Client.Scope scope,
                           int limit, boolean payAgain) throws IOException, PaysAgainException {
         Client.requireAnswer(scope, limit); // mistakes of the app are told before anything is paid
-        Query query = new Query(photo, features, label, scope, limit);
+        Way.Query query = new Way.Query(photo, features, label, scope, limit);
         Set<String> gone = new HashSet<>(); // packs that the server does not serve
         boolean paid = false;
         String pinned = packs.pinned();
@@ -145,7 +182,7 @@ public final class Search implements AutoCloseable {
 
     /** Deletes the messages of a photo, when the photo is deleted for example. Searching for it again pays again. */
     public void forget(@NonNull String photo) throws IOException {
-        synchronized (making) {
+        synchronized (arming) {
             folder.remove(photo);
         }
     }
@@ -153,10 +190,11 @@ public final class Search implements AutoCloseable {
     /** Takes back what was paid for a message that was not made. Later calls throw {@link IllegalStateException}. */
     @Override
     public void close() {
-        synchronized (making) {
+        synchronized (arming) {
             closed = true;
+            way.close();
             try {
-                disarm();
+                arming.disarm();
             } finally {
                 for (Client client : clients.values()) {
                     client.close();
@@ -167,27 +205,11 @@ public final class Search implements AutoCloseable {
 
     // ---- messages ----
 
-    private static final class Query {
-        final String photo;
-        final float[] features;
-        final int label;
-        final Client.Scope scope;
-        final int limit;
-
-        Query(String photo, float[] features, int label, Client.Scope scope, int limit) {
-            this.photo = photo;
-            this.features = features;
-            this.label = label;
-            this.scope = scope;
-            this.limit = limit;
-        }
-    }
-
     /**
      * Sends what was made before, which costs nothing: with the pinned pack, else with an older one as long as that is
      * served. Returns null when there is no such message; adds packs that are not served to {@code gone}.
      */
-    private Ranking sendStored(Query query, String pinned, Set<String> gone) throws IOException {
+    private Ranking sendStored(Way.Query query, String pinned, Set<String> gone) throws IOException {
         List<String> made = folder.packsOf(query.photo);
         if (made.remove(pinned)) {
             made.add(0, pinned);
@@ -197,8 +219,7 @@ public final class Search implements AutoCloseable {
             Client client = pack.equals(pinned) ? clientFor(query, pack) : oldClientFor(query, pack);
             if (client != null) {
                 try {
-                    return Exchange.post(packs.address("/v1/query"), folder.read(query.photo, pack), MESSAGE_TYPE,
-                            ANSWER_TYPE, this::readAll, answer -> rank(client, query, answer));
+                    return way.send(client, query, folder.read(query.photo, pack));
                 } catch (ServerException refusal) {
                     if (refusal.code() != HttpURLConnection.HTTP_CONFLICT) {
                         throw refusal;
@@ -210,22 +231,11 @@ public final class Search implements AutoCloseable {
         return null;
     }
 
-    private static Ranking rank(Client client, Query query, byte[] answer) throws IOException {
-        try {
-            return client.answer(new ByteArrayInputStream(answer), query.features, query.label, query.scope,
-                    query.limit);
-        } catch (PrivateMailException unsound) {
-            if (unsound.status() == Status.ANSWER || unsound.status() == Status.PACK_ID) {
-                throw new ServerException(HttpURLConnection.HTTP_OK, "the server sent no sound answer", 0);
-            }
-            throw unsound;
-        }
-    }
-
     /** Stored before anybody sees it. Its file is begun first: when that fails, nothing is lost. */
-    private void makeMessage(Query query, String pinned, boolean payAgain) throws IOException, PaysAgainException {
+    private void makeMessage(Way.Query query, String pinned, boolean payAgain) throws IOException, PaysAgainException {
         Client client = clientFor(query, pinned);
-        synchronized (making) {
+        way.ready(client);
+        synchronized (arming) {
             List<String> made = folder.packsOf(query.photo);
             if (made.contains(pinned)) {
                 return; // another thread was quicker
@@ -235,9 +245,7 @@ public final class Search implements AutoCloseable {
             }
             File begun = folder.begin();
             try {
-                arm(client);
-                byte[] message = client.release(query.features, query.label).bytes();
-                armed = null;
+                byte[] message = arming.use(client, way.kind(), () -> way.make(client, query));
                 folder.finish(begun, message, query.photo, pinned);
             } finally {
                 begun.delete();
@@ -245,44 +253,9 @@ public final class Search implements AutoCloseable {
         }
     }
 
-    private void arm(Client client) {
-        synchronized (making) {
-            if (armed != client) {
-                disarm(); // of another pack
-                client.arm(budget);
-                armed = client;
-            }
-        }
-    }
-
-    private void disarm() {
-        if (armed != null) {
-            Client client = armed;
-            armed = null;
-            try {
-                client.disarm(budget);
-            } catch (PrivateMailException lost) {
-                // The refund could not be stored: this person has one message less. The opposite would be a leak.
-            }
-        }
-    }
-
-    private byte[] readAll(InputStream in) throws IOException {
-        int limit = options.answerLimit();
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        byte[] piece = new byte[1 << 16];
-        for (int count = in.read(piece); count >= 0; count = in.read(piece)) {
-            if (count > limit - bytes.size()) {
-                throw new PrivateMailException(Status.ANSWER, "longer than the limit of " + limit + " bytes", null);
-            }
-            bytes.write(piece, 0, count);
-        }
-        return bytes.toByteArray();
-    }
-
     // ---- clients ----
 
-    private Client clientFor(Query query, String pack) throws IOException {
+    private Client clientFor(Way.Query query, String pack) throws IOException {
         Client client = clientOf(pack);
         client.pack().requireCount(query.features.length);
         return client;
@@ -292,7 +265,7 @@ public final class Search implements AutoCloseable {
      * Returns null when an old message is useless because its pack is: not to be had any more, not of the app's model,
      * without what the options need, or of another number of features.
      */
-    private Client oldClientFor(Query query, String pack) throws IOException {
+    private Client oldClientFor(Way.Query query, String pack) throws IOException {
         try {
             return clientFor(query, pack);
         } catch (ServerException failure) {
@@ -306,14 +279,14 @@ public final class Search implements AutoCloseable {
     }
 
     private Client clientOf(String pack) throws IOException {
-        synchronized (making) {
+        synchronized (arming) {
             Client client = knownClientOf(pack);
             if (client != null) {
                 return client;
             }
         }
         Pack opened = packs.open(pack);
-        synchronized (making) {
+        synchronized (arming) {
             Client client = knownClientOf(pack);
             if (client == null) {
                 client = new Client(opened, options);
@@ -324,9 +297,13 @@ public final class Search implements AutoCloseable {
     }
 
     private Client knownClientOf(String pack) {
+        requireOpen();
+        return clients.get(pack);
+    }
+
+    private void requireOpen() {
         if (closed) {
             throw new IllegalStateException("the search is closed");
         }
-        return clients.get(pack);
     }
 }

@@ -62,7 +62,11 @@ public enum Status {
      * The crowd's policy is out of range or too small for what is asked, no policy reaches the goal of a plan, or the
      * call is not for a client with a crowd, or not for one without.
      */
-    CROWD(-25);
+    CROWD(-25),
+    /** The bytes are not a key configuration, or hold no key that can be used, or lack the key that is pinned. */
+    KEYS(-26),
+    /** The sealed bytes cannot be opened: damaged, cut short, or not for this key, epoch and pack. */
+    SEALED(-27);
 
     private static final Status[] BY_NUMBER = values();
 

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sealed messages and the client of a relay, beside an implementation of the gateway's side that shares no code with
+// the C, over HTTP. The real relay and gateway are in tests/page.
+import assert from 'node:assert/strict';
+import { createHash, webcrypto } from 'node:crypto';
+import { configuration, sealMessage } from './gateway_reference.mjs';
+import { key, serve, withRelay as startRelay } from './relay_reference.mjs';
+import { fails, golden, library, newBudget, RelayError, test, withCrypto } from './wasm_harness.mjs';
+
+const hostRandom = (array) => webcrypto.getRandomValues(array);
+const answer = golden.crowdAnswers[0];
+const pack = await library.openPack(golden.packs[0].bytes);
+const id = pack.info.id;
+const crowd = { clients: 100000, clusters: 4, copies: 8, own: 2, delta0: 1e-12, mu: 0.03 };
+
+const client = pack.client({ epsilon: 8, crowd });
+await client.armBundle(await newBudget(), 'query');
+const { messages } = client.bundle(answer.features, answer.label);
+const sealedSize = messages[0].bytes.length + 104;
+const withRelay = (change, run) =>
+    startRelay({ pack: id, messageSize: sealedSize, answer: answer.bytes, change }, run);
+const normal = () => false;
+
+async function refused(code, run) {
+    await assert.rejects(run, (error) => {
+        assert.ok(error instanceof RelayError, error.stack);
+        assert.equal(error.code, code, error.message);
+        return true;
+    });
+}
+
+/** The host's generator repeats these bytes. */
+const withBytes = (bytes, run) =>
+    withCrypto({ getRandomValues: (array) => (array.set(bytes.subarray(0, array.length)), array) }, run);
+
+await test('sealed messages are those of another implementation, byte by byte', async () => {
+    for (let round = 0; round < 8; round++)
+        await withRelay(normal, async (url, state) => {
+            const ephemeral = createHash('sha256').update(`ephemeral ${round}`).digest();
+            state.epoch -= 1000 * round;
+            const relay = await library.openRelay(url);
+            const { bundle, bytes, epoch, ticket } =
+                await withBytes(ephemeral, () => relay.send(id, messages.slice(0, 3)));
+            assert.equal(epoch, state.epoch);
+            assert.equal(ticket, ephemeral.subarray(0, 16).toString('hex'));
+            assert.deepEqual(Buffer.from(bytes), state.bundles[0]);
+            for (const [i, sealed] of bundle.entries())
+                assert.deepEqual(Buffer.from(sealed),
+                    sealMessage(key, ephemeral, epoch, Buffer.from(id, 'hex'), Buffer.from(messages[i].bytes)));
+        });
+});
+
+await test('answers to the own messages are fetched, opened and ranked, and then forgotten', () =>
+    withRelay(normal, async (url, state) => {
+        const relay = await library.openRelay(url, { keys: state.keys });
+        assert.deepEqual(Buffer.from(relay.keys), state.keys);
+        const handed = await relay.send(id, messages);
+        assert.equal(state.bundles[0].length, 24 + sealedSize * messages.length);
+        assert.ok(handed.bundle.every((sealed) => sealed.length === sealedSize));
+        assert.equal(new Set(handed.bundle.map(String)).size, messages.length);
+        const answers = await handed.answers({ seconds: 5 });
+        assert.deepEqual(answers.map(({ own }) => own), [1, 2]);
+        const own = [1, 2].map((wanted) => messages.find(({ own }) => own === wanted).bytes);
+        assert.deepEqual(state.opened, own.map((bytes) => Buffer.from(bytes)));
+        assert.deepEqual(Buffer.from(answers[0].bytes), Buffer.from(answer.bytes));
+        const { matches } = await client.answer(answers[0].bytes, answer.features, answer.label);
+        assert.ok(matches.length > 0);
+        const questions = state.asked.filter((line) => line.startsWith('GET /v1/ticket/'));
+        assert.equal(questions.length, 2); // of the own messages alone
+        await new Promise((resume) => setTimeout(resume, 50));
+        assert.deepEqual(state.deleted, [handed.ticket]);
+        assert.deepEqual(await handed.answers(), []); // what opened them is gone
+    }));
+
+await test('an epoch that closed meanwhile is sealed for again, and a full one is waited for', () => {
+    let closed = 0, waited = 0;
+    return withRelay((request, state, reply) => {
+        if (request.method === 'POST' && closed++ === 0)
+            state.epoch += 5;
+        if (request.url.includes('?wait=') && waited++ < 2) {
+            reply(202, { state: 'open' });
+            return true;
+        }
+        return false;
+    }, async (url, state) => {
+        const first = state.epoch;
+        const handed = await (await library.openRelay(url)).send(id, messages);
+        assert.equal(handed.epoch, first + 5);
+        assert.equal((await handed.answers({ seconds: 5 })).length, 2);
+        assert.equal(waited, 4);
+    });
+});
+
+await test('keys that do not hold the pinned one are refused', () => withRelay(normal, async (url, state) => {
+    const [pinned, next] = [state.keys, configuration(8, createHash('sha256').update('next').digest())];
+    state.keys = Buffer.concat([next, pinned]); // rotation with overlap
+    const relay = await library.openRelay(url, { keys: pinned });
+    assert.equal((await relay.send(id, messages)).bundle[0][0], pinned[2]); // a relay cannot put one in front
+    assert.deepEqual(Buffer.from(relay.keys), pinned);
+    state.keys = next;
+    await fails('KEYS', () => library.openRelay(url, { keys: pinned }));
+    const longer = Buffer.concat([pinned, Buffer.from([0])]);
+    for (const bad of [Buffer.alloc(0), pinned.subarray(1), Buffer.from('keys'), longer]) {
+        state.keys = bad;
+        await fails('KEYS', () => library.openRelay(url));
+    }
+}));
+
+await test('a relay that lies is not believed', async () => {
+    const lies = [
+        ['relay', (state) => { state.message = sealedSize + 1; }],
+        ['relay', (state) => { state.epoch += 4000; }],
+        ['relay', (state) => { state.epoch -= 90000; }],
+        ['relay', (state) => { state.epoch = 'now'; }],
+        ['relay', (state) => { state.answer = 0; }],
+    ];
+    for (const [code, lie] of lies)
+        await withRelay(normal, async (url, state) => {
+            lie(state);
+            const relay = await library.openRelay(url);
+            await refused(code, () => relay.send(id, messages));
+            assert.equal(state.bundles.length, 0);
+        });
+    const changes = [
+        (sealed) => sealed.subarray(0, -1),
+        (sealed) => sealed.subarray(0, 32 + 2 * (4096 + 18)), // whole chunks are missing
+        (sealed) => Buffer.from(sealed).fill(sealed[5000] ^ 1, 5000, 5001),
+        (sealed) => Buffer.from(sealed).fill(sealed[0] ^ 1, 0, 1),
+        () => Buffer.alloc(0),
+    ];
+    for (const change of changes)
+        await withRelay((request, state, reply) => {
+                if (!request.url.includes('?wait='))
+                return false;
+            serve(request, state, (status, value) => reply(status, change(value)), Buffer.alloc(0), answer.bytes);
+            return true;
+        }, async (url) => {
+            const handed = await (await library.openRelay(url)).send(id, messages);
+            await fails('SEALED', () => handed.answers({ seconds: 5 }));
+        });
+    await withRelay((request, state, reply) => {
+        if (request.url.includes('?wait='))
+            reply(200, Buffer.alloc(state.answer + 1));
+        return request.url.includes('?wait=');
+    }, async (url) => {
+        const handed = await (await library.openRelay(url)).send(id, messages);
+        await refused('relay', () => handed.answers({ seconds: 5 }));
+    });
+});
+
+await test('refusals, waiting too long and a relay that is gone have their names', async () => {
+    await withRelay(normal, async (url, state) => {
+        const relay = await library.openRelay(url);
+        const lost = await relay.send(id, messages);
+        state.bundles.length = 0;
+        await refused('lost', () => lost.answers({ seconds: 5 }));
+        const handed = await relay.send(id, messages);
+        state.inside = 409;
+        await refused('refused', () => handed.answers({ seconds: 5 }));
+        await refused('not_found', () => relay.send('00'.repeat(16), messages));
+    });
+    await withRelay((request, state, reply) => {
+        if (request.url.includes('?wait='))
+            reply(202, { state: 'open' });
+        return request.url.includes('?wait=');
+    }, async (url) => {
+        const handed = await (await library.openRelay(url)).send(id, messages);
+        await refused('late', () => handed.answers({ seconds: 0.2 }));
+    });
+    let gone;
+    await withRelay(normal, async (url) => { gone = url; });
+    await refused('unreachable', () => library.openRelay(gone));
+    await refused('relay', () => library.openRelay('http://relay.example'));
+    await assert.rejects(library.openRelay('no address'), TypeError);
+});
+
+await test('no randomness, no sealed message', () => withRelay(normal, async (url, state) => {
+    const relay = await library.openRelay(url);
+    let calls = 0;
+    const stops = { getRandomValues: (array) => { // the ticket is drawn, the key is not
+        if (calls++ > 0)
+            throw new Error('dry');
+        return hostRandom(array);
+    } };
+    await fails('ENTROPY', () => withCrypto(stops, () => relay.send(id, messages)));
+    assert.equal(state.bundles.length, 0);
+}));
+client.close();
