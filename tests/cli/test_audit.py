@@ -108,10 +108,11 @@ def test_crowd(tester, schemas, long):
                      "what is accounted for: %s, %s" % (told, report))
         expected = 2 * trials * ((report["clients"] or 1) * report["fakes"] + report["own"])
         tester.check(abs(report["releases"] / expected - 1) < 0.02, "all clients of all epochs: %s" % report)
-    weak = tester.json("weak", "audit", "--pack", "class.pmpk", "--relay-clusters", 66, "--copies", 20, "--delta", 1e-6, "--floor", 10,
-                       "--trials", 2000)
-    tester.check(1 < weak["epsilon_lower"] <= 10 and weak["promise"] == "floor",
-                 "among many cells too little noise of a relay is seen: %s" % weak)
+    for _ in range(3):  # an audit that guesses the symbols is right now and then, but not three times
+        weak = tester.json("weak", "audit", "--pack", "class.pmpk", "--relay-clusters", 66, "--copies", 20, "--delta", 1e-6,
+                           "--floor", 10, "--trials", 2000)
+        tester.check(1 < weak["epsilon_lower"] <= 10 and weak["promise"] == "floor",
+                     "among many cells too little noise of a relay is seen: %s" % weak)
     text = tester.succeeds("text", "audit", "--pack", "one.pmpk", "--crowd", 16, "--clusters", 4, "--copies", 2, "--delta", 0.1,
                            "--trials", 1000).stdout.decode()
     tester.check("floor           epsilon 8" in text and "at least 8 clients are honest" in text and
