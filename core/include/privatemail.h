@@ -80,6 +80,10 @@ extern "C" {
 #define PML_EPSILON_MAX 16.0
 #define PML_ID_SIZE 16u
 #define PML_MODEL_MAX 64u /* bytes of a model's name */
+#define PML_MODALITIES_MAX 8u
+#define PML_MODALITY_NAME_MAX 15u  /* bytes of a modality's name */
+#define PML_FRONT_INPUTS_MAX 1000000u /* features that a front of signs takes; others take PML_FEATURES_MAX */
+#define PML_FRONT_CENTRES_MAX 4096u
 #define PML_BUDGET_SIZE 112u
 #define PML_CROWD_CELLS_MAX 1048576u      /* S, symbols that a message chooses from: slots × cells */
 #define PML_CROWD_CLIENTS_MAX 4294967296u /* n, honest clients per epoch: 2^32 */
@@ -124,7 +128,9 @@ extern "C" {
     X(PML_ERROR_PACK_MODEL, -24, "the pack is for another model")                                                      \
     X(PML_ERROR_CROWD, -25, "the crowd's policy is out of range, too small or changed")                                \
     X(PML_ERROR_KEYS, -26, "no key that can be used")                                                                  \
-    X(PML_ERROR_SEALED, -27, "sealed bytes do not open")
+    X(PML_ERROR_SEALED, -27, "sealed bytes do not open")                                                               \
+    X(PML_ERROR_MODALITY, -28, "the pack has no such modality, or this build has no fronts")                           \
+    X(PML_ERROR_FRONT, -29, "not a front, or one that contradicts itself")
 
 #define PML_STATUS_ENTRY(name, number, text) name = (number),
 typedef enum pml_status { PML_STATUS_LIST(PML_STATUS_ENTRY) } pml_status;
@@ -138,7 +144,7 @@ PML_API const char *pml_version(void);
 
 /* ---- pack: what device and server both know -------------------------------------------------------------------- */
 
-#define PML_PACK_SECTIONS 13u
+#define PML_PACK_SECTIONS 15u
 
 /* A view of a pack's bytes, which must outlive it and must not change; nothing is copied. Its size is public so that it
  * can be a local or static variable. */
@@ -147,8 +153,8 @@ typedef struct pml_pack {
     const uint8_t *bytes;
     const uint8_t *section[PML_PACK_SECTIONS]; /* NULL when absent */
     uint64_t size;
-    uint32_t features, anchors, cells, prototypes, classes, lambda;
-    uint16_t neighbours, dimensions, slots, slot_kind, alpha, sketch;
+    uint32_t features, anchors, cells, prototypes, classes, lambda, inputs;
+    uint16_t neighbours, dimensions, slots, slot_kind, alpha, sketch, modalities;
 } pml_pack;
 
 /* Validates the pack completely: sizes, hash, every field, every row's norm (reads each byte twice). `pinned_id`:
@@ -170,7 +176,9 @@ typedef enum pml_slot_kind { PML_SLOTS_ONE = 0, PML_SLOTS_CLASS = 1, PML_SLOTS_G
 typedef struct pml_pack_info {
     uint8_t id[PML_ID_SIZE];
     uint64_t size;       /* bytes */
-    uint32_t features;   /* d */
+    uint32_t features;   /* d: of a query, unless the pack has modalities */
+    uint32_t modalities; /* V; 0 if features are used as they are */
+    uint32_t inputs;     /* the most features that a front keeps in memory: for PML_FRONT_MEMORY; 0 if none does */
     uint32_t anchors;    /* n; 0 if the pack does not support the Gaussian */
     uint32_t neighbours; /* K */
     uint32_t dimensions; /* k; 0 if the pack has no codes */
@@ -188,12 +196,42 @@ typedef struct pml_pack_info {
 
 PML_API PML_CHECKED pml_status pml_pack_describe(const pml_pack *pack, pml_pack_info *info);
 
+/* A pack may take queries of several modalities, such as pictures and words. Each has a *front*, which maps its features
+ * to the d features that everything else is made of (SPEC 1.1, 5.18): so words find pictures. */
+typedef enum pml_front_kind {
+    PML_FRONT_NONE = 1,    /* features as they are */
+    PML_FRONT_SIGNS = 2,   /* sums of features with signs from a seed; up to a million features */
+    PML_FRONT_MATRIX = 3,  /* a matrix and an offset */
+    PML_FRONT_KERNELS = 4, /* a sum of Gaussian kernels */
+} pml_front_kind;
+
+typedef struct pml_modality {
+    const char *name;  /* points into the pack's bytes */
+    uint32_t features; /* that a query of this modality has */
+    pml_front_kind kind;
+    bool root; /* roots are taken of the features first */
+} pml_modality;
+
+/* The index-th modality. A pack without fronts has one, without a name. Returns PML_ERROR_MODALITY beyond the last. */
+PML_API PML_CHECKED pml_status pml_pack_modality(const pml_pack *pack, size_t index, pml_modality *modality);
+
+/* The number of the modality with a name, for pml_query. Returns PML_ERROR_MODALITY when the pack has none of it. */
+PML_API PML_CHECKED pml_status pml_pack_find_modality(const pml_pack *pack, const char *name, uint32_t *index);
+
 /* ---- query: what must stay private ------------------------------------------------------------------------------ */
+
+/* Writes features `first` … `first + count − 1` to `out`. Called for all features in order, in pieces of at most 32, twice:
+ * it must write the same numbers both times. */
+typedef void (*pml_features_fn)(void *context, size_t first, size_t count, float *out);
 
 typedef struct pml_query {
     const float *features; /* finite numbers, not all zero, of any scale (they are normalised) */
-    size_t count;          /* as many as the pack has features */
+    size_t count;          /* as many as the modality has features; those of the pack when it has no fronts */
     int32_t label;         /* the class, as the pack's maker numbered it; ignored by packs with one slot */
+    uint32_t modality;     /* whose features they are: pml_pack_find_modality. 0 for a pack without fronts. Not hidden:
+                              time depends on it. The release's bytes and length do not tell it. */
+    pml_features_fn read;  /* instead of `features` (then NULL): features that are not in memory as a whole */
+    void *read_context;    /* passed through */
 } pml_query;
 
 /* A function that takes a query keeps nothing of it but what it says, and leaves nothing of it on the stack below it.
@@ -331,6 +369,9 @@ typedef struct pml_client pml_client;
      PML_ROUND8(4u * PML_SIZE(slots) * PML_SIZE(dimensions)) + 16u * PML_SIZE(neighbours))
 #define PML_CROWD_MEMORY(features) (PML_CLIENT_FIXED + PML_CROWD_FIXED + PML_ROUND8(features))
 #define PML_RANKING_MEMORY(features) (PML_RANKING_FIXED + PML_ROUND8(features))
+/* For a pack with fronts add this to any of them. `inputs` is that of pml_pack_info: 0 when all fronts are of signs or
+ * none. */
+#define PML_FRONT_MEMORY(inputs, features) (PML_ROUND8(inputs) + 8u * PML_SIZE(features))
 
 /* Returns the bytes of a client; 0 when the pack lacks what the mechanism needs. */
 PML_API size_t pml_client_size(const pml_pack *pack, const pml_config *config);

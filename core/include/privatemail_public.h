@@ -45,6 +45,38 @@ PML_API PML_CHECKED pml_status pml_pack_class(const pml_pack *pack, size_t index
  * with one slot. */
 PML_API PML_CHECKED pml_status pml_pack_slot(const pml_pack *pack, int32_t label, uint32_t *slot);
 
+/* ---- fronts ---------------------------------------------------------------------------------------------------- */
+
+/* A view of a front, of a pack or of a file (SPEC 1.1, 1.2). Points into its bytes. */
+typedef struct pml_front {
+    pml_front_kind kind;
+    bool root;
+    uint32_t inputs, outputs, centres; /* d_in, d, p */
+    const uint8_t *seed;               /* 32 bytes, of signs */
+    const uint8_t *body;
+    size_t body_size;
+} pml_front;
+
+#define PML_FRONT_FILE_HEADER 128u /* bytes before the body in a front file */
+
+/* Validates a front file completely. Returns PML_ERROR_FRONT when something is wrong with it. */
+PML_API PML_CHECKED pml_status pml_front_open(pml_front *front, const void *bytes, size_t size);
+
+/* For trainers: writes the hash of a front file (size ≥ PML_FRONT_FILE_HEADER) into its place. Says nothing of the rest. */
+PML_API void pml_front_seal(uint8_t *bytes, size_t size);
+
+/* The front of a modality; of a pack without fronts, one of kind none. */
+PML_API PML_CHECKED pml_status pml_pack_front(const pml_pack *pack, size_t modality, pml_front *front);
+
+/* Returns the bytes of scratch that pml_front_map needs, to be aligned for int64_t: PML_FRONT_MEMORY, with 0 inputs for
+ * signs and none. */
+PML_API size_t pml_front_scratch(const pml_front *front);
+
+/* SPEC 5.18: features to the row that cells and sketches are made of, `outputs` int8 values. Returns PML_ERROR_FEATURES
+ * when a feature is not finite, all are zero, or all of the result is; PML_ERROR_DIMENSION when `count` is not `inputs`. */
+PML_API PML_CHECKED pml_status pml_front_map(const pml_front *front, const struct pml_kernels *kernels,
+                                             const float *features, size_t count, int64_t *scratch, int8_t *row);
+
 /* ---- features -------------------------------------------------------------------------------------------------- */
 
 /* SPEC 5.1: count numbers to int8. Returns PML_ERROR_FEATURES when one is not finite or all are zero. */
