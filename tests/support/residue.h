@@ -134,7 +134,7 @@ static void learn(void)
     const size_t count = gaussian ? (size_t)pack->slots * pack->dimensions : pack->slots;
 #if PML_WITH_GAUSSIAN
     if (gaussian)
-        true_row(f.client, query.features, query.label, update);
+        true_row(f.client, &given, update);
 #endif
     if (gaussian)
         memcpy(noise, f.client->noise, count * sizeof *noise);
