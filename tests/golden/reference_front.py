@@ -80,7 +80,7 @@ def exp31(x):
 def kernel(cosine, bandwidth):
     """About 2^31 * e^(-lambda * (1 - cosine))."""
     assert -UNIT <= cosine <= UNIT
-    return exp31(min(bandwidth * ((UNIT - cosine) >> 30) >> 19, (1 << 32) - 1))
+    return exp31(min(bandwidth * (UNIT - cosine) >> 49, (1 << 32) - 1))
 
 
 # Fronts --------------------------------------------------------------------------------------------------------
