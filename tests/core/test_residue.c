@@ -295,23 +295,35 @@ static void test_gaussian_leaves_nothing(void)
 
 #if PML_WITH_FRONT
 /* Every kind of front, without and with roots, from an array and in pieces. */
+static void search_fronts(const struct scenario *these, size_t count, int mechanism)
+{
+    for (uint32_t modality = 0; modality < 8; modality++)
+        for (int pieces = 0; pieces < 2; pieces++) {
+            pml_front front;
+            prepare(PACK_FRONTS, mechanism);
+            TEST_ASSERT_EQUAL(PML_OK, pml_pack_front(&f.pack, modality, &front));
+            asked.modality = modality;
+            asked.count = front.inputs;
+            asked.pieces = pieces != 0;
+            search_prepared(these, count);
+            tearDown();
+        }
+}
+
 static void test_fronts_leave_nothing(void)
 {
-    for (int mechanism = PML_RESPONSE; mechanism <= PML_GAUSSIAN; mechanism++)
-        for (uint32_t modality = 0; modality < 8; modality++)
-            for (int pieces = 0; pieces < 2; pieces++) {
-                pml_front front;
-                if (mechanism == PML_GAUSSIAN ? !PML_WITH_GAUSSIAN : !PML_WITH_RESPONSE)
-                    continue;
-                prepare(PACK_FRONTS, mechanism);
-                TEST_ASSERT_EQUAL(PML_OK, pml_pack_front(&f.pack, modality, &front));
-                asked.modality = modality;
-                asked.count = front.inputs;
-                asked.pieces = pieces != 0;
-                search_prepared(scenarios, sizeof scenarios / sizeof scenarios[0]);
-                tearDown();
-            }
+    if (PML_WITH_RESPONSE)
+        search_fronts(scenarios, sizeof scenarios / sizeof scenarios[0], PML_RESPONSE);
+    if (PML_WITH_GAUSSIAN)
+        search_fronts(scenarios, sizeof scenarios / sizeof scenarios[0], PML_GAUSSIAN);
 }
+
+#if PML_WITH_CROWD
+static void test_fronts_leave_nothing_in_a_crowd(void)
+{
+    search_fronts(crowd_scenarios, sizeof crowd_scenarios / sizeof crowd_scenarios[0], PML_CROWD);
+}
+#endif
 
 static void leave_sums(void)
 {
@@ -372,6 +384,9 @@ int main(void)
 #endif
 #if PML_WITH_FRONT
     RUN_TEST(test_fronts_leave_nothing);
+#if PML_WITH_CROWD
+    RUN_TEST(test_fronts_leave_nothing_in_a_crowd);
+#endif
     RUN_TEST(test_a_planted_sum_is_found);
 #endif
     RUN_TEST(test_planted_residue_is_found);
