@@ -275,6 +275,34 @@ static void test_files_with_other_heads_are_refused(void)
     TEST_ASSERT_EQUAL(PML_ERROR_ARGUMENT, pml_front_open(NULL, g->bytes, g->size));
 }
 
+/* Files of version 0.1 that are kept: what they say does not change. */
+static void test_kept_files_open(void)
+{
+    static const struct {
+        const char *name;
+        pml_front_kind kind;
+        uint32_t inputs, centres;
+    } kept[] = {{"as-is", PML_FRONT_NONE, 13, 0},
+                {"signs", PML_FRONT_SIGNS, 31, 0},
+                {"image", PML_FRONT_MATRIX, 9, 0},
+                {"text", PML_FRONT_KERNELS, 7, 5}};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        uint8_t bytes[1024];
+        char path[1024];
+        pml_front front;
+        snprintf(path, sizeof path, "%s/compat/0.3/%s.pmfr", PML_TESTS_DIR, kept[i].name);
+        FILE *file = fopen(path, "rb");
+        TEST_ASSERT_NOT_NULL_MESSAGE(file, path);
+        const size_t size = fread(bytes, 1, sizeof bytes, file);
+        fclose(file);
+        TEST_ASSERT_EQUAL_MESSAGE(PML_OK, pml_front_open(&front, bytes, size), path);
+        TEST_ASSERT_EQUAL(kept[i].kind, front.kind);
+        TEST_ASSERT_EQUAL_UINT32(kept[i].inputs, front.inputs);
+        TEST_ASSERT_EQUAL_UINT32(kept[i].centres, front.centres);
+        TEST_ASSERT_TRUE(front.outputs == 13 && !front.root);
+    }
+}
+
 /* ---- the most that sums can reach ---- */
 
 enum { MOST = 4096 };
@@ -349,6 +377,7 @@ int main(void)
     RUN_TEST(test_every_cut_is_refused);
     RUN_TEST(test_every_changed_bit_is_refused);
     RUN_TEST(test_files_with_other_heads_are_refused);
+    RUN_TEST(test_kept_files_open);
     RUN_TEST(test_the_largest_sums_are_exact);
 #endif
     return UNITY_END();
