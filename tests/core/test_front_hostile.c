@@ -27,7 +27,12 @@ enum { HEADER, RECORDS, BODIES, EDITS = 3 };
 
 /* Golden pack m has d = 13 and the modalities 0 and 1 none, 2 signs of 31, 3 signs of 40, 4 matrix of 9, 5 matrix of 10,
  * 6 kernels of 7 with 5 centres, 7 kernels of 8 with 6. Where the bodies of 4 to 7 begin: */
-enum { BODY_4 = 0, BODY_5 = 13 * (12 + 9), BODY_6 = BODY_5 + 13 * (12 + 10), BODY_7 = BODY_6 + 8 * 13 + 5 * (12 + 7 + 13) };
+enum {
+    BODY_4 = 0,
+    BODY_5 = 13 * (12 + 9),
+    BODY_6 = BODY_5 + 13 * (12 + 10),
+    BODY_7 = BODY_6 + 8 * 13 + 5 * (12 + 7 + 13)
+};
 enum { CENTRES_6 = BODY_6 + 8 * 13, CENTRE_6 = CENTRES_6 + 5 * 12, COEFFICIENTS_6 = CENTRE_6 + 5 * 7 };
 
 struct hostile {
@@ -239,8 +244,10 @@ static void test_every_changed_bit_is_refused(void)
                 pml_front front;
                 pml_front_seal(bytes, g->size);
                 const bool root = bit == 8 * (AT_RECORD + 2); /* with and without roots: both are sound */
-                const bool inputs = bytes[AT_RECORD] == PML_FRONT_SIGNS && bit / 8 >= AT_RECORD + 4 && bit / 8 < AT_RECORD + 8;
-                const bool outputs = bytes[AT_RECORD] == PML_FRONT_SIGNS && bit / 8 >= AT_OUTPUTS && bit / 8 < AT_OUTPUTS + 4;
+                const bool inputs =
+                    bytes[AT_RECORD] == PML_FRONT_SIGNS && bit / 8 >= AT_RECORD + 4 && bit / 8 < AT_RECORD + 8;
+                const bool outputs =
+                    bytes[AT_RECORD] == PML_FRONT_SIGNS && bit / 8 >= AT_OUTPUTS && bit / 8 < AT_OUTPUTS + 4;
                 const bool kind = bit / 8 == AT_RECORD;
                 if (!root && !inputs && !outputs && !kind)
                     assert_refused(bytes, g->size);
@@ -258,8 +265,9 @@ static void test_every_changed_bit_is_refused(void)
 static void test_files_with_other_heads_are_refused(void)
 {
     static const struct edit edits[] = {
-        {0, 4, 2, 1}, {0, 6, 2, 0}, {0, 6, 2, 2}, {0, 48, 4, 0}, {0, 48, 4, 4097}, {0, 48, 4, UINT32_MAX},
-        {0, 52, 4, 1}, {0, 63, 1, 1}, {0, 80, 1, 'a'}, {0, 64, 2, 0}, {0, 64, 2, 5}, {0, 68, 4, 0}, {0, 68, 4, 4097},
+        {0, 4, 2, 1},           {0, 6, 2, 0},  {0, 6, 2, 2},     {0, 48, 4, 0},   {0, 48, 4, 4097},
+        {0, 48, 4, UINT32_MAX}, {0, 52, 4, 1}, {0, 63, 1, 1},    {0, 80, 1, 'a'}, {0, 64, 2, 0},
+        {0, 64, 2, 5},          {0, 68, 4, 0}, {0, 68, 4, 4097},
     };
     const struct golden_front_file *g = golden_front_files + 4; /* a matrix */
     for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {

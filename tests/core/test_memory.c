@@ -26,8 +26,8 @@ static size_t of_fronts(const pml_pack *pack)
 static size_t by_macro(const pml_pack *pack, pml_mechanism mechanism)
 {
     return of_fronts(pack) + (mechanism == PML_GAUSSIAN
-               ? PML_GAUSSIAN_MEMORY(pack->features, pack->slots, pack->neighbours, pack->dimensions)
-               : PML_RESPONSE_MEMORY(pack->features, pack->slots));
+                                  ? PML_GAUSSIAN_MEMORY(pack->features, pack->slots, pack->neighbours, pack->dimensions)
+                                  : PML_RESPONSE_MEMORY(pack->features, pack->slots));
 }
 
 static void each_client(void (*check)(struct fixture *))

@@ -62,7 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         seal(bytes, size);
         try_front(bytes, size, bits);
         const uint8_t *record = bytes + AT_RECORD;
-        const size_t outputs = load_le32(bytes + AT_OUTPUTS), inputs = load_le32(record + 4), centres = load_le32(record + 8);
+        const size_t outputs = load_le32(bytes + AT_OUTPUTS), inputs = load_le32(record + 4),
+                     centres = load_le32(record + 8);
         if (load_le16(record) == PML_FRONT_KERNELS && outputs <= PML_FEATURES_MAX && inputs <= PML_FEATURES_MAX &&
             centres <= PML_FRONT_CENTRES_MAX && front_body_size(record, outputs) <= size - FILE_HEADER) {
             uint8_t *norms = bytes + FILE_HEADER + 8 * outputs;

@@ -90,11 +90,8 @@ static pml_query choose_query(const pml_pack *pack, const pml_pack_info *info, c
     demand(pml_pack_modality(pack, index, &modality) == PML_OK);
     if (modality.kind == PML_FRONT_NONE || (uint64_t)modality.features * info->features > 1u << 20)
         return (pml_query){.features = features, .count = info->features, .label = label, .modality = index};
-    return (pml_query){.count = modality.features,
-                       .label = label,
-                       .modality = index,
-                       .read = read_piece,
-                       .read_context = choice};
+    return (pml_query){
+        .count = modality.features, .label = label, .modality = index, .read = read_piece, .read_context = choice};
 }
 #endif
 

@@ -22,7 +22,8 @@ enum { FEATURES = 64, AS_IS = 0, NEVER = 1, SOMETIMES = 2, FAR = 3 };
 static const uint8_t seed[32] = "the same noise for both queries";
 
 /* One release with fixed entropy; its length. */
-static size_t release(unsigned pack, int mechanism, bool substitute, const pml_query *query, uint8_t *out, size_t capacity)
+static size_t release(unsigned pack, int mechanism, bool substitute, const pml_query *query, uint8_t *out,
+                      size_t capacity)
 {
     struct fixture f;
     setup_fixture(&f, pack, mechanism, 8.0);

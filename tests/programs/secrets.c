@@ -211,7 +211,8 @@ static void front(const struct pml_kernels *kernels, bool leak)
             int64_t scratch[PML_FRONT_MEMORY(MAX_FEATURES, MAX_FEATURES) / 8];
             make_query(features, &label);
             need(pml_pack_front(&pack, modality, &view));
-            pml_query query = {.features = pieces ? NULL : features, .count = view.inputs, .label = label, .modality = modality};
+            pml_query query = {
+                .features = pieces ? NULL : features, .count = view.inputs, .label = label, .modality = modality};
             query.read = pieces ? read_piece : NULL;
             query.read_context = features;
             need(pml_client_release(client, &query, out, sizeof out));

@@ -49,8 +49,8 @@ static inline void set_offset(struct front_writer *w, size_t i, int64_t offset)
     store_le(w->bytes + FRONT_HEADER + 8 * i, 8, (uint64_t)offset);
 }
 
-static inline void set_centre(struct front_writer *w, size_t c, uint32_t lambda, uint32_t amplitude, const int8_t *centre,
-                              const int8_t *coefficients)
+static inline void set_centre(struct front_writer *w, size_t c, uint32_t lambda, uint32_t amplitude,
+                              const int8_t *centre, const int8_t *coefficients)
 {
     uint8_t *records = w->bytes + FRONT_HEADER + 8 * w->outputs, *values = records + 12 * w->centres;
     store_le(records + 12 * c, 4, pml_inverse_norm(centre, w->inputs));

@@ -118,7 +118,8 @@ void true_row(pml_client *client, const pml_query *query, int32_t *row)
 {
     uint32_t slot;
     uint64_t valid;
-    TEST_ASSERT_EQUAL(PML_OK, pml_query_read(query, client->pack, client->config.kernels, false, client->row, &slot, &valid));
+    TEST_ASSERT_EQUAL(PML_OK,
+                      pml_query_read(query, client->pack, client->config.kernels, false, client->row, &slot, &valid));
     pml_place_gaussian(client, slot, row);
     memset(client->row, 0, pml_query_memory(client->pack));
 }
