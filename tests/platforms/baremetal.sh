@@ -43,7 +43,8 @@ build() {
     mkdir -p "$out/$1"
     if ! { cmake -G Ninja -S tests/baremetal -B "$out/$1" --toolchain "$PWD/platform/cmake/arm-none-eabi.cmake" \
         -DCMAKE_BUILD_TYPE=MinSizeRel -DPRIVATEMAIL_BOARD="$1" -DPRIVATEMAIL_CPU="$2" -DPRIVATEMAIL_GAUSSIAN="$3" \
-        -DPRIVATEMAIL_CROWD="$3" -DPRIVATEMAIL_FRONT="$3" -DPRIVATEMAIL_PACK="$out/collection.pmpk" && cmake --build "$out/$1" -j 2; } >"$out/$1/build.log" 2>&1; then
+        -DPRIVATEMAIL_CROWD="$3" -DPRIVATEMAIL_FRONT="$3" -DPRIVATEMAIL_PACK="$out/collection.pmpk" &&
+        cmake --build "$out/$1" -j 2; } >"$out/$1/build.log" 2>&1; then
         cat "$out/$1/build.log"
         return 1
     fi
@@ -87,7 +88,7 @@ expected() {
         $1 == "pack" { alone[packs++] = substr($3, 129, 8) != "00000000" && substr($3, 13, 2) != "03" }
         $1 == "release" && (gaussian == "ON" || $4 == 1 && alone[$3])  { count["releases"]++ }
         $1 == "answer" && (gaussian == "ON" || alone[$3])              { count["answers"]++ }
-        END                                                            { print count[what] " of " count[what] }' $vectors
+        END { print count[what] " of " count[what] }' $vectors
 }
 
 # ---- measure -----------------------------------------------------------------------------------------------------

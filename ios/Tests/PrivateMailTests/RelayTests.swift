@@ -116,9 +116,10 @@
         private var crowd: Crowd { Crowd(clients: 1000, clusters: 0.5, copies: 8, delta0: 1e-12, mu: mu) }
 
         override func setUpWithError() throws {
-            try start()
+            listener = try HTTPListener { _, _ in .drop }
             budget = try plentyBudget()
             folder = try temporaryFolder()
+            try start()
         }
 
         private func start() throws {
@@ -128,7 +129,7 @@
             let relay = try ScriptedRelay(
                 pack: (vector.bytes, vector.id), content: golden.bytes, releaseSize: client.receipt.bytes)
             self.relay = relay
-            listener = try HTTPListener { request, _ in relay.serve(request) }
+            listener.follow { request, _ in relay.serve(request) }
         }
 
         override func tearDown() {
@@ -194,7 +195,6 @@
         }
 
         func testAQueryOfAModality() async throws {
-            listener.stop()
             golden = try XCTUnwrap(Vectors.golden.crowdAnswers.first { $0.pack == Golden.fronts && $0.modality > 0 })
             try start()
             relay.step = 1
