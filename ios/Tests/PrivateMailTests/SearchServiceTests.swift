@@ -104,8 +104,8 @@
                 "--out", path("gauss.pmfr"))
             try run(
                 "pack", "--front", "image=\(path("signs.pmfr"))", "--front", "other=\(path("gauss.pmfr"))",
-                "--features", path("shapes/public.npy"), "--labels", path("shapes/public_labels.npy"), "--slots", "class",
-                "--cells", "4", "--response-only", "--model", model, "--out", path("fronts.pmpk"))
+                "--features", path("shapes/public.npy"), "--labels", path("shapes/public_labels.npy"),
+                "--slots", "class", "--cells", "4", "--response-only", "--model", model, "--out", path("fronts.pmpk"))
             try run(
                 "index", "--pack", path("fronts.pmpk"), "--modality", "image", "--features", path("shapes/gallery.npy"),
                 "--labels", path("shapes/gallery_labels.npy"), "--payloads", path("shapes/images/gallery"),
