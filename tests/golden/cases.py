@@ -89,7 +89,7 @@ def tied_fields(source):
 def packs_with_fronts():
     """Of version 0.3."""
     source = random.Random("packs of version 0.3")
-    return [
+    packs = [
         ("m: eight modalities, every kind of front", dict(
             kind=SLOT_CLASS, d=13, classes=class_table([-1, 4]), fronts=fronts_of("m", 13),
             **gaussian_part(source, 13, [6, 5], 2, 8000, 3, SIGMA["1.2"], 100),
@@ -101,6 +101,9 @@ def packs_with_fronts():
         ("p: signs alone, whose fronts have no bodies", dict(
             kind=SLOT_ONE, d=24, fronts=fronts_of("p", 24), **response_part(source, 24, 1, 16))),
     ]
+    # Of a row of zeros the first prototype would be the nearest: it must not be that of the public row too.
+    packs[2][1]["prototypes"][0] = [-127, 9, -50, 41]
+    return packs
 
 
 def make_packs():
