@@ -1,14 +1,19 @@
-"""Pictures that words find: packs with fronts, from the front files to the ranked answer, against the reference."""
+"""Pictures that words find, from the front files to the ranked answer, against the reference:
+python3 tests/cli/test_modalities.py path/to/privatemail
+
+Needs numpy and cbor2. Ends with 'N passed, N failed'; exits non-zero when something failed."""
 import os
 import sqlite3
 import sys
+import tempfile
 
-import cbor2
-import numpy as np
+sys.dont_write_bytecode = True  # the tree of sources stays as it is
 
-from harness import INPUT, OWN, USAGE, read_release, read_schemas, schema_faults
-from relay_parts import FEW, Gateway, Neighbours
-from relaying import Relay
+import cbor2  # noqa: E402
+import numpy as np  # noqa: E402
+from harness import INPUT, OWN, USAGE, Tester, read_release, read_schemas, schema_faults  # noqa: E402
+from relay_parts import FEW, Gateway, Neighbours  # noqa: E402
+from relaying import Relay  # noqa: E402
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
 from reference import inverse_norm, unpack_symbols  # noqa: E402
@@ -225,12 +230,23 @@ def test_bad_input(tester, fronts):
                  "classes.npy")
 
 
-def run_all(tester):
-    fronts, data = make_data(tester)
-    test_pack(tester, fronts, data)
-    test_inspect(tester, fronts)
-    test_index(tester, data)
-    test_query(tester, data)
-    test_server(tester, data)
-    test_audit(tester)
-    test_bad_input(tester, fronts)
+def main():
+    if len(sys.argv) != 2:
+        print("usage: test_modalities.py path/to/privatemail", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        tester = Tester(sys.argv[1], folder)
+        fronts, data = make_data(tester)
+        test_pack(tester, fronts, data)
+        test_inspect(tester, fronts)
+        test_index(tester, data)
+        test_query(tester, data)
+        test_server(tester, data)
+        test_audit(tester)
+        test_bad_input(tester, fronts)
+    print("%d passed, %d failed" % (tester.passed, tester.failed))
+    return 1 if tester.failed or not tester.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
