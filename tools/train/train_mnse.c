@@ -118,8 +118,8 @@ static pml_outcome train(const struct pml_train_job *job, const struct pml_class
                          struct pml_train_result *result, struct pml_message *message)
 {
     const size_t both = 2 * job->options->centres, outputs = job->options->dimensions;
-    pml_outcome outcome =
-        pml_train_limit(job->options, classes->count - 1, "one fewer than classes: more have nothing to separate", message);
+    pml_outcome outcome = pml_train_limit(job->options, classes->count - 1,
+                                          "one fewer than classes: more have nothing to separate", message);
     if (outcome == PML_DONE)
         outcome = pml_train_limit(job->options, job->options->centres, "one per centre", message);
     if (outcome == PML_DONE)
