@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define START 0.6     /* first width, in medians of the distance between rows */
-#define NARROW 0.0154 /* mu3 of the paper, per row of a class: the weight of Σ 1/width² */
-#define CHANGE 1.25   /* of a width in one try */
-#define LEAST 1e-4    /* a step that lowers the objective by a smaller part is the last */
+#define START 0.6   /* first width, in medians of the distance between rows */
+#define NARROW 0.02 /* mu3 of the paper, per row of a class: the weight of Σ 1/width² */
+#define CHANGE 1.2  /* of a width in one try */
+#define LEAST 1e-4  /* a step that lowers the objective by a smaller part is the last */
 
 struct mnse {
     struct pml_kernel_side sides[PML_TRAIN_MODALITIES];

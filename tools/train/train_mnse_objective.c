@@ -15,7 +15,7 @@
 
 #define SEPARATE 0.003 /* mu1 and mu5 of the paper */
 #define ALIGN 0.2      /* mu4 */
-#define SMOOTH 0.077   /* mu2, per row of a class: the sums over near rows grow with classes, so this does too */
+#define SMOOTH 0.115   /* mu2, per row of a class: the sums over near rows grow with classes, so this does too */
 #define REACH 1.5      /* theta, in medians of the distance between rows */
 #define LIFT 1e-8      /* of the constraint's diagonal: many kernels on few features are singular */
 
