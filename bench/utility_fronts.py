@@ -49,7 +49,8 @@ def retrieval(program, arrays, seed, method, centres, folder):
         path = os.path.join(folder, f"{option[2:]}.npy")
         np.save(path, np.ascontiguousarray(arrays[name][part]))
         words += [option, ("text=" if name == "text" else "") + path]
-    extra = ["--dimensions", 8] if method == "cca" else ["--dimensions", 9, "--centres", centres, "--root"]
+    dimensions = {"cca": 8, "codes": 10, "mnse": 9}[method]    # 10 classes
+    extra = ["--dimensions", dimensions, *(["--centres", centres, "--root"] if centres else [])]
     return program.run("train", "--method", method, *words, *extra, "--out", os.path.join(folder, "front.pmfr"), "--force",
                        "--json")
 
@@ -136,7 +137,7 @@ def print_distances(program, data):
             path = os.path.join(work, "rows.npy")
             np.save(path, rows)
             for k in (16, 32, 64, 128):
-                if k > rows.shape[1]:
+                if k >= rows.shape[1]:
                     continue
                 found, wrong = {}, []
                 for method in ("gauss", "signs", "pca", "dct"):
