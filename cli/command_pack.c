@@ -2,10 +2,7 @@
  * pack: builds a pack from public features and labels, and reports what is in it. */
 #include "cli/shared/front_options.h"
 #include "cli/shared/output.h"
-#include "cli/shared/pack_file.h"
-#include "pack_crowd.h"
-
-#include "tools/pack/pack_builder.h"
+#include "pack_report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -195,66 +192,6 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
     return code == EXIT_OK ? pack_crowd_check(&arguments->crowd, specs + CROWD) : code;
 }
 
-/* ---- report ---- */
-
-static void print_report(const struct arguments *arguments, const struct pack_file *file,
-                         const struct pml_build_report *report)
-{
-    pml_certificate certificate;
-    pml_status certified = pack_file_certify(file, &certificate);
-    size_t response = pack_file_memory(file, PML_RESPONSE), gaussian = pack_file_memory(file, PML_GAUSSIAN);
-    printf("%s: pack %s, %zu bytes\n", arguments->out, file->id, file->size);
-    if (pack_file_model(file))
-        printf("model: %s\n", pack_file_model(file));
-    printf("%zu anchors, %zu classes, %zu slots with %zu cells each\n", report->anchors, report->classes, report->slots,
-           report->cells);
-    printf("%zu prototypes per slot, each the mean of %zu rows or more", report->prototypes,
-           report->rows_per_prototype);
-    if (report->repeated > 0)
-        printf(" (%zu repeat others: their slots have too few rows)", report->repeated);
-    printf("; sketches of %zu bytes\n", report->sketch);
-    if (report->bandwidth > 0.0)
-        printf("bandwidth %.6g\n", report->bandwidth);
-    if (certified == PML_OK)
-        printf("certified sensitivity %.6g embedding units\n", certificate.sensitivity);
-    else if (gaussian > 0)
-        printf("cannot serve the gaussian: %s\n", pml_status_text(certified));
-    if (response > 0)
-        printf("client memory, response: %zu bytes\n", response);
-    if (gaussian > 0)
-        printf("client memory, gaussian: %zu bytes\n", gaussian);
-}
-
-static void write_report(const struct arguments *arguments, const struct pack_file *file,
-                         const struct pml_build_report *report)
-{
-    struct json json = {0};
-    pml_certificate certificate;
-    pml_status certified = pack_file_certify(file, &certificate);
-    size_t response = pack_file_memory(file, PML_RESPONSE), gaussian = pack_file_memory(file, PML_GAUSSIAN);
-    json_open(&json, NULL, '{');
-    json_text(&json, "out", arguments->out);
-    json_text(&json, "pack", file->id);
-    json_text(&json, "model", pack_file_model(file));
-    json_count(&json, "bytes", file->size);
-    json_count(&json, "anchors", report->anchors);
-    json_count(&json, "classes", report->classes);
-    json_count(&json, "slots", report->slots);
-    json_count(&json, "cells", report->cells);
-    json_count(&json, "prototypes", report->prototypes);
-    json_count(&json, "repeated", report->repeated);
-    json_count(&json, "rows_per_prototype", report->rows_per_prototype);
-    json_number(&json, "epsilon", report->epsilon > 0.0 ? report->epsilon : NAN);
-    json_number(&json, "share", report->share > 0.0 ? report->share : NAN);
-    pack_crowd_write(&arguments->crowd, &json);
-    json_count(&json, "sketch", report->sketch);
-    json_number(&json, "bandwidth", report->bandwidth > 0.0 ? report->bandwidth : NAN);
-    json_number(&json, "sensitivity", certified == PML_OK ? certificate.sensitivity : NAN);
-    json_number(&json, "response_memory", response > 0 ? (double)response : NAN);
-    json_number(&json, "gaussian_memory", gaussian > 0 ? (double)gaussian : NAN);
-    json_close(&json, '}');
-}
-
 /* Choices that the person at the terminal did not make. */
 static void tell_choices(const struct arguments *arguments, const struct pml_build_report *report)
 {
@@ -302,7 +239,7 @@ static exit_code build(const struct arguments *arguments, const struct pml_build
     }
     exit_code code = output_write(&command_pack, arguments->out, arguments->force, bytes, size);
     if (code == EXIT_OK) {
-        (arguments->json ? write_report : print_report)(arguments, &file, &report);
+        (arguments->json ? pack_report_write : pack_report_print)(arguments->out, &file, &report, &arguments->crowd);
         tell_choices(arguments, &report);
     }
     pack_file_close(&file);

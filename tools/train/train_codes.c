@@ -13,17 +13,22 @@
  * sets that are too small for that. */
 static const struct {
     double width, ridge;
-} grid[] = {{0.5, 0.3}, {0.5, 1.0}, {0.7, 1.0}, {1.0, 0.1}, {1.0, 0.3}, {0.7, 0.3}};
+} grid[] = {{0.5, 0.3}, {0.7, 1.0}, {1.0, 0.1}, {0.7, 0.3}};
 enum { GRID = sizeof grid / sizeof *grid };
 
 /* Of two modalities one teaches: the other is fitted to codes of which this part is the teacher's score of the same pair.
  * The score tells more than the class, such as which other classes the pair is like. Held-out rows choose the teacher. */
 #define TAUGHT 0.8
 
+/* The pupil's scores keep this part of the mean of all codes, instead of lying around zero. The pupil knows less, and a row
+ * of which it knows nothing then looks like an average row, not like a small random one. */
+#define PRIOR 0.5
+
 /* One modality: coefficients of all classes, scores of the rows. */
 struct regression {
     struct pml_matrix coefficients, scores;
-    double *mean; /* of the kernels */
+    double *mean;  /* of the kernels */
+    double *prior; /* per class, what is added to scores */
 };
 
 static void release(struct regression *regression)
@@ -31,6 +36,7 @@ static void release(struct regression *regression)
     pml_matrix_free(&regression->coefficients);
     pml_matrix_free(&regression->scores);
     free(regression->mean);
+    free(regression->prior);
 }
 
 /* The code of a class is 1 in its own place and 0 elsewhere. Kernels are taken around their mean, so that of the codes
@@ -50,8 +56,9 @@ static pml_outcome regress(struct pml_kernel_side *side, const struct pml_classe
     const size_t centres = side->kernels.columns, rows = side->kernels.rows;
     struct pml_matrix square = {0};
     regression->mean = malloc(centres * sizeof *regression->mean);
+    regression->prior = calloc(classes->count, sizeof *regression->prior);
     pml_outcome outcome = PML_NO_MEMORY;
-    if (regression->mean && pml_matrix_allocate(&square, centres, centres) == PML_DONE &&
+    if (regression->mean && regression->prior && pml_matrix_allocate(&square, centres, centres) == PML_DONE &&
         pml_matrix_allocate(&regression->coefficients, centres, classes->count) == PML_DONE &&
         pml_matrix_allocate(&regression->scores, rows, classes->count) == PML_DONE) {
         pml_scatter_centre(&side->kernels, regression->mean);
@@ -62,6 +69,11 @@ static pml_outcome regress(struct pml_kernel_side *side, const struct pml_classe
         pml_multiply(&side->kernels, PML_TURNED, &regression->scores, PML_PLAIN, 1.0, 0.0, &regression->coefficients);
         outcome = pml_solve(&square, &regression->coefficients);
         pml_multiply(&side->kernels, PML_PLAIN, &regression->coefficients, PML_PLAIN, 1.0, 0.0, &regression->scores);
+        for (size_t m = 0; teacher && m < classes->count; m++)
+            regression->prior[m] = PRIOR * classes->sizes[m] / (double)rows;
+        for (size_t i = 0; i < rows; i++)
+            for (size_t m = 0; m < classes->count; m++)
+                pml_matrix_row(&regression->scores, i)[m] += regression->prior[m];
     }
     pml_matrix_free(&square);
     return outcome;
@@ -100,6 +112,9 @@ static pml_outcome put(const struct pml_train_job *job, size_t modality, const s
     pml_outcome outcome = pml_matrix_allocate(&turned, side->kernels.columns, turn->rows);
     if (outcome == PML_DONE && offset) {
         pml_multiply(&regression->coefficients, PML_PLAIN, turn, PML_TURNED, 1.0, 0.0, &turned);
+        for (size_t i = 0; i < turn->rows; i++)
+            for (size_t m = 0; m < turn->columns; m++)
+                offset[i] += regression->prior[m] * pml_matrix_row(turn, i)[m];
         for (size_t c = 0; c < turned.rows; c++)
             for (size_t i = 0; i < turned.columns; i++)
                 offset[i] -= regression->mean[c] * pml_matrix_row(&turned, c)[i];

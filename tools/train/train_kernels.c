@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define SAMPLE 500u /* rows whose distances the median is of */
+#define ROUNDS 3u   /* of holding out */
 
 static int ascending(const void *left, const void *right)
 {
@@ -32,7 +33,8 @@ static pml_outcome median_distance(const struct pml_rows *rows, uint64_t seed, d
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < i; j++) {
             const size_t a = chosen[i], b = chosen[j];
-            const double dot = pml_dot(rows->values + a * rows->columns, rows->values + b * rows->columns, rows->columns);
+            const double dot =
+                pml_dot(rows->values + a * rows->columns, rows->values + b * rows->columns, rows->columns);
             squares[pairs++] = fmax(0.0, 2.0 - 2.0 * dot * (rows->inverse[a] * 0x1p-30) * (rows->inverse[b] * 0x1p-30));
         }
     qsort(squares, pairs, sizeof *squares, ascending);
@@ -68,7 +70,8 @@ static pml_outcome start(const struct pml_train_job *job, size_t modality, struc
     if (outcome == PML_DONE)
         outcome = median_distance(rows, seed, &side->median);
     if (outcome == PML_DONE && !(side->median > 0.0))
-        outcome = pml_say(message, "most rows of a modality are equal, so that kernels have no width: give rows that vary.");
+        outcome =
+            pml_say(message, "most rows of a modality are equal, so that kernels have no width: give rows that vary.");
     return outcome == PML_NO_MEMORY ? pml_say_memory(message) : outcome;
 }
 
@@ -129,10 +132,9 @@ static double worth(const struct pml_train_measures *measures)
 }
 
 static pml_outcome try_settings(const struct pml_train_job *part, const struct pml_train_set *held,
-                                pml_kernel_fit_fn fit, size_t settings, size_t *best, struct pml_message *message)
+                                pml_kernel_fit_fn fit, size_t settings, double *found, struct pml_message *message)
 {
     struct pml_kernel_side sides[PML_TRAIN_MODALITIES] = {0};
-    double most = -1.0;
     pml_outcome outcome = pml_kernel_sides_start(part, sides, message);
     for (size_t i = 0; outcome == PML_DONE && i < settings; i++) {
         struct pml_train_result result = {0};
@@ -141,18 +143,17 @@ static pml_outcome try_settings(const struct pml_train_job *part, const struct p
         outcome = fit(part, sides, i, &result, message);
         if (outcome == PML_DONE)
             outcome = pml_train_measure(&result, part->set, held, part->options->threads, &measures, message);
-        if (outcome == PML_DONE && worth(&measures) > most) {
-            most = worth(&measures);
-            *best = i;
-        }
+        if (outcome == PML_DONE)
+            found[i] += worth(&measures);
         pml_train_free(&result);
     }
     pml_kernel_sides_free(sides);
     return outcome;
 }
 
-static pml_outcome choose(const struct pml_train_job *job, pml_kernel_fit_fn fit, size_t settings, size_t *best,
-                          struct pml_message *message)
+/* One third held out; `round` chooses which. Adds what each setting finds. */
+static pml_outcome try_third(const struct pml_train_job *job, size_t round, pml_kernel_fit_fn fit, size_t settings,
+                             double *found, struct pml_message *message)
 {
     struct pml_train_set kept, held;
     struct pml_train_options options = *job->options;
@@ -160,16 +161,28 @@ static pml_outcome choose(const struct pml_train_job *job, pml_kernel_fit_fn fit
     uint32_t *indices = malloc((job->set->count + 1) * sizeof *indices);
     if (!indices)
         return pml_say_memory(message);
-    pml_train_split(job->set, options.seed + 1, indices, &kept, &held); /* + 1: not what --validate held out */
+    pml_train_split(job->set, options.seed + 1 + round, indices, &kept, &held); /* + 1: not what --validate held out */
     options.centres = options.centres < kept.count ? options.centres : kept.count;
     pml_outcome outcome = PML_DONE;
     for (size_t v = 0; outcome == PML_DONE && v < kept.modalities; v++)
         outcome = pml_train_rows(&kept, v, options.threads, &part.rows[v], message);
     if (outcome == PML_DONE)
-        outcome = try_settings(&part, &held, fit, settings, best, message);
+        outcome = try_settings(&part, &held, fit, settings, found, message);
     for (size_t v = 0; v < PML_TRAIN_MODALITIES; v++)
         pml_rows_free(&part.rows[v]);
     free(indices);
+    return outcome;
+}
+
+static pml_outcome choose(const struct pml_train_job *job, pml_kernel_fit_fn fit, size_t settings, size_t *best,
+                          struct pml_message *message)
+{
+    double found[PML_KERNEL_SETTINGS] = {0.0};
+    pml_outcome outcome = PML_DONE;
+    for (size_t round = 0; round < ROUNDS && outcome == PML_DONE; round++)
+        outcome = try_third(job, round, fit, settings, found, message);
+    for (size_t i = 0; outcome == PML_DONE && i < settings; i++)
+        *best = found[i] > found[*best] ? i : *best;
     return outcome;
 }
 

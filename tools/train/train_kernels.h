@@ -38,8 +38,10 @@ pml_outcome pml_kernel_side_put(const struct pml_train_job *job, size_t modality
 typedef pml_outcome (*pml_kernel_fit_fn)(const struct pml_train_job *job, struct pml_kernel_side *sides, size_t setting,
                                          struct pml_train_result *result, struct pml_message *message);
 
-/* Trains with each of `settings` on two thirds of the rows, measures on the last third (the mean of both mean average
- * precisions; the precision of 8 in one modality), and trains with the best on all of them. */
+#define PML_KERNEL_SETTINGS 16u /* at most */
+
+/* Trains with each of `settings` on two thirds of the rows and measures on the last third (the mean of both mean average
+ * precisions; the precision of 8 in one modality), three times. Then trains with the best on all of them. */
 pml_outcome pml_kernel_train(const struct pml_train_job *job, pml_kernel_fit_fn fit, size_t settings,
                              struct pml_train_result *result, struct pml_message *message);
 
