@@ -181,7 +181,6 @@ pml_outcome pml_train_mnse(const struct pml_train_job *job, struct pml_train_res
     pml_outcome outcome = pml_classes_number(job->set, &classes, message);
     if (outcome != PML_DONE)
         return outcome;
-    pml_algebra_start();
     outcome = train(job, &classes, &mnse, result, message);
     pml_kernel_sides_free(mnse.sides);
     pml_mnse_graph_free(&mnse.graph);
