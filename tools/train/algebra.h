@@ -6,8 +6,8 @@
 
 #include "front_bytes.h"
 
-/* Call it before anything else here. */
-void pml_algebra_start(void);
+/* Loads the libraries; call it before anything else here. Returns whether they are there. Not for several threads at once. */
+bool pml_algebra_start(void);
 
 typedef enum pml_turn { PML_PLAIN, PML_TURNED } pml_turn; /* turned: the transpose */
 

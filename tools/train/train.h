@@ -32,12 +32,12 @@ struct pml_train_trait {
     bool pair;          /* needs two modalities */
     bool may_pair;      /* takes two modalities */
     bool centres, seed; /* uses these options */
-    bool lapack;        /* needs a build with LAPACKE */
+    bool lapack;        /* needs LAPACKE */
 };
 
 extern const struct pml_train_trait pml_train_traits[PML_TRAIN_METHODS];
 
-/* Whether this build has LAPACKE. */
+/* Whether this build knows LAPACKE, and it can be loaded. Call it before threads are started. */
 bool pml_train_has_lapack(void);
 
 /* A view of rows: those of `indices`, in this order. Row i of both modalities belongs together. */

@@ -81,7 +81,6 @@ pml_outcome pml_train_cca(const struct pml_train_job *job, struct pml_train_resu
     struct cca cca = {0};
     pml_outcome outcome = pml_train_limit(job->options, first < second ? first : second,
                                           "as many as the smaller modality has features", message);
-    pml_algebra_start();
     if (outcome == PML_DONE)
         outcome = allocate(job, &cca) ? find(&cca, message) : PML_NO_MEMORY;
     for (size_t v = 0; outcome == PML_DONE && v < 2; v++)

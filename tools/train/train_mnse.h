@@ -11,6 +11,7 @@ struct pml_mnse_graph {
     double *near[PML_TRAIN_MODALITIES];
     uint32_t *members; /* rows by class */
     const struct pml_classes *classes;
+    double align; /* mu4 of the paper: the weight of nearness between modalities */
 };
 
 pml_outcome pml_mnse_graph_make(const struct pml_kernel_side *sides, const struct pml_classes *classes,

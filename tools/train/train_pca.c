@@ -39,7 +39,6 @@ pml_outcome pml_train_pca(const struct pml_train_job *job, struct pml_train_resu
     struct pml_matrix units = {0};
     double *mean = malloc(inputs * sizeof *mean);
     pml_outcome outcome = pml_train_limit(job->options, inputs, "one per feature", message);
-    pml_algebra_start();
     if (outcome == PML_DONE && (!mean || pml_scatter_units(&job->rows[0], &units) != PML_DONE))
         outcome = pml_say_memory(message);
     if (outcome == PML_DONE)
