@@ -52,7 +52,7 @@ theirs=(--target=wasm32 -std=c11 -ffreestanding -mbulk-memory -mmutable-globals 
 # What privatemail.js calls; the linker leaves out the rest. glue.c names its own exports.
 exports=(__heap_base __stack_pointer
          pml_status_text pml_version pml_recall_ceiling pml_epsilon_for
-         pml_pack_open pml_pack_describe pml_pack_model pml_pack_class pml_pack_anchor_slot pml_pack_anchor_code
+         pml_pack_open pml_pack_describe pml_pack_model pml_pack_modality pml_pack_class pml_pack_anchor_slot pml_pack_anchor_code
          pml_budget_restore pml_budget_remaining
          pml_client_arm pml_client_disarm pml_client_release_size pml_client_receipt pml_client_wipe
          pml_ranking_size pml_ranking_feed pml_ranking_finish pml_ranking_wipe
