@@ -88,7 +88,7 @@ static void run_arm(void *context, size_t repeats, double *seconds)
 static void run_release(void *context, size_t repeats, double *seconds)
 {
     struct query *query = context;
-    const pml_query true_query = {query->features, query->d, 0};
+    const pml_query true_query = {.features = query->features, .count = query->d, .label = 0};
     synthetic_arm(&query->client);
     double start = bench_now();
     for (size_t i = 0; i < repeats; i++)

@@ -180,7 +180,7 @@ void synthetic_arm(struct synthetic_client *client)
 
 size_t synthetic_release(struct synthetic_client *client, const float *features, size_t count, int32_t label)
 {
-    const pml_query query = {features, count, label};
+    const pml_query query = {.features = features, .count = count, .label = label};
     synthetic_arm(client);
     synthetic_check(pml_client_release(client->client, &query, client->message, client->capacity));
     return client->capacity;

@@ -12,7 +12,7 @@ size_t pml_pipeline_lay_out(pml_mechanism mechanism, const pml_pack *pack, pml_c
     size_t row = BY_MECHANISM(mechanism, lay_out, pack, client, PML_ROUND8(sizeof *client));
     if (client)
         client->row = (int8_t *)client + row;
-    return row + PML_ROUND8(pack->features);
+    return row + pml_query_memory(pack);
 }
 
 pml_status pml_pipeline_prepare(pml_client *client)
@@ -53,14 +53,15 @@ pml_status pml_pipeline_release(pml_client *client, const pml_query *query, uint
     const pml_pack *pack = client->pack;
     uint32_t slot;
     uint64_t valid;
-    pml_status status = pml_query_read(query, pack, client->config.substitute, client->row, &slot, &valid);
+    pml_status status = pml_query_read(query, pack, client->config.kernels, client->config.substitute, client->row,
+                                       &slot, &valid);
     if (status == PML_OK) {
         uint8_t *body = !out ? NULL
                              : pml_release_head(out, pack_id(pack), client->config.mechanism, client->calibration.step,
                                                 client->body_size);
         BY_MECHANISM(client->config.mechanism, write, client, slot, body);
     }
-    pml_wipe(client->row, pack->features);
+    pml_wipe(client->row, pml_query_memory(pack));
     return status;
 }
 

@@ -9,7 +9,7 @@ _Static_assert(sizeof(pml_ranking) + 7 <= PML_RANKING_FIXED, "the fixed part hol
 
 size_t pml_ranking_size(const pml_pack *pack)
 {
-    return pack && pack->bytes && pack->sketch > 0 ? PML_RANKING_MEMORY(pack->features) : 0;
+    return pack && pack->bytes && pack->sketch > 0 ? PML_RANKING_FIXED + pml_query_memory(pack) : 0;
 }
 
 /* From features to what candidates are compared with; a frame of its own, for pml_wipe_stack. */
@@ -20,12 +20,13 @@ static PML_NOINLINE pml_status read_query(pml_ranking *ranking, const pml_query 
     struct shortlist *list = &ranking->shortlist;
     int8_t *row = (int8_t *)(ranking + 1);
     uint64_t valid;
-    pml_status status = pml_query_read(query, pack, config->substitute, row, &list->slot, &valid);
+    const struct pml_kernels *kernels = config->kernels ? config->kernels : &pml_kernels_portable;
+    pml_status status = pml_query_read(query, pack, kernels, config->substitute, row, &list->slot, &valid);
     if (status == PML_OK)
-        status = pml_sketch(pack, config->kernels, row, list->sketch);
+        status = pml_sketch(pack, kernels, row, list->sketch);
     list->inverse = pml_inverse_norm(list->sketch, pack->sketch);
     list->none = ~valid;
-    pml_wipe(row, pack->features);
+    pml_wipe(row, pml_query_memory(pack));
     return status;
 }
 

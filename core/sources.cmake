@@ -28,6 +28,24 @@ set(PML_CORE_SOURCES
     ranking.c
 )
 
+# When the Gaussian mechanism or fronts are built.
+set(PML_CORE_EXPONENTIAL_SOURCES
+    base/exponential.c
+)
+
+# Only when fronts are built.
+set(PML_CORE_FRONT_SOURCES
+    pack/pack_front.c
+    stages/front.c
+    # conductor
+    query_front.c
+)
+
+# The same, but not on bare metal: fronts without a pack. No device needs them.
+set(PML_CORE_FRONT_PUBLIC_SOURCES
+    front_public.c
+)
+
 # Only when the Gaussian mechanism is built.
 set(PML_CORE_GAUSSIAN_SOURCES
     stages/neighbours.c

@@ -5,7 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 text_limit_full=32768
-text_limit_response=15360
+text_limit_response=15872
+text_limit_front=2560      # what fronts add, with the exponential
 text_limit_client=3072     # what the client of a crowd adds
 text_limit_accounting=6144 # what its accounting adds
 stack_limit=2048
@@ -32,20 +33,22 @@ foreign() {
         'mem(cpy|move|set|cmp)|__aeabi_[a-z0-9_]+|__[a-z]+[sdt]i[234]|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail' || true
 }
 
-# build NAME RESPONSE GAUSSIAN CROWD TEXT_LIMIT: leaves the bytes of code in $text. CROWD is 0, client or all.
+# build NAME RESPONSE GAUSSIAN FRONT CROWD TEXT_LIMIT: leaves the bytes of code in $text. CROWD is 0, client or all.
 build() {
-    local name=$1 response=$2 gaussian=$3 crowd=$4 limit=$5 dir=$out/$1 sources source stack
+    local name=$1 response=$2 gaussian=$3 front=$4 crowd=$5 limit=$6 dir=$out/$1 sources source stack
     rm -rf "$dir"
     mkdir -p "$dir"
     sources=$(list PML_CORE_SOURCES)
     [ "$gaussian" = 0 ] || sources+=" $(list PML_CORE_GAUSSIAN_SOURCES)"
     [ "$response" = 0 ] || sources+=" $(list PML_CORE_RESPONSE_SOURCES)"
+    [ "$front" = 0 ] || sources+=" $(list PML_CORE_FRONT_SOURCES)"
+    [ "$gaussian$front" = 00 ] || sources+=" $(list PML_CORE_EXPONENTIAL_SOURCES)"
     [ "$gaussian$crowd" = 00 ] || sources+=" $(list PML_CORE_NORMAL_SOURCES)"
     [ "$crowd" = 0 ] || sources+=" $(list PML_CORE_CROWD_SOURCES)"
     [ "$crowd" != all ] || sources+=" $(list PML_CORE_CROWD_ACCOUNTING_SOURCES)"
     for source in $sources; do
         arm-none-eabi-gcc "${flags[@]}" -DPML_WITH_RESPONSE="$response" -DPML_WITH_GAUSSIAN="$gaussian" \
-            -DPML_WITH_CROWD="$([ "$crowd" = 0 ] && echo 0 || echo 1)" \
+            -DPML_WITH_CROWD="$([ "$crowd" = 0 ] && echo 0 || echo 1)" -DPML_WITH_FRONT="$front" \
             -c "core/$source" -o "$dir/$(basename "$source" .c).o"
     done
 
@@ -109,11 +112,12 @@ build_transport() {
 }
 
 printf '%-14s %6s %6s %5s %6s %5s  %s\n' build text limit data stack limit "deepest calls"
-build gaussian-only 0 1 0 -
-build response-only 1 0 0 $text_limit_response
-build full 1 1 0 $text_limit_full
-build crowd-client 1 1 client $((text + text_limit_client))
-build crowd 1 1 all $((text + text_limit_accounting))
+build gaussian-only 0 1 0 0 -
+build response-only 1 0 0 0 $text_limit_response
+build response-front 1 0 1 0 $((text + text_limit_front))
+build full 1 1 1 0 $text_limit_full
+build crowd-client 1 1 1 client $((text + text_limit_client))
+build crowd 1 1 1 all $((text + text_limit_accounting))
 build_transport
 echo "text is .text + .rodata. Stack is without the caller's own callbacks (entropy, persist)."
 

@@ -262,7 +262,7 @@ exit_code private_query_read(struct private_query *query)
 pml_query private_query_vector(const struct private_query *query)
 {
     const size_t columns = query->features.columns;
-    return (pml_query){query->features.values + (size_t)query->arguments->row * columns, columns, query->label};
+    return (pml_query){.features = query->features.values + (size_t)query->arguments->row * columns, .count = columns, .label = query->label};
 }
 
 exit_code private_query_release(struct private_query *query)

@@ -18,6 +18,9 @@
 #ifndef PML_WITH_CROWD
 #define PML_WITH_CROWD PML_WITH_RESPONSE
 #endif
+#ifndef PML_WITH_FRONT
+#define PML_WITH_FRONT 1
+#endif
 #if !PML_WITH_RESPONSE && !PML_WITH_GAUSSIAN
 #error "PrivateMail needs at least one mechanism"
 #endif

@@ -38,6 +38,15 @@ static inline int64_t multiply_signed(int32_t a, uint32_t b)
 #endif
 }
 
+/* Cosine in 2^-60 (SPEC 5.3) of a score, below 2^43 in size, and the other inverse norm, at most 2^30. The product is at
+ * most 2^60 in size, so what the halves lose beyond 2^64 is nothing. */
+static inline int64_t cosine_of(int64_t score, uint32_t inverse)
+{
+    const uint64_t low = multiply((uint32_t)(uint64_t)score, inverse);
+    const uint64_t high = multiply((uint32_t)((uint64_t)score >> 32), inverse);
+    return (int64_t)(low + (high << 32));
+}
+
 /* ⌊a/b⌋ and ⌈a/b⌉ for b > 0 */
 static inline int64_t divide_floor(int64_t a, int64_t b)
 {

@@ -81,7 +81,7 @@ extern "C" {
 #define PML_ID_SIZE 16u
 #define PML_MODEL_MAX 64u /* bytes of a model's name */
 #define PML_MODALITIES_MAX 8u
-#define PML_MODALITY_NAME_MAX 15u  /* bytes of a modality's name */
+#define PML_MODALITY_NAME_MAX 15u     /* bytes of a modality's name */
 #define PML_FRONT_INPUTS_MAX 1000000u /* features that a front of signs takes; others take PML_FEATURES_MAX */
 #define PML_FRONT_CENTRES_MAX 4096u
 #define PML_BUDGET_SIZE 112u
@@ -129,8 +129,8 @@ extern "C" {
     X(PML_ERROR_CROWD, -25, "the crowd's policy is out of range, too small or changed")                                \
     X(PML_ERROR_KEYS, -26, "no key that can be used")                                                                  \
     X(PML_ERROR_SEALED, -27, "sealed bytes do not open")                                                               \
-    X(PML_ERROR_MODALITY, -28, "the pack has no such modality, or this build has no fronts")                           \
-    X(PML_ERROR_FRONT, -29, "not a front, or one that contradicts itself")
+    X(PML_ERROR_MODALITY, -28, "the pack has no such modality")                                                        \
+    X(PML_ERROR_FRONT, -29, "the front is not sound")
 
 #define PML_STATUS_ENTRY(name, number, text) name = (number),
 typedef enum pml_status { PML_STATUS_LIST(PML_STATUS_ENTRY) } pml_status;

@@ -54,6 +54,7 @@ typedef struct pml_front {
     uint32_t inputs, outputs, centres; /* d_in, d, p */
     const uint8_t *seed;               /* 32 bytes, of signs */
     const uint8_t *body;
+    const int8_t *values; /* of the body: rows of the matrix; centres, and behind them their coefficients */
     size_t body_size;
 } pml_front;
 

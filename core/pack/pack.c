@@ -9,8 +9,7 @@ static const char *model_of(const pml_pack *pack)
     return name ? (const char *)name : "";
 }
 
-/* Both end with a zero byte. */
-static bool same_text(const char *a, const char *b)
+bool pml_same_text(const char *a, const char *b)
 {
     while (*a == *b && *a != 0)
         a++, b++;
@@ -35,7 +34,7 @@ pml_status pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const u
     if (pinned_id && memcmp(pinned_id, pack_id(&view), PML_ID_SIZE) != 0)
         return PML_ERROR_PACK_ID;
     status = pml_pack_check_content(&view);
-    if (status == PML_OK && model && (model[0] == 0 || !same_text(model, model_of(&view))))
+    if (status == PML_OK && model && (model[0] == 0 || !pml_same_text(model, model_of(&view))))
         status = PML_ERROR_PACK_MODEL;
     if (status == PML_OK)
         *pack = view;
@@ -63,6 +62,8 @@ pml_status pml_pack_describe(const pml_pack *pack, pml_pack_info *info)
     memcpy(info->id, pack_id(pack), PML_ID_SIZE);
     info->size = pack->size;
     info->features = pack->features;
+    info->modalities = pack->modalities;
+    info->inputs = pack->inputs;
     info->anchors = pack->anchors;
     info->neighbours = pack->neighbours;
     info->dimensions = pack->dimensions;

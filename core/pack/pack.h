@@ -18,12 +18,15 @@ enum pml_section {
     PML_SECTION_PROTOTYPE_CELLS,
     PML_SECTION_SKETCH,
     PML_SECTION_MODEL, /* from version 0.2 on */
+    PML_SECTION_FRONTS, /* from version 0.3 on, with the next */
+    PML_SECTION_FRONT_BODIES,
     PML_SECTION_COUNT
 };
 
 #define PML_PACK_HEADER 88u
 #define PML_PACK_HASHED 40u /* the hash covers what follows this offset */
 #define PML_MODEL_SIZE (PML_MODEL_MAX + 1u)
+#define PML_FRONTS_SIZE 512u /* eight records of 64 bytes */
 
 _Static_assert(PML_SECTION_COUNT == PML_PACK_SECTIONS, "the view has room for every section");
 
@@ -41,6 +44,9 @@ static inline uint32_t pack_u32(const uint8_t *section, size_t index)
 {
     return load_le32(section + 4 * index);
 }
+
+/* pack.c: are two texts equal? Both end with a zero byte. */
+bool pml_same_text(const char *a, const char *b);
 
 /* pack_check.c: header and sizes fill the view; content is what only a look at every byte can tell. */
 pml_status pml_pack_check_header(pml_pack *pack, const uint8_t *bytes, size_t size);

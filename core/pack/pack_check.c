@@ -2,7 +2,7 @@
  * Validates a pack (SPEC 1). In: hostile bytes. Out: a view whose every pointer, count and row is sound, or an error.
  * Never reads a byte past `size`. */
 #include "base/exact.h"
-#include "pack.h"
+#include "front.h"
 
 static bool has(uint32_t sections, int section)
 {
@@ -16,6 +16,8 @@ static bool counts_agree(const pml_pack *pack, uint32_t sections)
     bool response = has(sections, PML_SECTION_PROTOTYPES);
     bool gaussian = (sections & anchors) != 0;
     bool codes = has(sections, PML_SECTION_SLOT_CODES);
+    if (has(sections, PML_SECTION_FRONTS) != has(sections, PML_SECTION_FRONT_BODIES))
+        return false;
     if (sections >> PML_SECTION_COUNT != 0 || !(response || gaussian))
         return false;
     if (response != has(sections, PML_SECTION_PROTOTYPE_NORMS) ||
@@ -68,7 +70,7 @@ static bool all_zero(const uint8_t *p, size_t size)
 static pml_status place_sections(pml_pack *pack, const uint8_t *bytes, size_t size, uint32_t sections)
 {
     const uint64_t rows = (uint64_t)pack->slots * pack->prototypes;
-    const uint64_t sizes[PML_SECTION_COUNT] = {
+    uint64_t sizes[PML_SECTION_COUNT] = {
         8 * (uint64_t)pack->classes,
         rows * pack->features,
         4 * rows,
@@ -82,6 +84,7 @@ static pml_status place_sections(pml_pack *pack, const uint8_t *bytes, size_t si
         2 * rows,
         (uint64_t)pack->sketch * pack->features,
         PML_MODEL_SIZE,
+        PML_FRONTS_SIZE,
     };
     uint64_t end = PML_PACK_HEADER;
     for (int i = 0; i < PML_SECTION_COUNT; i++) {
@@ -95,6 +98,13 @@ static pml_status place_sections(pml_pack *pack, const uint8_t *bytes, size_t si
             return PML_ERROR_PACK;
         pack->section[i] = bytes + start;
         end = start + sizes[i];
+#if PML_WITH_FRONT
+        if (i == PML_SECTION_FRONTS) { /* its records tell the size of the next section */
+            pml_status status = pml_fronts_measure(pack, pack->section[i], &sizes[PML_SECTION_FRONT_BODIES]);
+            if (status != PML_OK)
+                return status;
+        }
+#endif
     }
     return end == size ? PML_OK : PML_ERROR_PACK_SIZE;
 }
@@ -104,7 +114,7 @@ pml_status pml_pack_check_header(pml_pack *pack, const uint8_t *bytes, size_t si
     if (size < 8 || memcmp(bytes, "PMPK", 4) != 0 || load_le16(bytes + 4) != 0)
         return PML_ERROR_PACK_VERSION;
     const uint32_t minor = load_le16(bytes + 6);
-    if (minor < 1 || minor > 2)
+    if (minor < 1 || minor > (PML_WITH_FRONT ? 3 : 2))
         return PML_ERROR_PACK_VERSION;
     if (size < PML_PACK_HEADER || load_le64(bytes + 40) != size)
         return PML_ERROR_PACK_SIZE;
@@ -126,6 +136,8 @@ pml_status pml_pack_check_header(pml_pack *pack, const uint8_t *bytes, size_t si
     if (pack->features < 1 || pack->features > PML_FEATURES_MAX || !slots_agree(pack, sections) ||
         !counts_agree(pack, sections) || (minor < 2 && has(sections, PML_SECTION_MODEL)))
         return PML_ERROR_PACK;
+    if ((minor == 3) != has(sections, PML_SECTION_FRONTS))
+        return PML_ERROR_PACK_VERSION;
     return place_sections(pack, bytes, size, sections);
 }
 
@@ -261,5 +273,8 @@ pml_status pml_pack_check_content(const pml_pack *pack)
                  cells_sound(s[PML_SECTION_PROTOTYPE_CELLS], rows, pack->cells) &&
                  values_sound(s[PML_SECTION_SKETCH], (size_t)pack->sketch * pack->features) &&
                  (!s[PML_SECTION_MODEL] || model_sound(s[PML_SECTION_MODEL]));
+#if PML_WITH_FRONT
+    sound = sound && pml_fronts_sound(pack);
+#endif
     return sound ? PML_OK : PML_ERROR_PACK;
 }

@@ -34,12 +34,6 @@ static uint32_t exponent_of(uint32_t bits)
     return (bits >> 23 & 0xFF) + (1 & ~is_normal(bits));
 }
 
-/* What a row's largest value is divided by: made once, so that no value needs a division or its own trial steps. */
-struct scale {
-    uint32_t max, reciprocal; /* mantissa, from 2^23 on; ⌊(2^55 − 1)/max⌋ */
-    uint32_t exponent, shift; /* a subnormal's mantissa was shifted that far, as those of all others must be */
-};
-
 static struct scale scale_of(uint32_t bits)
 {
     struct scale scale = {.max = mantissa_of(bits), .exponent = exponent_of(bits)};
@@ -68,21 +62,64 @@ static uint32_t scaled(const struct scale *scale, uint32_t value, uint32_t down)
     return size + (1 & ~(uint32_t)mask_less(254 * value >> down, (2 * size + 1) * scale->max));
 }
 
-uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out)
+#if PML_WITH_FRONT
+/* ⌊127·√(value/max) + ½⌋, nearly (SPEC 5.1): the root of a ratio of 16 bits, by trial of one bit at a time. */
+static uint32_t scaled_root(const struct scale *scale, uint32_t value, uint32_t down)
 {
-    uint32_t max = 0; /* positive floats are ordered as their bits are */
-    for (size_t i = 0; i < count; i++) {
-        uint32_t size = bits_of(features + i) & 0x7FFFFFFF;
-        max = select32(mask_less(max, size), size, max);
+    down = select32(mask_less(down, 16), down, 16);
+    uint32_t ratio = (uint32_t)(multiply(value, scale->reciprocal) >> 39) >> down;
+    uint32_t square = 64516 * ratio >> 16, root = 0; /* 64516 = 254² */
+    for (uint32_t bit = 128; bit > 0; bit >>= 1) {
+        uint32_t trial = root | bit;
+        root |= bit & ~(uint32_t)mask_less(square, trial * trial);
     }
-    uint64_t valid = mask_nonzero(max) & mask_less(max, 0x7F800000);
-    struct scale scale = scale_of(select32(valid, max, 0x3F800000));
+    return (root + 1) / 2;
+}
+#endif
+
+uint32_t pml_quantise_top(const float *features, size_t count, uint32_t top)
+{
+    for (size_t i = 0; i < count; i++) { /* positive floats are ordered as their bits are */
+        uint32_t size = bits_of(features + i) & 0x7FFFFFFF;
+        top = select32(mask_less(top, size), size, top);
+    }
+    return top;
+}
+
+uint64_t pml_quantise_scale(uint32_t top, struct scale *scale)
+{
+    uint64_t valid = mask_nonzero(top) & mask_less(top, 0x7F800000);
+    *scale = scale_of(select32(valid, top, 0x3F800000));
+    return valid;
+}
+
+void pml_quantise_values(const struct scale *scale, uint64_t valid, bool root, const float *features, size_t count,
+                         int8_t *out)
+{
+    (void)root;
     for (size_t i = 0; i < count; i++) {
         uint32_t bits = bits_of(features + i) & (uint32_t)valid;
-        uint32_t size = scaled(&scale, mantissa_of(bits) << scale.shift, scale.exponent - exponent_of(bits));
+        uint32_t mantissa = mantissa_of(bits) << scale->shift, down = scale->exponent - exponent_of(bits);
+#if PML_WITH_FRONT
+        uint32_t size = root ? scaled_root(scale, mantissa, down) : scaled(scale, mantissa, down);
+#else
+        uint32_t size = scaled(scale, mantissa, down);
+#endif
         out[i] = (int8_t)(int32_t)negate32(mask_less((int32_t)bits, 0), size);
     }
-    out[0] = (int8_t)(int32_t)select32(valid, (uint32_t)(int32_t)out[0], 127);
+}
+
+void pml_quantise_default(uint64_t valid, int8_t *first)
+{
+    *first = (int8_t)(int32_t)select32(valid, (uint32_t)(int32_t)*first, 127);
+}
+
+uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out)
+{
+    struct scale scale;
+    const uint64_t valid = pml_quantise_scale(pml_quantise_top(features, count, 0), &scale);
+    pml_quantise_values(&scale, valid, false, features, count, out);
+    pml_quantise_default(valid, out);
     return valid;
 }
 

@@ -3,8 +3,8 @@
  * The stages, in the order the data takes. Each is one file; none calls another; only the conductors call them: query.c,
  * pipeline.c with pipeline_response.c, pipeline_gaussian.c and pipeline_crowd.c, crowd.c and ranking.c.
  *
- *     features, label ─► quantise ─► slots ─┬─► prototypes ────────────────────► response ─┬─► release ─► bytes
- *                                           └─► neighbours ─► weights ─► update ─► gaussian ─┘
+ *     features ─► quantise ─► front ─► slots ─┬─► prototypes ────────────────────► response ─┬─► release ─► bytes
+ *                                             └─► neighbours ─► weights ─► update ─► gaussian ─┘
  *     once per client:  label_row ─► certificate ─► calibrate ─► centres on the grid
  *
  * "Secret" marks what must not decide a branch or an address.
@@ -16,9 +16,32 @@
 #include "base/random.h"
 #include "pack/pack.h"
 
+/* What a row's largest value is divided by: made once, so that no value needs a division or its own trial steps. */
+struct scale {
+    uint32_t max, reciprocal; /* mantissa, from 2^23 on; ⌊(2^55 − 1)/max⌋ */
+    uint32_t exponent, shift; /* a subnormal's mantissa was shifted that far, as those of all others must be */
+};
+
 /* quantise.c: (secret) int8 values of (secret) features. The result is a mask: valid, or replaced by the public
  * default, the first unit vector. */
 uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out);
+
+/* The same of features in pieces. First `top` takes the largest of all
+ * pieces, from 0 on; `scale` returns a mask, set when the features are valid; then `values` makes the int8 values of each
+ * piece, zeros when they are not valid; `default` makes the first of all 127 then. `root`: roots are taken. */
+uint32_t pml_quantise_top(const float *features, size_t count, uint32_t top);
+uint64_t pml_quantise_scale(uint32_t top, struct scale *scale);
+void pml_quantise_values(const struct scale *scale, uint64_t valid, bool root, const float *features, size_t count,
+                         int8_t *out);
+void pml_quantise_default(uint64_t valid, int8_t *first);
+
+/* front.c (SPEC 5.18): sums of a (secret) quantised row, one per output. `signs_begin` and `signs_add` take the row in
+ * pieces; `row` makes them from a whole row, for a matrix and for kernels. `emit` makes int8 values of the sums; its mask
+ * is not set when all of them are zero. */
+void pml_front_signs_begin(const pml_front *front, pml_random *signs, int64_t *sums);
+void pml_front_signs_add(const pml_front *front, pml_random *signs, const int8_t *values, size_t count, int64_t *sums);
+void pml_front_row(const pml_front *front, const struct pml_kernels *kernels, const int8_t *row, int64_t *sums);
+uint64_t pml_front_emit(const pml_front *front, const int64_t *sums, int8_t *out);
 
 /* slots.c: slot of a (secret) label; *known is a mask, and the slot is 0 where it is not set. */
 uint32_t pml_slots_find(const pml_pack *pack, int32_t label, uint64_t *known);

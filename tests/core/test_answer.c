@@ -85,7 +85,8 @@ static void test_arguments_out_of_range_are_refused(void)
     set_scene(&s, false);
     struct fixture *f = &s.f;
     const size_t d = s.g->d, size = sizeof f->ranking_memory;
-    const pml_query query = {s.features, d, s.g->label}, empty = {NULL, d, s.g->label};
+    const pml_query query = {.features = s.features, .count = d, .label = s.g->label};
+    const pml_query empty = {.count = d, .label = s.g->label};
     pml_query other = query;
     const pml_ranking_config good = {.matches = s.matches, .capacity = 1};
     void *memory = f->ranking_memory;

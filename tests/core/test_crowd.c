@@ -70,8 +70,10 @@ static void test_bad_input_uses_nothing_up(void)
     float bad[64];
     memcpy(bad, features, sizeof bad);
     bad[3] /= 0.0f * (float)f.store.calls;
-    const pml_query unsound = {bad, query.count, query.label}, foreign = {features, query.count, INT32_MAX},
-                    short_one = {features, query.count - 1, query.label}, null = {NULL, query.count, query.label};
+    const pml_query unsound = {.features = bad, .count = query.count, .label = query.label};
+    const pml_query foreign = {.features = features, .count = query.count, .label = INT32_MAX};
+    const pml_query short_one = {.features = features, .count = query.count - 1, .label = query.label};
+    const pml_query null = {.count = query.count, .label = query.label};
     const struct {
         pml_crowd_content content;
         int status;

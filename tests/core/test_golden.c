@@ -277,7 +277,7 @@ static void test_bundles(void)
         f.script.seed = g->seed;
         setup_client(&f);
         float *x = g->bits ? floats_of(g->bits, g->d) : NULL;
-        const pml_query query = {x, g->d, g->label};
+        const pml_query query = {.features = x, .count = g->d, .label = g->label};
         const pml_crowd_content content = {g->bits ? &query : NULL, g->kept, g->kept_size};
         const size_t length = pml_client_release_size(f.client);
         TEST_ASSERT_EQUAL_MESSAGE(PML_OK, pml_crowd_arm(f.client, &f.budget, (pml_bundle)g->kind), g->name);

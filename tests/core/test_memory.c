@@ -116,7 +116,7 @@ static void rank_at_any_alignment(const struct golden_answer *g)
     pml_match matches[PML_MATCHES_MAX];
     pml_answer_summary summary;
     memcpy(features, g->bits, g->d * sizeof *features);
-    const pml_query query = {features, g->d, g->label};
+    const pml_query query = {.features = features, .count = g->d, .label = g->label};
     const pml_ranking_config config = {
         .matches = matches, .capacity = g->limit, .scope = g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT};
     TEST_ASSERT_EQUAL(PML_RANKING_MEMORY(pack.features), size);

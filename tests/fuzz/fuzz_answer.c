@@ -51,7 +51,7 @@ struct result {
 static void ask(struct asker *a, int which, const uint8_t *bytes, size_t size, size_t piece, size_t capacity,
                 struct result *result)
 {
-    const pml_query query = {a->features[which], a->d, a->labels[which]};
+    const pml_query query = {.features = a->features[which], .count = a->d, .label = a->labels[which]};
     const pml_ranking_config config = {
         .matches = result->matches, .capacity = capacity, .scope = capacity % 2 == 0 ? PML_ALL_SLOTS : PML_OWN_SLOT};
     pml_ranking *ranking;

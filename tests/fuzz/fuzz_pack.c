@@ -76,7 +76,7 @@ static void use_client(pml_client *client, const pml_pack *pack, const pml_pack_
         .epsilon_response = 4095.0, .epsilon_gaussian = gaussian, .delta = gaussian > 0 ? 0.5 : 0.0};
     demand(pml_budget_create(&budget, owner, &caps) == PML_OK);
     demand(pml_client_arm(client, &budget) == PML_OK);
-    const pml_query query = {features, info->features, label};
+    const pml_query query = {.features = features, .count = info->features, .label = label};
     demand(pml_client_release(client, &query, release, size) == PML_OK);
     pml_release_view view;
     demand(pml_release_parse(pack, release, size, &view) == PML_OK);

@@ -91,7 +91,7 @@ static void response(const struct pml_kernels *kernels, bool leak)
     int32_t label;
     uint8_t out[256];
     make_query(features, &label);
-    const pml_query query = {features, pack.features, label};
+    const pml_query query = {.features = features, .count = pack.features, .label = label};
     SECRET(client->others, sizeof *client->others * pack.slots);
     SECRET(&client->shift, sizeof client->shift);
     need(pml_client_release(client, &query, out, sizeof out));
@@ -118,7 +118,7 @@ static void crowd(const struct pml_kernels *kernels)
     uint8_t out[64];
     unsigned own;
     make_query(features, &label);
-    const pml_query query = {features, pack.features, label};
+    const pml_query query = {.features = features, .count = pack.features, .label = label};
     const pml_crowd_content content = {.query = &query};
     SECRET(&client->shift, sizeof client->shift);
     SECRET(client->crowd->bundle.symbol, sizeof client->crowd->bundle.symbol);
@@ -146,7 +146,7 @@ static void answer(const struct pml_kernels *kernels)
         if (g->pack != PACK)
             continue;
         make_query(features, &label);
-        const pml_query query = {features, pack.features, label};
+        const pml_query query = {.features = features, .count = pack.features, .label = label};
         pml_ranking *ranking;
         need(pml_ranking_begin(&ranking, memory, sizeof memory, &pack, &query, &config));
         need(pml_ranking_feed(ranking, g->bytes, g->size));

@@ -91,7 +91,7 @@ static void set_up(struct bench *b, pml_mechanism mechanism)
 
 static pml_status release(struct bench *b)
 {
-    const pml_query query = {b->query.features, b->view->features, b->query.label};
+    const pml_query query = {.features = b->query.features, .count = b->view->features, .label = b->query.label};
     return pml_client_release(b->client, &query, b->out, sizeof b->out);
 }
 

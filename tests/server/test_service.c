@@ -448,7 +448,7 @@ static size_t mutate(uint8_t *release, size_t size, uint64_t *state)
 static void assert_whole(struct fixture *fixture, const struct pml_bytes *answer, bool crowd)
 {
     static const float features[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    const pml_query query = {features, 8, label_of(0, CLASSES)};
+    const pml_query query = {.features = features, .count = 8, .label = label_of(0, CLASSES)};
     pml_match match;
     const pml_ranking_config config = {.matches = &match, .capacity = 1, .scope = PML_ALL_SLOTS, .crowd = crowd};
     pml_answer_summary summary;

@@ -26,7 +26,7 @@ static inline void prepare_crowd(unsigned pack, double epsilon)
     f.config.crowd = &policy;
     setup_client(&f);
     make_features(&f.pack, 1, features);
-    query = (pml_query){features, f.pack.features, some_label(&f.pack)};
+    query = (pml_query){.features = features, .count = f.pack.features, .label = some_label(&f.pack)};
     asked = (pml_crowd_content){.query = &query};
     kept_content = (pml_crowd_content){.kept = kept, .kept_size = pml_client_release_size(f.client)};
 }

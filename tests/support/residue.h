@@ -48,7 +48,15 @@
 #define VALGRIND_MAKE_MEM_DEFINED(place, size) 0
 #endif
 
-enum { STACK_SIZE = 32768, PATTERN = 0xA5, SETS = 3, BLOCKS = 16, MATCHES = 4, MEMORY_MAX = 8192, SECRETS = PML_WITH_CROWD ? 10 : 8 };
+enum {
+    STACK_SIZE = 32768,
+    PATTERN = 0xA5,
+    SETS = 3,
+    BLOCKS = 16,
+    MATCHES = 4,
+    MEMORY_MAX = 8192,
+    SECRETS = PML_WITH_CROWD ? 10 : 8
+};
 
 /* ---- secrets ---- */
 
@@ -96,7 +104,7 @@ static void draw_query(unsigned set)
     for (size_t i = 0; i < sizeof query.seed; i++)
         query.seed[i] = (uint8_t)draw64(&state);
     TEST_ASSERT_EQUAL(PML_OK, pml_pack_class(&f.pack, set % pack->classes, &query.label, &slot));
-    given = (pml_query){query.features, pack->features, query.label};
+    given = (pml_query){.features = query.features, .count = pack->features, .label = query.label};
     f.script = (struct script){.seed = query.seed};
     f.store = (struct store){.calls = 0};
     const pml_budget_caps caps = {.epsilon_response = 10.0,

@@ -119,7 +119,8 @@ void true_row(pml_client *client, const float *features, int32_t label, int32_t 
     const pml_query query = {.features = features, .count = client->pack->features, .label = label};
     uint32_t slot;
     uint64_t valid;
-    TEST_ASSERT_EQUAL(PML_OK, pml_query_read(&query, client->pack, false, client->row, &slot, &valid));
+    TEST_ASSERT_EQUAL(PML_OK,
+                      pml_query_read(&query, client->pack, client->config.kernels, false, client->row, &slot, &valid));
     pml_place_gaussian(client, slot, row);
     memset(client->row, 0, client->pack->features);
 }

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The exponential of integers (SPEC 5.5). In: a (secret) number. Out: e^-x. A polynomial of degree 6 for the fraction of
+ * the power of two, six masked shifts for the rest of it. */
+#include "exponential.h"
+#include "exact.h"
+
+#define LOG2_E 3098164009u /* in 2^-31 */
+
+/* In 2^-32, signs alternating: 2^-z on [0, 1), at most 1.4e-9 off. */
+static const uint32_t coefficients[] = {5478403, 41145185, 238331739, 1031755646, 2977043890};
+
+uint32_t pml_exp31(uint32_t x)
+{
+    const uint64_t power = multiply(x, LOG2_E); /* in 2^-58 */
+    const uint32_t fraction = (uint32_t)(power >> 26), whole = (uint32_t)(power >> 58);
+    uint32_t sum = 469564;
+    for (size_t i = 0; i < sizeof coefficients / sizeof *coefficients; i++)
+        sum = coefficients[i] - (uint32_t)(multiply(fraction, sum) >> 32);
+    uint32_t value = 0x80000000u - (uint32_t)(multiply(fraction, sum) >> 33);
+    for (unsigned bit = 0; bit < 5; bit++)
+        value = select32(mask_nonzero(whole & 1u << bit), value >> (1u << bit), value);
+    return value & ~(uint32_t)mask_nonzero(whole & 32);
+}
+
+uint32_t pml_kernel31(int64_t cosine, uint32_t lambda)
+{
+    const uint64_t gap = ((uint64_t)1 << 60) - (uint64_t)cosine; /* at most 2^61 */
+    const uint64_t low = multiply(lambda, (uint32_t)gap), high = multiply(lambda, (uint32_t)(gap >> 32));
+    const uint64_t x = (high + (low >> 32)) >> 17; /* ⌊lambda·gap/2^49⌋ */
+    return pml_exp31(select32(mask_nonzero(x >> 32), 0xFFFFFFFFu, (uint32_t)x));
+}

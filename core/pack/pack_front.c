@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Validates and finds fronts (SPEC 1.1). In: hostile bytes. Out: views whose every count and value
+ * is in its range, so that no sum of stages/front.c overflows. Never reads past the size that the counts give. */
+#include "base/exact.h"
+#include "front.h"
+
+/* ---- records ---- */
+
+bool pml_front_blank(const uint8_t *bytes, size_t size)
+{
+    uint8_t any = 0;
+    for (size_t i = 0; i < size; i++)
+        any |= bytes[i];
+    return any == 0;
+}
+
+/* A body is at most 4096·(12 + 4096) or 8·4096 + 4096·(12 + 2·4096) bytes when the counts are in their ranges; when they
+ * are not, its size and pointers are never used. */
+bool pml_front_record(const uint8_t *record, uint32_t outputs, const uint8_t *body, pml_front *front)
+{
+    const uint32_t kind = load_le16(record), root = load_le16(record + 2);
+    const bool signs = kind == PML_FRONT_SIGNS, kernels = kind == PML_FRONT_KERNELS;
+    memset(front, 0, sizeof *front);
+    front->kind = (pml_front_kind)kind;
+    front->root = root != 0;
+    front->inputs = load_le32(record + 4);
+    front->outputs = outputs;
+    front->centres = load_le32(record + 8);
+    front->seed = record + 32;
+    if (kind - 1 >= 4 || root > 1 || front->inputs - 1 >= (signs ? PML_FRONT_INPUTS_MAX : PML_FEATURES_MAX) ||
+        (kind == PML_FRONT_NONE && front->inputs != outputs) ||
+        (kernels ? front->centres - 1 >= PML_FRONT_CENTRES_MAX : front->centres != 0) || load_le32(record + 12) != 0 ||
+        !(signs || pml_front_blank(front->seed, 32)))
+        return false;
+    if (front_keeps_row(front)) {
+        const size_t head = front_stride(front) * outputs + (size_t)12 * front->centres;
+        front->body_size =
+            head + (kernels ? (size_t)front->centres * (front->inputs + outputs) : (size_t)outputs * front->inputs);
+        front->body = body;
+        front->values = (const int8_t *)body + head;
+    }
+    return true;
+}
+
+static bool name_sound(const uint8_t *name)
+{
+    size_t length = 0;
+    for (; length < PML_MODALITY_NAME_MAX && name[length] != 0; length++) {
+        const uint8_t c = name[length];
+        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_' && c != '-')
+            return false;
+    }
+    return length > 0 && pml_front_blank(name + length, PML_FRONT_NAME_SIZE - length);
+}
+
+pml_status pml_fronts_measure(pml_pack *pack, const uint8_t *records, uint64_t *bodies_size)
+{
+    *bodies_size = 0;
+    size_t count = 0;
+    for (; count < PML_MODALITIES_MAX && load_le16(records + count * PML_FRONT_RECORD) != 0; count++) {
+        pml_front front;
+        const uint8_t *record = records + count * PML_FRONT_RECORD;
+        if (!pml_front_record(record, pack->features, record, &front) || !name_sound(record + PML_FRONT_NAME_AT))
+            return PML_ERROR_PACK;
+        for (size_t other = 0; other < count; other++)
+            if (memcmp(records + other * PML_FRONT_RECORD + PML_FRONT_NAME_AT, record + PML_FRONT_NAME_AT,
+                       PML_FRONT_NAME_SIZE) == 0)
+                return PML_ERROR_PACK;
+        if (front_keeps_row(&front) && front.inputs > pack->inputs)
+            pack->inputs = front.inputs;
+        *bodies_size += front.body_size;
+    }
+    pack->modalities = (uint16_t)count;
+    return count > 0 &&
+                   pml_front_blank(records + count * PML_FRONT_RECORD, (PML_MODALITIES_MAX - count) * PML_FRONT_RECORD)
+               ? PML_OK
+               : PML_ERROR_PACK;
+}
+
+/* ---- bodies ---- */
+
+/* Offsets, and the gains of a matrix. */
+static bool outputs_sound(const pml_front *front)
+{
+    const bool matrix = front->kind == PML_FRONT_MATRIX;
+    const int64_t most = (int64_t)1 << (matrix ? 50 : 53);
+    for (size_t i = 0; i < front->outputs; i++) {
+        const int64_t offset = front_offset(front, i);
+        if (offset > most || offset < -most || (matrix && front_gain(front, i) - 1 >= 32))
+            return false;
+    }
+    return true;
+}
+
+static bool centres_sound(const pml_front *front)
+{
+    for (size_t c = 0; c < front->centres; c++) {
+        const struct front_centre centre = front_centre(front, c);
+        if (centre.lambda == 0 || centre.amplitude - 1 >= 255 || centre.inverse == 0 ||
+            centre.inverse != pml_inverse_norm(front->values + c * front->inputs, front->inputs))
+            return false;
+    }
+    return true;
+}
+
+bool pml_front_sound(const pml_front *front)
+{
+    if (!front_keeps_row(front))
+        return true;
+    const int8_t *end = (const int8_t *)front->body + front->body_size;
+    for (const int8_t *value = front->values; value < end; value++)
+        if (*value == -128)
+            return false;
+    return outputs_sound(front) && centres_sound(front);
+}
+
+pml_front pml_front_at(const pml_pack *pack, size_t index)
+{
+    pml_front front = {0};
+    const uint8_t *record = pack->section[PML_SECTION_FRONTS], *body = pack->section[PML_SECTION_FRONT_BODIES];
+    for (size_t i = 0; i <= index; i++) {
+        body += front.body_size;
+        (void)pml_front_record(record + i * PML_FRONT_RECORD, pack->features, body, &front);
+    }
+    return front;
+}
+
+bool pml_fronts_sound(const pml_pack *pack)
+{
+    for (size_t i = 0; i < pack->modalities; i++) {
+        const pml_front front = pml_front_at(pack, i);
+        if (!pml_front_sound(&front))
+            return false;
+    }
+    return true;
+}
+
+/* ---- modalities ---- */
+
+/* A pack without fronts has one modality, whose features are the pack's own. */
+pml_status pml_pack_front(const pml_pack *pack, size_t modality, pml_front *front)
+{
+    if (!pack || !front)
+        return PML_ERROR_ARGUMENT;
+    memset(front, 0, sizeof *front);
+    if (!pack->bytes)
+        return PML_ERROR_ARGUMENT;
+    if (modality < pack->modalities) {
+        *front = pml_front_at(pack, modality);
+        return PML_OK;
+    }
+    if (modality > 0 || pack->modalities > 0)
+        return PML_ERROR_MODALITY;
+    front->kind = PML_FRONT_NONE;
+    front->inputs = front->outputs = pack->features;
+    return PML_OK;
+}
+
+pml_status pml_pack_modality(const pml_pack *pack, size_t index, pml_modality *modality)
+{
+    pml_front front;
+    if (!modality)
+        return PML_ERROR_ARGUMENT;
+    memset(modality, 0, sizeof *modality);
+    pml_status status = pml_pack_front(pack, index, &front);
+    if (status != PML_OK)
+        return status;
+    modality->name = pack->modalities == 0 ? ""
+                                           : (const char *)pack->section[PML_SECTION_FRONTS] +
+                                                 index * PML_FRONT_RECORD + PML_FRONT_NAME_AT;
+    modality->features = front.inputs;
+    modality->kind = front.kind;
+    modality->root = front.root;
+    return PML_OK;
+}
+
+pml_status pml_pack_find_modality(const pml_pack *pack, const char *name, uint32_t *index)
+{
+    if (!pack || !pack->bytes || !name || !index)
+        return PML_ERROR_ARGUMENT;
+    pml_modality modality;
+    for (*index = 0; pml_pack_modality(pack, *index, &modality) == PML_OK; ++*index)
+        if (pml_same_text(modality.name, name))
+            return PML_OK;
+    *index = 0;
+    return PML_ERROR_MODALITY;
+}
