@@ -142,6 +142,7 @@ public actor Search {
                 continue
             }
             let client = try await client(of: pinned)
+            _ = try client.pack.find(modality: modality)  // before anything is paid
             try await ready(client)
             // From here to the stored message nothing waits, so that no other search for this photo comes between.
             let made = try folder.messages(of: photo).map(\.pack)
