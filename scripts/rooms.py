@@ -66,7 +66,7 @@ HOUSE = {
                          ["cli/shared", "common", "common/rows", "core/include", "lab/sample", ENTROPY, "server/index",
                           "server/service", "server/store", "tools/pack"]),
     "cli": Room(7.7, 7, "one file per command",
-                ["cli/query", "cli/shared", "common", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
+                ["cli/query", "cli/shared", "common", "common/rows", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
                  ENTROPY, "server/gateway", "server/http", "server/index", "server/relay", "server/service",
                  "server/store", "tools/pack"]),
 }
