@@ -26,12 +26,14 @@ import numpy
 EXAMPLES = ["ankle boot", "summer dress", "warm sweater", "leather bag"]
 LOOKS_SHARE = 0.5  # of the rows that also say how the thing looks
 WORD = re.compile(r"[a-z]+")
+T_SHIRT = re.compile(r"\bt[- ]shirt")  # whose letter alone says nothing
 EXIT_NO_MODEL = 3
 
 
 def words_of(phrase):
     """As words.js splits what is typed."""
-    return [word for word in WORD.findall(phrase.lower().replace("-", "")) if word not in demo_phrases.IGNORED]
+    joined = T_SHIRT.sub("tshirt", phrase.lower())
+    return [word for word in WORD.findall(joined) if word not in demo_phrases.IGNORED]
 
 
 def vocabulary():

@@ -3,6 +3,7 @@
 // The rows were made beforehand by a sentence model (demo_words.py), which is far too large for a page.
 
 const WORD = /[a-z]+/g;
+const T_SHIRT = /\bt[- ]shirt/g; // whose letter alone says nothing
 const LETTERS = 80; // that are read of what is typed
 
 export class Words {
@@ -24,7 +25,7 @@ export class Words {
 
     /** { features or null when no word is known, known: [word, …], unknown: [word, …] }. */
     read(text) {
-        const typed = (text.slice(0, LETTERS).toLowerCase().replaceAll('-', '').match(WORD) ?? [])
+        const typed = (text.slice(0, LETTERS).toLowerCase().replace(T_SHIRT, 'tshirt').match(WORD) ?? [])
             .filter((word) => !this.#ignored.has(word));
         const known = typed.filter((word) => this.#places.has(word));
         const unknown = typed.filter((word) => !this.#places.has(word));
