@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Writes trained maps as front files (SPEC 1.1, 1.2). */
+#ifndef PML_FRONT_BYTES_H
+#define PML_FRONT_BYTES_H
+
+#include "common/message.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* count × columns doubles, row after row. */
+struct pml_matrix {
+    double *values;
+    size_t rows, columns;
+};
+
+static inline double *pml_matrix_row(const struct pml_matrix *matrix, size_t row)
+{
+    return matrix->values + row * matrix->columns;
+}
+
+/* Makes a matrix of zeros. Returns PML_DONE or PML_NO_MEMORY. A zeroed struct may be freed. */
+pml_outcome pml_matrix_allocate(struct pml_matrix *matrix, size_t rows, size_t columns);
+void pml_matrix_free(struct pml_matrix *matrix);
+
+/* A front file, to be freed. */
+struct pml_front_bytes {
+    uint8_t *bytes;
+    size_t size;
+};
+
+/* All return PML_DONE, or PML_NO_MEMORY or PML_REFUSED with a message. */
+pml_outcome pml_front_bytes_signs(size_t inputs, size_t outputs, bool root, const uint8_t seed[32],
+                                  struct pml_front_bytes *file, struct pml_message *message);
+
+/* y = weights·x + offset for x of length 1. Gains and int8 values stand for the weights: the largest gets gain 32, and each
+ * row of weights is rounded to 1/127 of its own size or less than twice that. `offset` may be NULL. */
+pml_outcome pml_front_bytes_matrix(const struct pml_matrix *weights, const double *offset, bool root,
+                                   struct pml_front_bytes *file, struct pml_message *message);
+
+/* y = Σ coefficients_c·e^(−lambda·(1 − ⟨x, centre_c⟩)) + offset. `centres` has a row per row of coefficients. */
+struct pml_rows;
+pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, double lambda, const struct pml_matrix *coefficients,
+                                    const double *offset, bool root, struct pml_front_bytes *file,
+                                    struct pml_message *message);
+
+#endif

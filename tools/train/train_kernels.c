@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Kernels around centres, and the width that finds most on rows that were held out. */
+#include "train_kernels.h"
+
+#include "algebra.h"
+#include "scatter.h"
+#include "train_measure.h"
+
+#include "common/generator.h"
+#include "common/rows/kmeans.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SAMPLE 500u /* rows whose distances the median is of */
+
+static int ascending(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static pml_outcome median_distance(const struct pml_rows *rows, uint64_t seed, double *median)
+{
+    uint32_t chosen[SAMPLE];
+    const size_t count = pml_rows_sample(rows->count, SAMPLE, seed, chosen);
+    double *squares = malloc((count * count / 2 + 1) * sizeof *squares);
+    size_t pairs = 0;
+    if (!squares)
+        return PML_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const size_t a = chosen[i], b = chosen[j];
+            const double dot = pml_dot(rows->values + a * rows->columns, rows->values + b * rows->columns, rows->columns);
+            squares[pairs++] = fmax(0.0, 2.0 - 2.0 * dot * (rows->inverse[a] * 0x1p-30) * (rows->inverse[b] * 0x1p-30));
+        }
+    qsort(squares, pairs, sizeof *squares, ascending);
+    *median = pairs > 0 ? sqrt(squares[pairs / 2]) : 0.0;
+    free(squares);
+    return PML_DONE;
+}
+
+pml_outcome pml_kernel_side_start(const struct pml_train_job *job, size_t modality, struct pml_kernel_side *side,
+                                  struct pml_message *message)
+{
+    const struct pml_rows *rows = &job->rows[modality];
+    const size_t centres = job->options->centres;
+    struct pml_generator generator = pml_generator_start(job->options->seed, PML_STREAM_FRONT);
+    const uint64_t seed = pml_generator_next(&generator) + modality;
+    struct pml_kmeans means = {0};
+    *side = (struct pml_kernel_side){0};
+    pml_outcome outcome = pml_rows_allocate(&side->centres, centres, rows->columns);
+    means.clusters = malloc(rows->count * sizeof *means.clusters);
+    means.centres = side->centres.values;
+    if (outcome != PML_DONE || !means.clusters)
+        outcome = PML_NO_MEMORY;
+    if (outcome == PML_DONE)
+        outcome = pml_kmeans(rows, centres, seed, job->options->threads, job->options->progress, &means);
+    free(means.clusters);
+    for (size_t c = 0; outcome == PML_DONE && c < centres; c++)
+        pml_rows_measure(&side->centres, c);
+    if (outcome == PML_DONE)
+        outcome = pml_scatter_units(rows, &side->units);
+    if (outcome == PML_DONE)
+        outcome = pml_scatter_units(&side->centres, &side->places);
+    if (outcome == PML_DONE)
+        outcome = pml_matrix_allocate(&side->kernels, rows->count, centres);
+    if (outcome == PML_DONE)
+        outcome = median_distance(rows, seed, &side->median);
+    if (outcome == PML_DONE && !(side->median > 0.0))
+        outcome = pml_say(message, "most rows of a modality are equal, so that kernels have no width: give rows that vary.");
+    return outcome == PML_NO_MEMORY ? pml_say_memory(message) : outcome;
+}
+
+void pml_kernel_side_free(struct pml_kernel_side *side)
+{
+    pml_matrix_free(&side->units);
+    pml_matrix_free(&side->places);
+    pml_matrix_free(&side->kernels);
+    pml_rows_free(&side->centres);
+}
+
+void pml_kernel_side_widen(struct pml_kernel_side *side, double width)
+{
+    const double lambda = pml_kernel_lambda(width);
+    side->width = width;
+    pml_multiply(&side->units, PML_PLAIN, &side->places, PML_TURNED, 1.0, 0.0, &side->kernels);
+    for (size_t i = 0; i < side->kernels.rows * side->kernels.columns; i++)
+        side->kernels.values[i] = exp(-lambda * (1.0 - side->kernels.values[i]));
+}
+
+pml_outcome pml_kernel_side_put(const struct pml_train_job *job, size_t modality, const struct pml_kernel_side *side,
+                                const struct pml_matrix *coefficients, const double *offset,
+                                struct pml_train_result *result, struct pml_message *message)
+{
+    struct pml_front_bytes file = {0};
+    pml_outcome outcome = pml_front_bytes_kernels(&side->centres, pml_kernel_lambda(side->width), coefficients, offset,
+                                                  job->set->root, &file, message);
+    result->bytes[modality] = file.bytes;
+    result->sizes[modality] = file.size;
+    result->widths[modality] = side->width;
+    return outcome;
+}
+
+/* ---- the choice of a setting ---- */
+
+static pml_outcome start_sides(const struct pml_train_job *job, struct pml_kernel_side *sides,
+                               struct pml_message *message)
+{
+    pml_outcome outcome = PML_DONE;
+    for (size_t v = 0; outcome == PML_DONE && v < job->set->modalities; v++)
+        outcome = pml_kernel_side_start(job, v, &sides[v], message);
+    return outcome;
+}
+
+static void free_sides(struct pml_kernel_side *sides)
+{
+    for (size_t v = 0; v < PML_TRAIN_MODALITIES; v++)
+        pml_kernel_side_free(&sides[v]);
+}
+
+static void tell(const struct pml_train_job *job, double done)
+{
+    struct pml_progress progress = job->options->progress ? *job->options->progress : (struct pml_progress){0};
+    progress.stage = "choosing the width";
+    pml_progress_tell(&progress, done);
+}
+
+static double worth(const struct pml_train_measures *measures)
+{
+    return isnan(measures->map_first) ? measures->precision : measures->map_first + measures->map_second;
+}
+
+static pml_outcome try_settings(const struct pml_train_job *part, const struct pml_train_set *held,
+                                pml_kernel_fit_fn fit, size_t settings, size_t *best, struct pml_message *message)
+{
+    struct pml_kernel_side sides[PML_TRAIN_MODALITIES] = {0};
+    double most = -1.0;
+    pml_outcome outcome = start_sides(part, sides, message);
+    for (size_t i = 0; outcome == PML_DONE && i < settings; i++) {
+        struct pml_train_result result = {0};
+        struct pml_train_measures measures;
+        tell(part, (double)i / (double)settings);
+        outcome = fit(part, sides, i, &result, message);
+        if (outcome == PML_DONE)
+            outcome = pml_train_measure(&result, part->set, held, part->options->threads, &measures, message);
+        if (outcome == PML_DONE && worth(&measures) > most) {
+            most = worth(&measures);
+            *best = i;
+        }
+        pml_train_free(&result);
+    }
+    free_sides(sides);
+    return outcome;
+}
+
+static pml_outcome choose(const struct pml_train_job *job, pml_kernel_fit_fn fit, size_t settings, size_t *best,
+                          struct pml_message *message)
+{
+    struct pml_train_set kept, held;
+    struct pml_train_options options = *job->options;
+    struct pml_train_job part = {.options = &options, .set = &kept};
+    uint32_t *indices = malloc((job->set->count + 1) * sizeof *indices);
+    if (!indices)
+        return pml_say_memory(message);
+    pml_train_split(job->set, options.seed + 1, indices, &kept, &held); /* + 1: not what --validate held out */
+    options.centres = options.centres < kept.count ? options.centres : kept.count;
+    pml_outcome outcome = PML_DONE;
+    for (size_t v = 0; outcome == PML_DONE && v < kept.modalities; v++)
+        outcome = pml_train_rows(&kept, v, options.threads, &part.rows[v], message);
+    if (outcome == PML_DONE)
+        outcome = try_settings(&part, &held, fit, settings, best, message);
+    for (size_t v = 0; v < PML_TRAIN_MODALITIES; v++)
+        pml_rows_free(&part.rows[v]);
+    free(indices);
+    return outcome;
+}
+
+pml_outcome pml_kernel_train(const struct pml_train_job *job, pml_kernel_fit_fn fit, size_t settings,
+                             struct pml_train_result *result, struct pml_message *message)
+{
+    struct pml_kernel_side sides[PML_TRAIN_MODALITIES] = {0};
+    size_t best = settings / 2;
+    pml_algebra_start();
+    pml_outcome outcome = choose(job, fit, settings, &best, message);
+    if (outcome == PML_REFUSED) /* too few rows to hold some out; what is wrong with all of them shows below */
+        outcome = PML_DONE;
+    if (outcome == PML_DONE)
+        outcome = start_sides(job, sides, message);
+    if (outcome == PML_DONE)
+        outcome = fit(job, sides, best, result, message);
+    free_sides(sides);
+    return outcome;
+}

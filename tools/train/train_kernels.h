@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What methods with kernels share: centres, widths, the kernel matrix, and the choice of the width. */
+#ifndef PML_TRAIN_KERNELS_H
+#define PML_TRAIN_KERNELS_H
+
+#include "train_methods.h"
+
+/* One modality. The kernel of a row x and a centre c, both of length 1, is e^(−|x − c|²/width²). */
+struct pml_kernel_side {
+    struct pml_matrix units; /* the rows */
+    struct pml_rows centres;
+    struct pml_matrix places;  /* the centres, of length 1 */
+    struct pml_matrix kernels; /* rows × centres, for the width */
+    double median;             /* distance of two rows */
+    double width;
+};
+
+/* Clusters the rows, so that centres are where rows are. */
+pml_outcome pml_kernel_side_start(const struct pml_train_job *job, size_t modality, struct pml_kernel_side *side,
+                                  struct pml_message *message);
+void pml_kernel_side_free(struct pml_kernel_side *side);
+
+/* Sets the width and fills the kernels. */
+void pml_kernel_side_widen(struct pml_kernel_side *side, double width);
+
+/* λ of SPEC 5.5: |x − c|² = 2·(1 − cosine). */
+static inline double pml_kernel_lambda(double width)
+{
+    return 2.0 / (width * width);
+}
+
+/* Writes the front of a modality. `offset` may be NULL. */
+pml_outcome pml_kernel_side_put(const struct pml_train_job *job, size_t modality, const struct pml_kernel_side *side,
+                                const struct pml_matrix *coefficients, const double *offset,
+                                struct pml_train_result *result, struct pml_message *message);
+
+/* Fits the sides to the set of the job, with the setting (such as a width in medians) of this number. */
+typedef pml_outcome (*pml_kernel_fit_fn)(const struct pml_train_job *job, struct pml_kernel_side *sides, size_t setting,
+                                         struct pml_train_result *result, struct pml_message *message);
+
+/* Trains with each of `settings` on two thirds of the rows, measures on the last third (the mean of both mean average
+ * precisions; the precision of 8 in one modality), and trains with the best on all of them. */
+pml_outcome pml_kernel_train(const struct pml_train_job *job, pml_kernel_fit_fn fit, size_t settings,
+                             struct pml_train_result *result, struct pml_message *message);
+
+#endif
