@@ -67,7 +67,8 @@ WORDS = """
     jumpsuit kids kimono knee lace lady large leg legs loafers loose low luxury man men mens messenger moccasins
     narrow night nylon orange outdoor outfit overall pack party pattern pink pocket pockets poncho purple rain
     shiny shoe shorts silver simple skirt sleeve sleeves slim smart sole sporty spring suit thin tight toe track
-    tracksuit travel trendy tuxedo underwear uniform vest vintage walking wear wide woman women womens yellow young zipper
+    tracksuit travel trendy tuxedo underwear uniform vest vintage walking wear wide woman women womens yellow young
+    zipper
 """.split()
 
 IGNORED = """a an the of for with without in on to and or some any my me i is are it that this these those show find
