@@ -16,7 +16,9 @@ enum {
     PML_STREAM_ANCHORS,
     PML_STREAM_SKETCH,
     PML_STREAM_GROUPS,
-    PML_STREAM_CELLS
+    PML_STREAM_CELLS,
+    PML_STREAM_FRONT,
+    PML_STREAM_HELD
 };
 
 struct pml_generator pml_generator_start(uint64_t seed, uint64_t stream);

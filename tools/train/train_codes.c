@@ -9,11 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Widths in medians of the distance between rows, and the ridge of each; chosen among by held-out rows. */
+/* Widths in medians of the distance between rows, and the ridge of each; chosen among by held-out rows. The last is for
+ * sets that are too small for that. */
 static const struct {
     double width, ridge;
-} settings[] = {{0.35, 0.3}, {0.5, 0.3}, {0.5, 1.0}, {0.7, 0.1}, {0.7, 0.3}, {0.7, 1.0}, {1.0, 0.1}, {1.4, 0.03}};
-enum { SETTINGS = sizeof settings / sizeof *settings };
+} grid[] = {{0.5, 0.3}, {0.5, 1.0}, {0.7, 1.0}, {1.0, 0.1}, {1.0, 0.3}, {0.7, 0.3}};
+enum { GRID = sizeof grid / sizeof *grid };
+
+/* Of two modalities one teaches: the other is fitted to codes of which this part is the teacher's score of the same pair.
+ * The score tells more than the class, such as which other classes the pair is like. Held-out rows choose the teacher. */
+#define TAUGHT 0.8
 
 /* One modality: coefficients of all classes, scores of the rows. */
 struct regression {
@@ -28,32 +33,37 @@ static void release(struct regression *regression)
     free(regression->mean);
 }
 
-/* The code of a class is 1 in its own place and 0 elsewhere, minus the mean of all rows: sides = centred kernelsᵀ·codes is
- * a sum per class, as centred kernels sum to zero. */
-static pml_outcome regress(struct pml_kernel_side *side, const struct pml_classes *classes, double ridge,
-                           struct regression *regression)
+/* The code of a class is 1 in its own place and 0 elsewhere. Kernels are taken around their mean, so that of the codes
+ * nothing but the difference from their mean counts. */
+static void fill_codes(const struct pml_classes *classes, const struct regression *teacher, struct pml_matrix *codes)
 {
-    const size_t centres = side->kernels.columns;
-    struct pml_matrix square = {0}, sums = {0};
+    memset(codes->values, 0, codes->rows * codes->columns * sizeof *codes->values);
+    for (size_t i = 0; i < codes->rows; i++)
+        pml_matrix_row(codes, i)[classes->of[i]] = 1.0;
+    for (size_t i = 0; teacher && i < codes->rows * codes->columns; i++)
+        codes->values[i] += TAUGHT * (teacher->scores.values[i] - codes->values[i]);
+}
+
+static pml_outcome regress(struct pml_kernel_side *side, const struct pml_classes *classes,
+                           const struct regression *teacher, double ridge, struct regression *regression)
+{
+    const size_t centres = side->kernels.columns, rows = side->kernels.rows;
+    struct pml_matrix square = {0};
     regression->mean = malloc(centres * sizeof *regression->mean);
     pml_outcome outcome = PML_NO_MEMORY;
     if (regression->mean && pml_matrix_allocate(&square, centres, centres) == PML_DONE &&
-        pml_matrix_allocate(&sums, classes->count, centres) == PML_DONE &&
         pml_matrix_allocate(&regression->coefficients, centres, classes->count) == PML_DONE &&
-        pml_matrix_allocate(&regression->scores, side->kernels.rows, classes->count) == PML_DONE) {
+        pml_matrix_allocate(&regression->scores, rows, classes->count) == PML_DONE) {
         pml_scatter_centre(&side->kernels, regression->mean);
         pml_multiply(&side->kernels, PML_TURNED, &side->kernels, PML_PLAIN, 1.0, 0.0, &square);
         for (size_t c = 0; c < centres; c++)
             pml_matrix_row(&square, c)[c] += ridge;
-        pml_classes_sum(classes, &side->kernels, &sums);
-        for (size_t c = 0; c < centres; c++)
-            for (size_t m = 0; m < classes->count; m++)
-                pml_matrix_row(&regression->coefficients, c)[m] = pml_matrix_row(&sums, m)[c];
+        fill_codes(classes, teacher, &regression->scores);
+        pml_multiply(&side->kernels, PML_TURNED, &regression->scores, PML_PLAIN, 1.0, 0.0, &regression->coefficients);
         outcome = pml_solve(&square, &regression->coefficients);
         pml_multiply(&side->kernels, PML_PLAIN, &regression->coefficients, PML_PLAIN, 1.0, 0.0, &regression->scores);
     }
     pml_matrix_free(&square);
-    pml_matrix_free(&sums);
     return outcome;
 }
 
@@ -106,15 +116,17 @@ static pml_outcome fit_classes(const struct pml_train_job *job, struct pml_kerne
                                const struct pml_classes *classes, struct pml_train_result *result,
                                struct pml_message *message)
 {
-    const size_t modalities = job->set->modalities;
+    const size_t modalities = job->set->modalities, teacher = setting / GRID;
     struct regression regressions[PML_TRAIN_MODALITIES] = {0};
     struct pml_matrix turn = {0};
     pml_outcome outcome = pml_train_limit(job->options, classes->count, "one per class", message);
     if (outcome == PML_DONE)
         outcome = pml_matrix_allocate(&turn, job->options->dimensions, classes->count);
-    for (size_t v = 0; outcome == PML_DONE && v < modalities; v++) {
-        pml_kernel_side_widen(&sides[v], settings[setting].width * sides[v].median);
-        outcome = regress(&sides[v], classes, settings[setting].ridge, &regressions[v]);
+    for (size_t i = 0; outcome == PML_DONE && i < modalities; i++) {
+        const size_t v = i == 0 ? teacher : 1 - teacher;
+        pml_kernel_side_widen(&sides[v], grid[setting % GRID].width * sides[v].median);
+        outcome = regress(&sides[v], classes, i == 0 ? NULL : &regressions[teacher], grid[setting % GRID].ridge,
+                          &regressions[v]);
         if (outcome == PML_REFUSED)
             outcome = pml_say(message, "the kernels are singular: give rows that vary, or fewer --centres.");
     }
@@ -146,5 +158,5 @@ static pml_outcome fit(const struct pml_train_job *job, struct pml_kernel_side *
 pml_outcome pml_train_codes(const struct pml_train_job *job, struct pml_train_result *result,
                             struct pml_message *message)
 {
-    return pml_kernel_train(job, fit, SETTINGS, result, message);
+    return pml_kernel_train(job, fit, GRID * job->set->modalities, result, message);
 }

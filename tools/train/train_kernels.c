@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SAMPLE 500u /* rows whose distances the median is of */
 
@@ -40,15 +41,14 @@ static pml_outcome median_distance(const struct pml_rows *rows, uint64_t seed, d
     return PML_DONE;
 }
 
-pml_outcome pml_kernel_side_start(const struct pml_train_job *job, size_t modality, struct pml_kernel_side *side,
-                                  struct pml_message *message)
+static pml_outcome start(const struct pml_train_job *job, size_t modality, struct pml_kernel_side *side,
+                         struct pml_message *message)
 {
     const struct pml_rows *rows = &job->rows[modality];
     const size_t centres = job->options->centres;
     struct pml_generator generator = pml_generator_start(job->options->seed, PML_STREAM_FRONT);
     const uint64_t seed = pml_generator_next(&generator) + modality;
     struct pml_kmeans means = {0};
-    *side = (struct pml_kernel_side){0};
     pml_outcome outcome = pml_rows_allocate(&side->centres, centres, rows->columns);
     means.clusters = malloc(rows->count * sizeof *means.clusters);
     means.centres = side->centres.values;
@@ -72,12 +72,24 @@ pml_outcome pml_kernel_side_start(const struct pml_train_job *job, size_t modali
     return outcome == PML_NO_MEMORY ? pml_say_memory(message) : outcome;
 }
 
-void pml_kernel_side_free(struct pml_kernel_side *side)
+pml_outcome pml_kernel_sides_start(const struct pml_train_job *job, struct pml_kernel_side *sides,
+                                   struct pml_message *message)
 {
-    pml_matrix_free(&side->units);
-    pml_matrix_free(&side->places);
-    pml_matrix_free(&side->kernels);
-    pml_rows_free(&side->centres);
+    pml_outcome outcome = PML_DONE;
+    memset(sides, 0, PML_TRAIN_MODALITIES * sizeof *sides);
+    for (size_t v = 0; outcome == PML_DONE && v < job->set->modalities; v++)
+        outcome = start(job, v, &sides[v], message);
+    return outcome;
+}
+
+void pml_kernel_sides_free(struct pml_kernel_side *sides)
+{
+    for (struct pml_kernel_side *side = sides; side < sides + PML_TRAIN_MODALITIES; side++) {
+        pml_matrix_free(&side->units);
+        pml_matrix_free(&side->places);
+        pml_matrix_free(&side->kernels);
+        pml_rows_free(&side->centres);
+    }
 }
 
 void pml_kernel_side_widen(struct pml_kernel_side *side, double width)
@@ -104,21 +116,6 @@ pml_outcome pml_kernel_side_put(const struct pml_train_job *job, size_t modality
 
 /* ---- the choice of a setting ---- */
 
-static pml_outcome start_sides(const struct pml_train_job *job, struct pml_kernel_side *sides,
-                               struct pml_message *message)
-{
-    pml_outcome outcome = PML_DONE;
-    for (size_t v = 0; outcome == PML_DONE && v < job->set->modalities; v++)
-        outcome = pml_kernel_side_start(job, v, &sides[v], message);
-    return outcome;
-}
-
-static void free_sides(struct pml_kernel_side *sides)
-{
-    for (size_t v = 0; v < PML_TRAIN_MODALITIES; v++)
-        pml_kernel_side_free(&sides[v]);
-}
-
 static void tell(const struct pml_train_job *job, double done)
 {
     struct pml_progress progress = job->options->progress ? *job->options->progress : (struct pml_progress){0};
@@ -136,7 +133,7 @@ static pml_outcome try_settings(const struct pml_train_job *part, const struct p
 {
     struct pml_kernel_side sides[PML_TRAIN_MODALITIES] = {0};
     double most = -1.0;
-    pml_outcome outcome = start_sides(part, sides, message);
+    pml_outcome outcome = pml_kernel_sides_start(part, sides, message);
     for (size_t i = 0; outcome == PML_DONE && i < settings; i++) {
         struct pml_train_result result = {0};
         struct pml_train_measures measures;
@@ -150,7 +147,7 @@ static pml_outcome try_settings(const struct pml_train_job *part, const struct p
         }
         pml_train_free(&result);
     }
-    free_sides(sides);
+    pml_kernel_sides_free(sides);
     return outcome;
 }
 
@@ -180,15 +177,15 @@ pml_outcome pml_kernel_train(const struct pml_train_job *job, pml_kernel_fit_fn 
                              struct pml_train_result *result, struct pml_message *message)
 {
     struct pml_kernel_side sides[PML_TRAIN_MODALITIES] = {0};
-    size_t best = settings / 2;
+    size_t best = settings - 1;
     pml_algebra_start();
     pml_outcome outcome = choose(job, fit, settings, &best, message);
     if (outcome == PML_REFUSED) /* too few rows to hold some out; what is wrong with all of them shows below */
         outcome = PML_DONE;
     if (outcome == PML_DONE)
-        outcome = start_sides(job, sides, message);
+        outcome = pml_kernel_sides_start(job, sides, message);
     if (outcome == PML_DONE)
         outcome = fit(job, sides, best, result, message);
-    free_sides(sides);
+    pml_kernel_sides_free(sides);
     return outcome;
 }

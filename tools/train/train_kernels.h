@@ -15,10 +15,10 @@ struct pml_kernel_side {
     double width;
 };
 
-/* Clusters the rows, so that centres are where rows are. */
-pml_outcome pml_kernel_side_start(const struct pml_train_job *job, size_t modality, struct pml_kernel_side *side,
-                                  struct pml_message *message);
-void pml_kernel_side_free(struct pml_kernel_side *side);
+/* Clusters the rows of each modality of the job, so that centres are where rows are. `sides` are PML_TRAIN_MODALITIES. */
+pml_outcome pml_kernel_sides_start(const struct pml_train_job *job, struct pml_kernel_side *sides,
+                                   struct pml_message *message);
+void pml_kernel_sides_free(struct pml_kernel_side *sides);
 
 /* Sets the width and fills the kernels. */
 void pml_kernel_side_widen(struct pml_kernel_side *side, double width);

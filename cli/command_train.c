@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * train: makes fronts, which map the features of a modality to those of a pack, and says how good they are. */
+#include "cli/shared/output.h"
+#include "train_inputs.h"
+
+#include "common/parallel.h"
+#include "tools/train/train_measure.h"
+
+#include <privatemail.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct arguments {
+    const char *method, *features, *labels, *with, *out, *test, *test_with, *test_labels;
+    uint64_t inputs, dimensions, centres, seed, threads;
+    bool root, validate, force, json;
+    bool centres_given, seed_given;
+    struct train_pair pair, test_pair;
+    char *out_with; /* NAME.text.pmfr; NULL in one modality */
+    struct pml_train_options options;
+};
+
+/* ---- options ---- */
+
+static exit_code read_method(struct arguments *arguments)
+{
+    const bool labels = arguments->labels != NULL, pair = arguments->with != NULL;
+    const char *method = arguments->method ? arguments->method
+                         : labels          ? (pair ? "codes" : "lda")
+                         : pair            ? "cca"
+                                           : "pca";
+    for (int i = 0; i < PML_TRAIN_METHODS; i++)
+        if (strcmp(method, pml_train_traits[i].name) == 0) {
+            arguments->options.method = (pml_train_method)i;
+            return EXIT_OK;
+        }
+    return command_fail(&command_train, EXIT_USAGE,
+                        "--method must be signs, gauss, pca, dct, lda, cca, codes or mnse, not '%s'.", method);
+}
+
+static void ignore(const char *option, const char *method)
+{
+    fprintf(stderr, "privatemail train: %s does not use --%s. It is ignored.\n", method, option);
+}
+
+/* What the method does not use is ignored, and said so. */
+static void drop_unused(struct arguments *arguments)
+{
+    const struct pml_train_trait *trait = &pml_train_traits[arguments->options.method];
+    const bool measured = arguments->validate || arguments->test;
+    if (arguments->with && !trait->may_pair) {
+        ignore("with", trait->name);
+        arguments->with = NULL;
+    }
+    if (arguments->test_with && !arguments->with) {
+        ignore("test-with", trait->name);
+        arguments->test_with = NULL;
+    }
+    if (arguments->labels && !trait->labels && !measured) {
+        ignore("labels", trait->name);
+        arguments->labels = NULL;
+    }
+    if (arguments->centres_given && !trait->centres)
+        ignore("centres", trait->name);
+    if (arguments->seed_given && !trait->seed && !arguments->validate)
+        ignore("seed", trait->name);
+}
+
+static exit_code check_needs(const struct arguments *arguments)
+{
+    const struct pml_train_trait *trait = &pml_train_traits[arguments->options.method];
+    const bool signs = arguments->options.method == PML_TRAIN_SIGNS;
+    if (trait->lapack && !pml_train_has_lapack())
+        return command_fail(&command_train, EXIT_USAGE,
+                            "this build has no LAPACKE, which %s needs. Install liblapacke-dev and libopenblas-dev and "
+                            "build again, or use --method signs, gauss or dct.",
+                            trait->name);
+    if (!arguments->features && !(signs && arguments->inputs > 0))
+        return command_fail(&command_train, EXIT_USAGE, "--features is missing. privatemail train --help explains what it "
+                                                        "is.");
+    if (arguments->inputs > 0 && (!signs || arguments->features))
+        return command_fail(&command_train, EXIT_USAGE,
+                            "--inputs belongs to --method signs, instead of --features. Leave it out.");
+    if (trait->labels && !arguments->labels)
+        return command_fail(&command_train, EXIT_USAGE, "%s needs the class of each row. Give --labels.", trait->name);
+    if (trait->pair && !arguments->with)
+        return command_fail(&command_train, EXIT_USAGE, "%s needs two modalities. Give --with text=T.npy.", trait->name);
+    if (arguments->validate && arguments->test)
+        return command_fail(&command_train, EXIT_USAGE,
+                            "--validate and --test exclude each other. Leave one of them out.");
+    if ((arguments->test_with || arguments->test_labels) && !arguments->test)
+        return command_fail(&command_train, EXIT_USAGE,
+                            "--test-with and --test-labels belong to --test. Give it, or leave them out.");
+    if (arguments->test && arguments->with && !arguments->test_with)
+        return command_fail(&command_train, EXIT_USAGE, "--test needs both modalities. Give --test-with %s=T.npy.",
+                            arguments->pair.name);
+    if (arguments->test_with && strcmp(arguments->pair.name, arguments->test_pair.name) != 0)
+        return command_fail(&command_train, EXIT_USAGE, "--test-with must name the modality of --with, %s.",
+                            arguments->pair.name);
+    if (!arguments->features && (arguments->validate || arguments->test))
+        return command_fail(&command_train, EXIT_USAGE, "--validate and --test need rows. Give --features.");
+    return EXIT_OK;
+}
+
+/* NAME.pmfr becomes NAME.text.pmfr. */
+static exit_code name_second(struct arguments *arguments)
+{
+    static const char ending[] = ".pmfr";
+    const size_t length = strlen(arguments->out), size = length + sizeof ending + PML_MODALITY_NAME_MAX + 2;
+    const bool ends = length > strlen(ending) && strcmp(arguments->out + length - strlen(ending), ending) == 0;
+    if (!arguments->with)
+        return EXIT_OK;
+    arguments->out_with = malloc(size);
+    if (!arguments->out_with)
+        return command_no_memory(&command_train);
+    snprintf(arguments->out_with, size, "%.*s.%s%s", (int)(ends ? length - strlen(ending) : length), arguments->out,
+             arguments->pair.name, ending);
+    return EXIT_OK;
+}
+
+static exit_code check_outputs(const struct arguments *arguments)
+{
+    const char *inputs[] = {arguments->features, arguments->labels,    arguments->pair.path,
+                            arguments->test,     arguments->test_labels, arguments->test_pair.path};
+    const char *outputs[] = {arguments->out, arguments->out_with};
+    exit_code code = EXIT_OK;
+    for (size_t i = 0; i < 2 && outputs[i] && code == EXIT_OK; i++) {
+        for (size_t j = 0; j < sizeof inputs / sizeof *inputs && code == EXIT_OK; j++)
+            code = output_apart(&command_train, outputs[i], inputs[j], "an input");
+        if (code == EXIT_OK)
+            code = output_check(&command_train, outputs[i], arguments->force);
+        if (code == EXIT_OK)
+            code = output_try(&command_train, outputs[i], PML_FRONT_FILE_HEADER);
+    }
+    return code;
+}
+
+static exit_code parse(int argc, char **argv, struct arguments *arguments)
+{
+    struct option_spec specs[] = {
+        {"centres", OPTION_COUNT, &arguments->centres, false, false},
+        {"seed", OPTION_COUNT, &arguments->seed, false, false},
+        {"method", OPTION_TEXT, &arguments->method, false, false},
+        {"features", OPTION_TEXT, &arguments->features, false, false},
+        {"inputs", OPTION_COUNT, &arguments->inputs, false, false},
+        {"labels", OPTION_TEXT, &arguments->labels, false, false},
+        {"with", OPTION_TEXT, &arguments->with, false, false},
+        {"dimensions", OPTION_COUNT, &arguments->dimensions, true, false},
+        {"root", OPTION_FLAG, &arguments->root, false, false},
+        {"out", OPTION_TEXT, &arguments->out, true, false},
+        {"validate", OPTION_FLAG, &arguments->validate, false, false},
+        {"test", OPTION_TEXT, &arguments->test, false, false},
+        {"test-with", OPTION_TEXT, &arguments->test_with, false, false},
+        {"test-labels", OPTION_TEXT, &arguments->test_labels, false, false},
+        {"threads", OPTION_COUNT, &arguments->threads, false, false},
+        {"force", OPTION_FLAG, &arguments->force, false, false},
+        {"json", OPTION_FLAG, &arguments->json, false, false},
+    };
+    exit_code code = options_parse(&command_train, argc, argv, specs, sizeof specs / sizeof *specs, NULL, 0, 0);
+    arguments->centres_given = specs[0].given;
+    arguments->seed_given = specs[1].given;
+    const struct count_limit limits[] = {{"centres", arguments->centres, 2, PML_FRONT_CENTRES_MAX},
+                                         {"dimensions", arguments->dimensions, 1, PML_FEATURES_MAX}};
+    const struct count_limit others[] = {{"inputs", arguments->inputs, 1, PML_FRONT_INPUTS_MAX},
+                                         {"threads", arguments->threads, 1, 256}};
+    if (code == EXIT_OK)
+        code = options_check_limits(&command_train, limits, 2, false);
+    if (code == EXIT_OK)
+        code = options_check_limits(&command_train, others, 2, true);
+    if (code == EXIT_OK)
+        code = read_method(arguments);
+    if (code == EXIT_OK)
+        drop_unused(arguments);
+    if (code == EXIT_OK)
+        code = train_pair_read("with", arguments->with, &arguments->pair);
+    if (code == EXIT_OK)
+        code = train_pair_read("test-with", arguments->test_with, &arguments->test_pair);
+    if (code == EXIT_OK)
+        code = check_needs(arguments);
+    return code == EXIT_OK ? name_second(arguments) : code;
+}
+
+/* ---- report ---- */
+
+static void print_measures(const struct arguments *arguments, const struct pml_train_measures *measures)
+{
+    const struct {
+        const char *what;
+        double value;
+    } lines[] = {
+        {"mean average precision, queries of the first modality", measures->map_first},
+        {"mean average precision, queries of the second modality", measures->map_second},
+        {"accuracy of the nearest training row", measures->accuracy},
+        {"precision at 8", measures->precision},
+        {"mean error of distances", measures->distance_error},
+        {"share of the 8 nearest that are kept", measures->kept},
+    };
+    if (arguments->validate)
+        printf("measured on a third of the rows, with fronts trained on the others:\n");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!isnan(lines[i].value))
+            printf("  %-54s %.4f\n", lines[i].what, lines[i].value);
+    if (measures->unmapped > 0)
+        printf("  %zu rows map to nothing: they are far from every centre\n", measures->unmapped);
+}
+
+static void print_theorem(const struct pml_train_theorem *theorem)
+{
+    printf("objective");
+    for (size_t i = 0; i < theorem->steps; i++)
+        printf("%s%.6g", i == 0 ? " " : ", then ", theorem->objective[i]);
+    printf("\nLipschitz constant %.6g, eta %.6g, gamma %.6g\n", theorem->lipschitz, theorem->eta, theorem->gamma);
+    if (theorem->delta > 0.0)
+        printf("the condition of the theorem holds for radii below %.3g\n", theorem->delta);
+    else
+        printf("the condition of the theorem does not hold: gamma is at most 2 eta\n");
+}
+
+static void print_report(const struct arguments *arguments, size_t inputs, const struct pml_train_result *result,
+                         const struct pml_train_measures *measures)
+{
+    printf("%s: front of %zu features to %zu by %s, %zu bytes\n", arguments->out, inputs, arguments->options.dimensions,
+           pml_train_traits[arguments->options.method].name, result->sizes[0]);
+    if (arguments->out_with)
+        printf("%s: front of %s, %zu bytes\n", arguments->out_with, arguments->pair.name, result->sizes[1]);
+    if (result->theorem.steps > 0)
+        print_theorem(&result->theorem);
+    print_measures(arguments, measures);
+}
+
+static void write_theorem(struct json *json, const struct pml_train_theorem *theorem)
+{
+    const bool given = theorem->steps > 0;
+    json_number(json, "lipschitz", given ? theorem->lipschitz : NAN);
+    json_number(json, "eta", given ? theorem->eta : NAN);
+    json_number(json, "gamma", given ? theorem->gamma : NAN);
+    if (!given)
+        return;
+    json_bool(json, "condition", theorem->delta > 0.0);
+    json_number(json, "delta", theorem->delta);
+    json_open(json, "objective", '[');
+    for (size_t i = 0; i < theorem->steps; i++)
+        json_number(json, NULL, theorem->objective[i]);
+    json_close(json, ']');
+}
+
+static void write_report(const struct arguments *arguments, size_t inputs, const struct pml_train_result *result,
+                         const struct pml_train_measures *measures)
+{
+    struct json json = {0};
+    const bool kernels = pml_train_traits[arguments->options.method].centres;
+    json_open(&json, NULL, '{');
+    json_text(&json, "method", pml_train_traits[arguments->options.method].name);
+    json_count(&json, "features", inputs);
+    json_count(&json, "dimensions", arguments->options.dimensions);
+    json_count(&json, "centres", kernels ? arguments->options.centres : 0);
+    json_bool(&json, "root", arguments->root);
+    json_count(&json, "seed", arguments->seed);
+    json_text(&json, "out", arguments->out);
+    json_count(&json, "bytes", result->sizes[0]);
+    json_number(&json, "width", kernels ? result->widths[0] : NAN);
+    json_text(&json, "out_with", arguments->out_with);
+    json_count(&json, "bytes_with", result->sizes[1]);
+    json_number(&json, "width_with", kernels && arguments->out_with ? result->widths[1] : NAN);
+    write_theorem(&json, &result->theorem);
+    json_number(&json, "map_image_query", measures->map_first);
+    json_number(&json, "map_text_query", measures->map_second);
+    json_number(&json, "accuracy", measures->accuracy);
+    json_number(&json, "precision_at_8", measures->precision);
+    json_number(&json, "distance_error", measures->distance_error);
+    json_number(&json, "kept_of_8", measures->kept);
+    json_count(&json, "unmapped", measures->unmapped);
+    json_close(&json, '}');
+}
+
+/* ---- command ---- */
+
+static exit_code fail(pml_outcome outcome, const struct pml_message *message)
+{
+    return command_input(&command_train, outcome, message);
+}
+
+/* A third is held out for measuring; what is written is trained with all rows. */
+static exit_code validate(const struct arguments *arguments, const struct pml_train_set *set,
+                          struct pml_train_measures *measures)
+{
+    struct pml_message message = {""};
+    struct pml_train_set kept, held;
+    struct pml_train_result result = {0};
+    uint32_t *indices = malloc((set->count + 1) * sizeof *indices);
+    if (!indices)
+        return command_no_memory(&command_train);
+    pml_train_split(set, arguments->seed, indices, &kept, &held);
+    pml_outcome outcome = pml_train(&arguments->options, &kept, &result, &message);
+    if (outcome == PML_DONE)
+        outcome = pml_train_measure(&result, &kept, &held, arguments->options.threads, measures, &message);
+    pml_train_free(&result);
+    free(indices);
+    return outcome == PML_DONE ? EXIT_OK : fail(outcome, &message);
+}
+
+static exit_code test(const struct arguments *arguments, const struct train_inputs *train,
+                      const struct pml_train_result *result, struct pml_train_measures *measures)
+{
+    const struct train_paths paths = {arguments->test, arguments->test_pair.path, arguments->test_labels};
+    struct pml_message message = {""};
+    struct train_inputs rows;
+    exit_code code = train_inputs_read(&paths, arguments->root, &rows);
+    if (code == EXIT_OK)
+        code = train_inputs_agree(train, &rows, &paths);
+    if (code == EXIT_OK) {
+        pml_outcome outcome =
+            pml_train_measure(result, &train->set, &rows.set, arguments->options.threads, measures, &message);
+        code = outcome == PML_DONE ? EXIT_OK : fail(outcome, &message);
+    }
+    train_inputs_free(&rows);
+    return code;
+}
+
+/* Both files or neither: when the second fails, the first is removed, unless it replaced another. */
+static exit_code write_fronts(const struct arguments *arguments, const struct pml_train_result *result)
+{
+    const bool fresh = access(arguments->out, F_OK) != 0;
+    exit_code code =
+        output_write(&command_train, arguments->out, arguments->force, result->bytes[0], result->sizes[0]);
+    if (code != EXIT_OK || !arguments->out_with)
+        return code;
+    code = output_write(&command_train, arguments->out_with, arguments->force, result->bytes[1], result->sizes[1]);
+    if (code != EXIT_OK && fresh)
+        unlink(arguments->out);
+    return code;
+}
+
+static exit_code train(struct arguments *arguments, struct train_inputs *inputs)
+{
+    const struct train_paths paths = {arguments->features, arguments->pair.path, arguments->labels};
+    const size_t columns = arguments->features ? 0 : arguments->inputs;
+    struct pml_message message = {""};
+    struct pml_train_result result = {0};
+    struct pml_train_measures measures = {NAN, NAN, NAN, NAN, NAN, NAN, 0};
+    exit_code code = arguments->features ? train_inputs_read(&paths, arguments->root, inputs) : EXIT_OK;
+    if (code == EXIT_OK && arguments->validate)
+        code = validate(arguments, &inputs->set, &measures);
+    if (code == EXIT_OK) {
+        pml_outcome outcome =
+            arguments->features ? pml_train(&arguments->options, &inputs->set, &result, &message)
+                                : pml_train_signs(&arguments->options, columns, arguments->root, &result, &message);
+        code = outcome == PML_DONE ? EXIT_OK : fail(outcome, &message);
+    }
+    if (code == EXIT_OK && arguments->test)
+        code = test(arguments, inputs, &result, &measures);
+    progress_end();
+    if (code == EXIT_OK)
+        code = write_fronts(arguments, &result);
+    if (code == EXIT_OK)
+        (arguments->json ? write_report : print_report)(
+            arguments, arguments->features ? inputs->features[0].columns : columns, &result, &measures);
+    pml_train_free(&result);
+    return code;
+}
+
+static exit_code run(int argc, char **argv)
+{
+    const struct pml_progress progress = {progress_show, NULL, "training"};
+    struct arguments arguments = {.centres = 128};
+    struct train_inputs inputs = {0};
+    exit_code code = parse(argc, argv, &arguments);
+    if (code == EXIT_OK)
+        code = check_outputs(&arguments);
+    if (code == EXIT_OK) {
+        arguments.options.dimensions = (size_t)arguments.dimensions;
+        arguments.options.centres = (size_t)arguments.centres;
+        arguments.options.seed = arguments.seed;
+        arguments.options.threads = pml_parallel_threads((unsigned)arguments.threads);
+        arguments.options.progress = &progress;
+        code = train(&arguments, &inputs);
+    }
+    train_inputs_free(&inputs);
+    free(arguments.out_with);
+    return code;
+}
+
+static const char help[] =
+    "Usage: privatemail train --features F.npy [--labels L.npy] [--with text=T.npy] --dimensions k --out NAME.pmfr\n"
+    "                         [OPTIONS]\n\n"
+    "Trains a front, which maps the features of one modality to those of a pack (privatemail pack --front). With two\n"
+    "modalities, such as pictures and words, it trains a front for each, so that one finds the other: NAME.pmfr and\n"
+    "NAME.text.pmfr. A front is public. Kernels hold means of rows, and sometimes a row itself: give rows that may be\n"
+    "published.\n\n"
+    "Options:\n"
+    "  --method M         signs  random signs from a seed; up to a million features\n"
+    "                     gauss  a random matrix\n"
+    "                     pca    the directions in which rows vary most. Default without labels\n"
+    "                     dct    the lowest frequencies of a cosine transform\n"
+    "                     lda    the directions in which classes differ most. Default with labels\n"
+    "                     cca    the directions in which two modalities agree. Default with --with, without labels\n"
+    "                     codes  kernels, fitted to a code per class. Default with --with and labels\n"
+    "                     mnse   kernels that separate classes and align modalities; prints the constants of its theorem\n"
+    "  --features F.npy   float32, n rows of the first modality, or of the only one\n"
+    "  --inputs N         with signs, instead of --features: how many features a row has, 1 to 1000000\n"
+    "  --labels L.npy     n integers, the class of each row\n"
+    "  --with NAME=T.npy  n rows of a second modality: row i of both belongs together\n"
+    "  --dimensions k     what the fronts end in, 1 to 4096: the features of the pack\n"
+    "  --centres p        kernels of codes and mnse, 2 to 4096. Default 128\n"
+    "  --root             takes roots of the features first, for histograms and counts. The front remembers it\n"
+    "  --out NAME.pmfr    the front to write\n"
+    "  --validate         measures on a third of the rows with fronts trained on the others, then trains with all\n"
+    "  --test F.npy, --test-with NAME=T.npy, --test-labels L.npy\n"
+    "                     measures on these rows\n"
+    "  --seed N           of random maps, centres, and what is held out. Default 0\n"
+    "  --threads N        1 to 256. Default: the number of processors. Never changes the bytes\n"
+    "  --force            replace the files of --out\n"
+    "  --json             JSON on stdout instead of text (docs/CLI.md)\n"
+    "  --help             this text\n\n"
+    "An option that the method does not use is ignored, with a note. All but signs, gauss and dct need a build with\n"
+    "LAPACKE. The same machine gives the same bytes for the same input; another one may round differently.\n\n"
+    "Exit codes: 0 done, 2 wrong options, or a build without LAPACKE, 3 an input cannot be read or does not fit, 4 a\n"
+    "front cannot be written, 7 out of memory.\n\n"
+    "Example: privatemail train --features pictures.npy --with text=words.npy --labels classes.npy --dimensions 9 \\\n"
+    "                           --out pictures.pmfr --validate\n";
+
+const struct command command_train = {"train", "train a front, so that words find pictures", help, run};
