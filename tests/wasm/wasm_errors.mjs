@@ -96,7 +96,7 @@ await test('features and labels are refused, the client stays armed', async () =
 await test('modalities are refused by name, and by the number of their features', async () => {
     const fronts = await library.openPack(golden.packs[12].bytes);
     const client = fronts.client({ epsilon: 1 });
-    const inCrowd = fronts.client({ epsilon: 1, crowd: { copies: 1 } });
+    const inCrowd = fronts.client({ epsilon: 1, crowd: { copies: 1, clients: 1000, clusters: 1, delta0: 1e-12, mu: 0.03 } });
     const [text, known] = [makeFeatures(7, 1), 4];
     await client.arm(await newBudget());
     await inCrowd.armBundle(await newBudget(), 'query');

@@ -62,7 +62,7 @@ public enum Status: Int32, Sendable, CaseIterable, CustomStringConvertible {
     case sealed = -27
     /// The pack has no modality of this name; ``PrivateMailError/underlying`` is a ``Pack/UnknownModality``.
     case modality = -28
-    /// Not a front, or one that contradicts itself. Does not occur in Swift, whose fronts are those of packs.
+    /// The front is not sound. Does not occur in Swift, whose fronts are those of packs.
     case front = -29
 
     /// What happened in a few English words, the library's own.

@@ -35,7 +35,8 @@ final class ModalityTests: XCTestCase {
     func testUnknownNamesAndWrongLengths() throws {
         let pack = try Vectors.golden.pack(Golden.fronts)
         let client = try Client(pack: pack, options: .response(epsilon: 1))
-        let inCrowd = try Client(pack: pack, options: .crowd(floor: 1, Crowd(copies: 1)))
+        let crowd = Crowd(clients: 1000, clusters: 0.5, copies: 8, delta0: 1e-12, mu: 0.03)
+        let inCrowd = try Client(pack: pack, options: .crowd(floor: 1, crowd))
         try client.arm(try plentyBudget())
         try inCrowd.armBundle(try plentyBudget(), for: .query)
         for name in ["", "audio", "Text", "text ", "text\0", "0123456789abcdef"] {

@@ -63,7 +63,7 @@ final class ModalityTest {
     private static void refusals() {
         Pack pack = Golden.pack(Golden.FRONTS);
         float[] text = Golden.features(7);
-        Crowd crowd = Crowd.of(0, 0.0, 1);
+        Crowd crowd = Crowd.of(1000, 0.5, 8).booked(1e-12, 0.03);
         try (Client client = new Client(pack, Options.response(1.0));
              Client inCrowd = new Client(pack, Options.crowd(1.0, crowd))) {
             client.arm(Golden.budget());

@@ -69,7 +69,7 @@ public enum Status {
     SEALED(-27),
     /** The pack has no modality of this name; the exception's message has those that it has. */
     MODALITY(-28),
-    /** Not a front, or one that contradicts itself; not reachable through this API, whose fronts are those of packs. */
+    /** The front is not sound; not reachable through this API, whose fronts are those of packs. */
     FRONT(-29);
 
     private static final Status[] BY_NUMBER = values();
