@@ -21,9 +21,9 @@ pml_status pml_front_open(pml_front *front, const void *bytes, size_t size)
     const uint32_t outputs = load_le32(file + 48);
     pml_front view;
     bool sound = memcmp(digest, file + 8, sizeof digest) == 0 && outputs - 1 < PML_FEATURES_MAX &&
-                 pml_front_blank(file + 52, 12) &&
+                 pml_all_zero(file + 52, 12) &&
                  pml_front_record(file + 64, outputs, file + PML_FRONT_FILE_HEADER, &view) &&
-                 pml_front_blank(file + 64 + PML_FRONT_NAME_AT, PML_FRONT_NAME_SIZE) &&
+                 pml_all_zero(file + 64 + PML_FRONT_NAME_AT, PML_FRONT_NAME_SIZE) &&
                  view.body_size == size - PML_FRONT_FILE_HEADER;
     if (!sound || !pml_front_sound(&view))
         return PML_ERROR_FRONT;

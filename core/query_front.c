@@ -16,33 +16,36 @@ static const float *piece_at(const pml_query *query, size_t first, size_t count,
     return buffer;
 }
 
-static size_t piece_size(const pml_query *query, size_t first)
-{
-    return query->count - first < PIECE ? query->count - first : PIECE;
-}
-
-/* Quantises all features, piece by piece: into `row`, or into the sums of signs. Returns a mask: are they valid? */
+/* Quantises all features, piece by piece, into `row` or into the sums of signs: the first pass finds the largest. Returns
+ * a mask: are they valid? */
 static uint64_t quantise(const pml_query *query, const pml_front *front, int8_t *row, int64_t *sums)
 {
+    const bool signs = front->kind == PML_FRONT_SIGNS;
     float buffer[PIECE];
     int8_t values[PIECE];
-    pml_random signs;
-    struct scale scale;
+    pml_random random;
+    struct scale scale = {0};
+    uint64_t valid = 0;
     uint32_t top = 0;
-    for (size_t at = 0; at < query->count; at += PIECE)
-        top = pml_quantise_top(piece_at(query, at, piece_size(query, at), buffer), piece_size(query, at), top);
-    const uint64_t valid = pml_quantise_scale(top, &scale);
-    if (front->kind == PML_FRONT_SIGNS)
-        pml_front_signs_begin(front, &signs, sums);
-    for (size_t at = 0; at < query->count; at += PIECE) {
-        const size_t count = piece_size(query, at);
-        const float *piece = piece_at(query, at, count, buffer);
-        int8_t *out = front->kind == PML_FRONT_SIGNS ? values : row + at;
-        pml_quantise_values(&scale, valid, front->root, piece, count, out);
-        if (at == 0)
-            pml_quantise_default(valid, out);
-        if (front->kind == PML_FRONT_SIGNS)
-            pml_front_signs_add(front, &signs, out, count, sums);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t at = 0; at < query->count; at += PIECE) {
+            const size_t count = query->count - at < PIECE ? query->count - at : PIECE;
+            const float *piece = piece_at(query, at, count, buffer);
+            int8_t *out = signs ? values : row + at;
+            if (pass == 0) {
+                top = pml_quantise_top(piece, count, top);
+                continue;
+            }
+            pml_quantise_values(&scale, valid, front->root, piece, count, out);
+            if (at == 0)
+                pml_quantise_default(valid, out);
+            if (signs)
+                pml_front_signs_add(front, &random, out, count, sums);
+        }
+        if (pass == 0)
+            valid = pml_quantise_scale(top, &scale);
+        if (pass == 0 && signs)
+            pml_front_signs_begin(front, &random, sums);
     }
     return valid;
 }

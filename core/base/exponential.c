@@ -17,9 +17,11 @@ uint32_t pml_exp31(uint32_t x)
     for (size_t i = 0; i < sizeof coefficients / sizeof *coefficients; i++)
         sum = coefficients[i] - (uint32_t)(multiply(fraction, sum) >> 32);
     uint32_t value = 0x80000000u - (uint32_t)(multiply(fraction, sum) >> 33);
-    for (unsigned bit = 0; bit < 5; bit++)
-        value = select32(mask_nonzero(whole & 1u << bit), value >> (1u << bit), value);
-    return value & ~(uint32_t)mask_nonzero(whole & 32);
+    for (unsigned bit = 0; bit < 6; bit++) { /* a shift by 32 in two halves */
+        const unsigned half = (1u << bit) / 2;
+        value = select32(0 - hide(whole >> bit & 1), value >> half >> ((1u << bit) - half), value);
+    }
+    return value;
 }
 
 uint32_t pml_kernel31(int64_t cosine, uint32_t lambda)

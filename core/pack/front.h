@@ -8,21 +8,17 @@
 #define PML_FRONT_NAME_AT 16u
 #define PML_FRONT_NAME_SIZE (PML_MODALITY_NAME_MAX + 1u)
 
-/* pack_front.c: fills modalities and inputs of a pack whose sections 13 and 14 begin at `records` and `bodies`, and tells
- * the size of the bodies, at most 2^34. Never reads a body. */
-pml_status pml_fronts_measure(pml_pack *pack, const uint8_t *records, uint64_t *bodies_size);
+/* pack_front.c: fills modalities and inputs of a pack whose section 13 is placed, and tells the size of the bodies, below
+ * 2^32. */
+pml_status pml_fronts_measure(pml_pack *pack, uint64_t *bodies_size);
 
-/* Bodies and names of a pack that was measured and placed. */
+/* The bodies of a pack that was measured and placed. */
 bool pml_fronts_sound(const pml_pack *pack);
 
-/* Front `index` of a pack that has so many. */
-pml_front pml_front_at(const pml_pack *pack, size_t index);
-
 /* Reads a record, all but its name, of a front whose body stands at `body`; are its counts in their ranges, and the
- * values of its body? Is all of it zero? */
+ * values of its body? `body` may be NULL as long as nobody looks at it. */
 bool pml_front_record(const uint8_t *record, uint32_t outputs, const uint8_t *body, pml_front *front);
 bool pml_front_sound(const pml_front *front);
-bool pml_front_blank(const uint8_t *bytes, size_t size);
 
 /* Does it keep the quantised row in memory? */
 static inline bool front_keeps_row(const pml_front *front)

@@ -17,7 +17,7 @@ enum pml_section {
     PML_SECTION_LISTS,
     PML_SECTION_PROTOTYPE_CELLS,
     PML_SECTION_SKETCH,
-    PML_SECTION_MODEL, /* from version 0.2 on */
+    PML_SECTION_MODEL,  /* from version 0.2 on */
     PML_SECTION_FRONTS, /* from version 0.3 on, with the next */
     PML_SECTION_FRONT_BODIES,
     PML_SECTION_COUNT
@@ -51,5 +51,6 @@ bool pml_same_text(const char *a, const char *b);
 /* pack_check.c: header and sizes fill the view; content is what only a look at every byte can tell. */
 pml_status pml_pack_check_header(pml_pack *pack, const uint8_t *bytes, size_t size);
 pml_status pml_pack_check_content(const pml_pack *pack);
+bool pml_all_zero(const uint8_t *bytes, size_t size);
 
 #endif

@@ -58,11 +58,11 @@ static bool slots_agree(const pml_pack *pack, uint32_t sections)
     }
 }
 
-static bool all_zero(const uint8_t *p, size_t size)
+bool pml_all_zero(const uint8_t *bytes, size_t size)
 {
     uint8_t any = 0;
     for (size_t i = 0; i < size; i++)
-        any |= p[i];
+        any |= bytes[i];
     return any == 0;
 }
 
@@ -94,13 +94,13 @@ static pml_status place_sections(pml_pack *pack, const uint8_t *bytes, size_t si
         uint64_t start = (end + 15) & ~(uint64_t)15;
         if (start + sizes[i] > size)
             return PML_ERROR_PACK_SIZE;
-        if (!all_zero(bytes + end, (size_t)(start - end)))
+        if (!pml_all_zero(bytes + end, (size_t)(start - end)))
             return PML_ERROR_PACK;
         pack->section[i] = bytes + start;
         end = start + sizes[i];
 #if PML_WITH_FRONT
         if (i == PML_SECTION_FRONTS) { /* its records tell the size of the next section */
-            pml_status status = pml_fronts_measure(pack, pack->section[i], &sizes[PML_SECTION_FRONT_BODIES]);
+            pml_status status = pml_fronts_measure(pack, &sizes[PML_SECTION_FRONT_BODIES]);
             if (status != PML_OK)
                 return status;
         }
@@ -253,7 +253,7 @@ static bool model_sound(const uint8_t *name)
     if (name[PML_MODEL_MAX] != 0)
         return false;
     size_t length = pml_model_length((const char *)name);
-    return length > 0 && all_zero(name + length, PML_MODEL_SIZE - length);
+    return length > 0 && pml_all_zero(name + length, PML_MODEL_SIZE - length);
 }
 
 /* Sections whose counts are 0 when they are absent need not be asked for. */

@@ -6,14 +6,6 @@
 
 /* ---- records ---- */
 
-bool pml_front_blank(const uint8_t *bytes, size_t size)
-{
-    uint8_t any = 0;
-    for (size_t i = 0; i < size; i++)
-        any |= bytes[i];
-    return any == 0;
-}
-
 /* A body is at most 4096·(12 + 4096) or 8·4096 + 4096·(12 + 2·4096) bytes when the counts are in their ranges; when they
  * are not, its size and pointers are never used. */
 bool pml_front_record(const uint8_t *record, uint32_t outputs, const uint8_t *body, pml_front *front)
@@ -30,14 +22,14 @@ bool pml_front_record(const uint8_t *record, uint32_t outputs, const uint8_t *bo
     if (kind - 1 >= 4 || root > 1 || front->inputs - 1 >= (signs ? PML_FRONT_INPUTS_MAX : PML_FEATURES_MAX) ||
         (kind == PML_FRONT_NONE && front->inputs != outputs) ||
         (kernels ? front->centres - 1 >= PML_FRONT_CENTRES_MAX : front->centres != 0) || load_le32(record + 12) != 0 ||
-        !(signs || pml_front_blank(front->seed, 32)))
+        !(signs || pml_all_zero(front->seed, 32)))
         return false;
     if (front_keeps_row(front)) {
         const size_t head = front_stride(front) * outputs + (size_t)12 * front->centres;
         front->body_size =
             head + (kernels ? (size_t)front->centres * (front->inputs + outputs) : (size_t)outputs * front->inputs);
         front->body = body;
-        front->values = (const int8_t *)body + head;
+        front->values = body ? (const int8_t *)body + head : NULL;
     }
     return true;
 }
@@ -50,31 +42,25 @@ static bool name_sound(const uint8_t *name)
         if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_' && c != '-')
             return false;
     }
-    return length > 0 && pml_front_blank(name + length, PML_FRONT_NAME_SIZE - length);
+    return length > 0 && pml_all_zero(name + length, PML_FRONT_NAME_SIZE - length);
 }
 
-pml_status pml_fronts_measure(pml_pack *pack, const uint8_t *records, uint64_t *bodies_size)
+pml_status pml_fronts_measure(pml_pack *pack, uint64_t *bodies_size)
 {
+    const uint8_t *record = pack->section[PML_SECTION_FRONTS], *end = record + PML_FRONTS_SIZE;
     *bodies_size = 0;
-    size_t count = 0;
-    for (; count < PML_MODALITIES_MAX && load_le16(records + count * PML_FRONT_RECORD) != 0; count++) {
+    for (; record < end && load_le16(record) != 0; record += PML_FRONT_RECORD) {
         pml_front front;
-        const uint8_t *record = records + count * PML_FRONT_RECORD;
-        if (!pml_front_record(record, pack->features, record, &front) || !name_sound(record + PML_FRONT_NAME_AT))
+        uint32_t twin;
+        if (!pml_front_record(record, pack->features, NULL, &front) || !name_sound(record + PML_FRONT_NAME_AT) ||
+            pml_pack_find_modality(pack, (const char *)record + PML_FRONT_NAME_AT, &twin) == PML_OK)
             return PML_ERROR_PACK;
-        for (size_t other = 0; other < count; other++)
-            if (memcmp(records + other * PML_FRONT_RECORD + PML_FRONT_NAME_AT, record + PML_FRONT_NAME_AT,
-                       PML_FRONT_NAME_SIZE) == 0)
-                return PML_ERROR_PACK;
         if (front_keeps_row(&front) && front.inputs > pack->inputs)
             pack->inputs = front.inputs;
         *bodies_size += front.body_size;
+        pack->modalities++;
     }
-    pack->modalities = (uint16_t)count;
-    return count > 0 &&
-                   pml_front_blank(records + count * PML_FRONT_RECORD, (PML_MODALITIES_MAX - count) * PML_FRONT_RECORD)
-               ? PML_OK
-               : PML_ERROR_PACK;
+    return pack->modalities > 0 && pml_all_zero(record, (size_t)(end - record)) ? PML_OK : PML_ERROR_PACK;
 }
 
 /* ---- bodies ---- */
@@ -83,10 +69,10 @@ pml_status pml_fronts_measure(pml_pack *pack, const uint8_t *records, uint64_t *
 static bool outputs_sound(const pml_front *front)
 {
     const bool matrix = front->kind == PML_FRONT_MATRIX;
-    const int64_t most = (int64_t)1 << (matrix ? 50 : 53);
+    const uint64_t most = (uint64_t)1 << (matrix ? 50 : 53);
     for (size_t i = 0; i < front->outputs; i++) {
-        const int64_t offset = front_offset(front, i);
-        if (offset > most || offset < -most || (matrix && front_gain(front, i) - 1 >= 32))
+        const uint64_t offset = (uint64_t)front_offset(front, i) + most; /* from 0 to 2·most */
+        if (offset > 2 * most || (matrix && front_gain(front, i) - 1 >= 32))
             return false;
     }
     return true;
@@ -114,46 +100,37 @@ bool pml_front_sound(const pml_front *front)
     return outputs_sound(front) && centres_sound(front);
 }
 
-pml_front pml_front_at(const pml_pack *pack, size_t index)
-{
-    pml_front front = {0};
-    const uint8_t *record = pack->section[PML_SECTION_FRONTS], *body = pack->section[PML_SECTION_FRONT_BODIES];
-    for (size_t i = 0; i <= index; i++) {
-        body += front.body_size;
-        (void)pml_front_record(record + i * PML_FRONT_RECORD, pack->features, body, &front);
-    }
-    return front;
-}
-
-bool pml_fronts_sound(const pml_pack *pack)
-{
-    for (size_t i = 0; i < pack->modalities; i++) {
-        const pml_front front = pml_front_at(pack, i);
-        if (!pml_front_sound(&front))
-            return false;
-    }
-    return true;
-}
-
 /* ---- modalities ---- */
 
 /* A pack without fronts has one modality, whose features are the pack's own. */
 pml_status pml_pack_front(const pml_pack *pack, size_t modality, pml_front *front)
 {
-    if (!pack || !front)
+    if (!front)
         return PML_ERROR_ARGUMENT;
     memset(front, 0, sizeof *front);
-    if (!pack->bytes)
+    if (!pack || !pack->bytes)
         return PML_ERROR_ARGUMENT;
-    if (modality < pack->modalities) {
-        *front = pml_front_at(pack, modality);
-        return PML_OK;
-    }
-    if (modality > 0 || pack->modalities > 0)
+    if (modality >= pack->modalities && (modality | pack->modalities) != 0)
         return PML_ERROR_MODALITY;
     front->kind = PML_FRONT_NONE;
     front->inputs = front->outputs = pack->features;
+    const uint8_t *record = pack->section[PML_SECTION_FRONTS], *body = pack->section[PML_SECTION_FRONT_BODIES];
+    for (size_t i = 0; i <= modality && record; i++, record += PML_FRONT_RECORD) {
+        if (body) /* not yet while the records are measured */
+            body += front->body_size;
+        (void)pml_front_record(record, pack->features, body, front);
+    }
     return PML_OK;
+}
+
+bool pml_fronts_sound(const pml_pack *pack)
+{
+    bool sound = true;
+    for (size_t i = 0; i < pack->modalities; i++) {
+        pml_front front;
+        sound = pml_pack_front(pack, i, &front) == PML_OK && pml_front_sound(&front) && sound;
+    }
+    return sound;
 }
 
 pml_status pml_pack_modality(const pml_pack *pack, size_t index, pml_modality *modality)

@@ -23,13 +23,13 @@ void pml_front_signs_add(const pml_front *front, pml_random *signs, const int8_t
 {
     for (size_t j = 0; j < count; j++) {
         uint32_t digits = 0;
-        for (size_t i = 0; i < front->outputs; i++, digits /= 6) {
+        for (size_t i = 0; i < front->outputs; i++) {
             if (i % DIGITS == 0)
                 digits = pml_random_below(signs, POWER);
-            if (digits % 6 == 0)
-                sums[i] += values[j];
-            else if (digits % 6 == 1)
-                sums[i] -= values[j];
+            const uint32_t digit = digits % 6;
+            digits /= 6;
+            if (digit < 2)
+                sums[i] += digit == 0 ? values[j] : -values[j];
         }
     }
 }

@@ -114,21 +114,12 @@ void pml_quantise_default(uint64_t valid, int8_t *first)
     *first = (int8_t)(int32_t)select32(valid, (uint32_t)(int32_t)*first, 127);
 }
 
-uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out)
-{
-    struct scale scale;
-    const uint64_t valid = pml_quantise_scale(pml_quantise_top(features, count, 0), &scale);
-    pml_quantise_values(&scale, valid, false, features, count, out);
-    pml_quantise_default(valid, out);
-    return valid;
-}
-
 pml_status pml_quantise(const float *features, size_t count, int8_t *out)
 {
     if (!features || !out || count == 0 || count > PML_FEATURES_MAX)
         return PML_ERROR_ARGUMENT;
     if (pml_quantise_row(features, count, out) != 0)
         return PML_OK;
-    memset(out, 0, count);
+    out[0] = 0; /* as all others are */
     return PML_ERROR_FEATURES;
 }

@@ -22,18 +22,25 @@ struct scale {
     uint32_t exponent, shift; /* a subnormal's mantissa was shifted that far, as those of all others must be */
 };
 
-/* quantise.c: (secret) int8 values of (secret) features. The result is a mask: valid, or replaced by the public
- * default, the first unit vector. */
-uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out);
-
-/* The same of features in pieces. First `top` takes the largest of all
+/* quantise.c: (secret) int8 values of (secret) features, which may come in pieces. First `top` takes the largest of all
  * pieces, from 0 on; `scale` returns a mask, set when the features are valid; then `values` makes the int8 values of each
- * piece, zeros when they are not valid; `default` makes the first of all 127 then. `root`: roots are taken. */
+ * piece, zeros when they are not valid; `default` makes the first of all 127 then: the public default is the first unit
+ * vector. `root`: roots are taken. */
 uint32_t pml_quantise_top(const float *features, size_t count, uint32_t top);
 uint64_t pml_quantise_scale(uint32_t top, struct scale *scale);
 void pml_quantise_values(const struct scale *scale, uint64_t valid, bool root, const float *features, size_t count,
                          int8_t *out);
 void pml_quantise_default(uint64_t valid, int8_t *first);
+
+/* All of it, for features in one piece. */
+static inline uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out)
+{
+    struct scale scale;
+    const uint64_t valid = pml_quantise_scale(pml_quantise_top(features, count, 0), &scale);
+    pml_quantise_values(&scale, valid, false, features, count, out);
+    pml_quantise_default(valid, out);
+    return valid;
+}
 
 /* front.c (SPEC 5.18): sums of a (secret) quantised row, one per output. `signs_begin` and `signs_add` take the row in
  * pieces; `row` makes them from a whole row, for a matrix and for kernels. `emit` makes int8 values of the sums; its mask
