@@ -11,6 +11,7 @@ const FEW = 24; // pictures in the strip
 const HINTS = {
     response: 'Names one group of pictures for each class: the right one with a known chance, else another by lot.',
     gaussian: 'Sends one point of a map for each class, blurred by noise. For work on maps; for search take Response.',
+    words: 'Names one of a few groups of pictures: the one that fits, with a known chance, else another by lot.',
     crowd: 'Names one group of one class, among the messages of many people and fakes. A relay mixes them all.',
 };
 const BADGES = {
@@ -49,7 +50,7 @@ export function choice(device, { number, words, mechanism, epsilon }) {
         : `${words === null ? 'No picture makes' : 'No words make'} any message more than ${factorText(epsilon)} ` +
         `times as likely as ${words === null ? 'another picture does' : 'other words do'}` +
         `${mechanism === 'gaussian' ? ' (but for a chance of δ = 10⁻⁵)' : ''}.`);
-    say('mechanism-hint', HINTS[mechanism]);
+    say('mechanism-hint', HINTS[words === null ? mechanism : 'words']);
     arrange(inCrowd);
     if (inCrowd)
         crowd.promises(device.promise(epsilon));
@@ -192,19 +193,20 @@ function result(device, { matches }, truth) {
 // ---- 5: receipt, and the figures above ------------------------------------------------------------------------------
 
 /** Of a response, one cell in m comes down, whatever the cells that were named hold this time. */
-const ceilingOf = (device, { pack: { cells }, receipt: { mechanism, epsilon } }, { share }) =>
-    device.ceiling(epsilon, mechanism === 'response' ? 1 / cells : share);
+const ceilingOf = (device, { receipt: { mechanism, epsilon } }, { share }) =>
+    device.ceiling(epsilon, mechanism === 'response' ? 1 / device.pack.cells : share);
 
 export function receipt(device, made, result) {
     const { mechanism, epsilon, delta, keep, sigma, sensitivity } = made.receipt;
+    const isByWords = made.pack.id !== device.pack.id;
     const rows = made.messages ? crowdReceipt(device, made, result) : [
-        ['asked with', made.pack.id === device.pack.id ? 'a picture' : 'words (modality text)'],
+        ['asked with', isByWords ? 'words (modality text)' : 'a picture'],
         ['mechanism', mechanism === 'response' ? 'response (pure ε)' : 'Gaussian (ε, δ)'],
         ['ε', epsilon],
         ['δ', delta === 0 ? '0' : '10⁻⁵'],
         mechanism === 'response' ? ['right group named with chance', keep.toFixed(4)]
             : ['noise σ / sensitivity Δ', (sigma / sensitivity).toFixed(3)],
-        ['best any method can do, g(ε, f)', ceilingOf(device, made, result).toFixed(4)],
+        ...(isByWords ? [] : [['best any method can do, g(ε, f)', ceilingOf(device, made, result).toFixed(4)]]),
         ['message', `${made.bytes.length} bytes`],
         ['answer', `${count(result.bytes)} bytes`],
         ['private step', made.fresh ? `${made.milliseconds.toFixed(1)} ms` : 'not needed: kept bytes'],

@@ -32,7 +32,8 @@ export function release(place) {
 }
 
 export const count = (number) => number.toLocaleString('en');
-export const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
+/** One figure after the point where none would say 0 or 100. */
+export const percent = (share) => `${(100 * share).toFixed(share < 0.0995 || (share >= 0.995 && share < 1) ? 1 : 0)} %`;
 
 export function bytesText(bytes) {
     if (bytes < 1000)

@@ -43,8 +43,16 @@ export function received(device, { bytes, pack, symbols: [cell] }) {
         `${body === 1 ? 'is' : 'are'} the message. It says: group ${cell + 1} of ${pack.cells}.`);
     say('received-hint', 'No word is in it. The group is the one that fits the words best, or another one by lot. ' +
         'Which can be guessed no better than ε allows.');
+}
+
+/** All groups there are; of the one that was named its first picture. */
+function groups({ pack, symbols: [cell] }, [{ first }]) {
     release('names');
-    element('received').replaceChildren();
+    element('received').replaceChildren(make('ul', { className: 'named' }, ...Array.from({ length: pack.cells },
+        (_, group) => make('li', {},
+            group === cell && first.length > 0 ? pictureOf('names', first[0].payload, '')
+                : make('span', { className: 'nothing' }),
+            make('small', {}, `group ${group + 1}`)))));
 }
 
 // ---- when an answer is there ---------------------------------------------------------------------------------------
@@ -60,6 +68,7 @@ function kindsOf(device, matches) {
 export function found(device, made, slots, ranked) {
     const { matches } = ranked;
     const kinds = kindsOf(device, matches);
+    groups(made, slots);
     answer(made, slots, ranked);
     release('result');
     element('result').replaceChildren(...matches.map(({ item, label, score, payload }) => make('li', {},
