@@ -109,11 +109,11 @@ class Service:
             process.wait(20)
             process.stdout.close()
 
-    def decode(self, release):
+    def decode(self, release, pack="first"):
         """What `privatemail decode` reads in it; fails unless every byte is as it must be."""
         with open(self.path("sent.cbor"), "wb") as file:
             file.write(release)
-        seen = json.loads(self.run("decode", "sent.cbor", "--pack", "first.pmpk", "--json"))
+        seen = json.loads(self.run("decode", "sent.cbor", "--pack", pack + ".pmpk", "--json"))
         return seen[0] if isinstance(seen, list) else seen
 
     def open_bundle(self, bundle, size):
