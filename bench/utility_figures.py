@@ -6,6 +6,7 @@ import utility_paper as paper
 from plot import Figure, Panel, class_colour
 from utility_crowd import figure_crowd, table_crowd, table_large_crowd
 from utility_data import TOP
+from utility_fronts import table_fronts, table_voters
 from utility_inference import REPEATS, inference
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
 from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
@@ -270,4 +271,5 @@ FIGURES = {"3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figur
            "inference": ("utility-inference", figure_inference), "slots": ("utility-slots", table_slots),
            "defaults": ("utility-defaults", table_defaults), "crowd": ("utility-crowd", table_crowd), "6-crowd": ("fig-6-in-a-crowd", figure_crowd),
            "large": ("utility-large", table_large), "large-crowd": ("utility-large-crowd", table_large_crowd),
-           "public": ("utility-public", table_public)}
+           "public": ("utility-public", table_public), "fronts": ("utility-fronts", table_fronts),
+           "voters": ("utility-voters", table_voters)}

@@ -109,7 +109,7 @@ exit_code pack_file_modality(const struct command *command, const struct pack_fi
                             "the pack has no modalities, so none is called '%s'. Leave the option out, or build the "
                             "pack with --front.",
                             name);
-    return command_fail(command, EXIT_USAGE, "the pack has no modality '%s'. It has: %s.", name, names);
+    return command_fail(command, EXIT_USAGE, "the pack has no modality '%s'. Choose one of: %s.", name, names);
 }
 
 exit_code pack_file_ask(const struct command *command, struct pack_file *file, const char *name)
