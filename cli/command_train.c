@@ -2,13 +2,12 @@
  * train: makes fronts, which map the features of a modality to those of a pack, and says how good they are. */
 #include "cli/shared/output.h"
 #include "train_inputs.h"
+#include "train_report.h"
 
 #include "common/parallel.h"
-#include "tools/train/train_measure.h"
 
 #include <privatemail.h>
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,15 +80,17 @@ static exit_code check_needs(const struct arguments *arguments)
                             "build again, or use --method signs, gauss or dct.",
                             trait->name);
     if (!arguments->features && !(signs && arguments->inputs > 0))
-        return command_fail(&command_train, EXIT_USAGE, "--features is missing. privatemail train --help explains what it "
-                                                        "is.");
+        return command_fail(&command_train, EXIT_USAGE,
+                            "--features is missing. privatemail train --help explains what it "
+                            "is.");
     if (arguments->inputs > 0 && (!signs || arguments->features))
         return command_fail(&command_train, EXIT_USAGE,
                             "--inputs belongs to --method signs, instead of --features. Leave it out.");
     if (trait->labels && !arguments->labels)
         return command_fail(&command_train, EXIT_USAGE, "%s needs the class of each row. Give --labels.", trait->name);
     if (trait->pair && !arguments->with)
-        return command_fail(&command_train, EXIT_USAGE, "%s needs two modalities. Give --with text=T.npy.", trait->name);
+        return command_fail(&command_train, EXIT_USAGE, "%s needs two modalities. Give --with text=T.npy.",
+                            trait->name);
     if (arguments->validate && arguments->test)
         return command_fail(&command_train, EXIT_USAGE,
                             "--validate and --test exclude each other. Leave one of them out.");
@@ -125,7 +126,7 @@ static exit_code name_second(struct arguments *arguments)
 
 static exit_code check_outputs(const struct arguments *arguments)
 {
-    const char *inputs[] = {arguments->features, arguments->labels,    arguments->pair.path,
+    const char *inputs[] = {arguments->features, arguments->labels,      arguments->pair.path,
                             arguments->test,     arguments->test_labels, arguments->test_pair.path};
     const char *outputs[] = {arguments->out, arguments->out_with};
     exit_code code = EXIT_OK;
@@ -185,99 +186,6 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
     return code == EXIT_OK ? name_second(arguments) : code;
 }
 
-/* ---- report ---- */
-
-static void print_measures(const struct arguments *arguments, const struct pml_train_measures *measures)
-{
-    const struct {
-        const char *what;
-        double value;
-    } lines[] = {
-        {"mean average precision, queries of the first modality", measures->map_first},
-        {"mean average precision, queries of the second modality", measures->map_second},
-        {"accuracy of the nearest training row", measures->accuracy},
-        {"precision at 8", measures->precision},
-        {"mean error of distances", measures->distance_error},
-        {"share of the 8 nearest that are kept", measures->kept},
-    };
-    if (arguments->validate)
-        printf("measured on a third of the rows, with fronts trained on the others:\n");
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        if (!isnan(lines[i].value))
-            printf("  %-54s %.4f\n", lines[i].what, lines[i].value);
-    if (measures->unmapped > 0)
-        printf("  %zu rows map to nothing: they are far from every centre\n", measures->unmapped);
-}
-
-static void print_theorem(const struct pml_train_theorem *theorem)
-{
-    printf("objective");
-    for (size_t i = 0; i < theorem->steps; i++)
-        printf("%s%.6g", i == 0 ? " " : ", then ", theorem->objective[i]);
-    printf("\nLipschitz constant %.6g, eta %.6g, gamma %.6g\n", theorem->lipschitz, theorem->eta, theorem->gamma);
-    if (theorem->delta > 0.0)
-        printf("the condition of the theorem holds for radii below %.3g\n", theorem->delta);
-    else
-        printf("the condition of the theorem does not hold: gamma is at most 2 eta\n");
-}
-
-static void print_report(const struct arguments *arguments, size_t inputs, const struct pml_train_result *result,
-                         const struct pml_train_measures *measures)
-{
-    printf("%s: front of %zu features to %zu by %s, %zu bytes\n", arguments->out, inputs, arguments->options.dimensions,
-           pml_train_traits[arguments->options.method].name, result->sizes[0]);
-    if (arguments->out_with)
-        printf("%s: front of %s, %zu bytes\n", arguments->out_with, arguments->pair.name, result->sizes[1]);
-    if (result->theorem.steps > 0)
-        print_theorem(&result->theorem);
-    print_measures(arguments, measures);
-}
-
-static void write_theorem(struct json *json, const struct pml_train_theorem *theorem)
-{
-    const bool given = theorem->steps > 0;
-    json_number(json, "lipschitz", given ? theorem->lipschitz : NAN);
-    json_number(json, "eta", given ? theorem->eta : NAN);
-    json_number(json, "gamma", given ? theorem->gamma : NAN);
-    if (!given)
-        return;
-    json_bool(json, "condition", theorem->delta > 0.0);
-    json_number(json, "delta", theorem->delta);
-    json_open(json, "objective", '[');
-    for (size_t i = 0; i < theorem->steps; i++)
-        json_number(json, NULL, theorem->objective[i]);
-    json_close(json, ']');
-}
-
-static void write_report(const struct arguments *arguments, size_t inputs, const struct pml_train_result *result,
-                         const struct pml_train_measures *measures)
-{
-    struct json json = {0};
-    const bool kernels = pml_train_traits[arguments->options.method].centres;
-    json_open(&json, NULL, '{');
-    json_text(&json, "method", pml_train_traits[arguments->options.method].name);
-    json_count(&json, "features", inputs);
-    json_count(&json, "dimensions", arguments->options.dimensions);
-    json_count(&json, "centres", kernels ? arguments->options.centres : 0);
-    json_bool(&json, "root", arguments->root);
-    json_count(&json, "seed", arguments->seed);
-    json_text(&json, "out", arguments->out);
-    json_count(&json, "bytes", result->sizes[0]);
-    json_number(&json, "width", kernels ? result->widths[0] : NAN);
-    json_text(&json, "out_with", arguments->out_with);
-    json_count(&json, "bytes_with", result->sizes[1]);
-    json_number(&json, "width_with", kernels && arguments->out_with ? result->widths[1] : NAN);
-    write_theorem(&json, &result->theorem);
-    json_number(&json, "map_image_query", measures->map_first);
-    json_number(&json, "map_text_query", measures->map_second);
-    json_number(&json, "accuracy", measures->accuracy);
-    json_number(&json, "precision_at_8", measures->precision);
-    json_number(&json, "distance_error", measures->distance_error);
-    json_number(&json, "kept_of_8", measures->kept);
-    json_count(&json, "unmapped", measures->unmapped);
-    json_close(&json, '}');
-}
-
 /* ---- command ---- */
 
 static exit_code fail(pml_outcome outcome, const struct pml_message *message)
@@ -326,14 +234,28 @@ static exit_code test(const struct arguments *arguments, const struct train_inpu
 static exit_code write_fronts(const struct arguments *arguments, const struct pml_train_result *result)
 {
     const bool fresh = access(arguments->out, F_OK) != 0;
-    exit_code code =
-        output_write(&command_train, arguments->out, arguments->force, result->bytes[0], result->sizes[0]);
+    exit_code code = output_write(&command_train, arguments->out, arguments->force, result->bytes[0], result->sizes[0]);
     if (code != EXIT_OK || !arguments->out_with)
         return code;
     code = output_write(&command_train, arguments->out_with, arguments->force, result->bytes[1], result->sizes[1]);
     if (code != EXIT_OK && fresh)
         unlink(arguments->out);
     return code;
+}
+
+static void report(const struct arguments *arguments, size_t inputs, const struct pml_train_result *result,
+                   const struct pml_train_measures *measures)
+{
+    const struct train_report report = {.options = &arguments->options,
+                                        .result = result,
+                                        .measures = measures,
+                                        .out = arguments->out,
+                                        .out_with = arguments->out_with,
+                                        .with = arguments->pair.name,
+                                        .inputs = inputs,
+                                        .root = arguments->root,
+                                        .validated = arguments->validate};
+    (arguments->json ? train_report_write : train_report_print)(&report);
 }
 
 static exit_code train(struct arguments *arguments, struct train_inputs *inputs)
@@ -347,9 +269,9 @@ static exit_code train(struct arguments *arguments, struct train_inputs *inputs)
     if (code == EXIT_OK && arguments->validate)
         code = validate(arguments, &inputs->set, &measures);
     if (code == EXIT_OK) {
-        pml_outcome outcome =
-            arguments->features ? pml_train(&arguments->options, &inputs->set, &result, &message)
-                                : pml_train_signs(&arguments->options, columns, arguments->root, &result, &message);
+        pml_outcome outcome = arguments->features
+                                  ? pml_train(&arguments->options, &inputs->set, &result, &message)
+                                  : pml_train_signs(&arguments->options, columns, arguments->root, &result, &message);
         code = outcome == PML_DONE ? EXIT_OK : fail(outcome, &message);
     }
     if (code == EXIT_OK && arguments->test)
@@ -358,8 +280,7 @@ static exit_code train(struct arguments *arguments, struct train_inputs *inputs)
     if (code == EXIT_OK)
         code = write_fronts(arguments, &result);
     if (code == EXIT_OK)
-        (arguments->json ? write_report : print_report)(
-            arguments, arguments->features ? inputs->features[0].columns : columns, &result, &measures);
+        report(arguments, arguments->features ? inputs->features[0].columns : columns, &result, &measures);
     pml_train_free(&result);
     return code;
 }
@@ -400,7 +321,8 @@ static const char help[] =
     "                     lda    the directions in which classes differ most. Default with labels\n"
     "                     cca    the directions in which two modalities agree. Default with --with, without labels\n"
     "                     codes  kernels, fitted to a code per class. Default with --with and labels\n"
-    "                     mnse   kernels that separate classes and align modalities; prints the constants of its theorem\n"
+    "                     mnse   kernels that separate classes and align modalities; prints the constants of its "
+    "theorem\n"
     "  --features F.npy   float32, n rows of the first modality, or of the only one\n"
     "  --inputs N         with signs, instead of --features: how many features a row has, 1 to 1000000\n"
     "  --labels L.npy     n integers, the class of each row\n"

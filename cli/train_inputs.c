@@ -26,10 +26,11 @@ static exit_code refuse_negative(const char *path, const struct pml_features *fe
 {
     for (size_t i = 0; i < features->rows * features->columns; i++)
         if (features->values[i] < 0.0f)
-            return command_fail(&command_train, EXIT_INPUT,
-                                "%s: row %zu (counting from 0) holds a negative number, which has no root. Leave --root "
-                                "out.",
-                                path, i / features->columns);
+            return command_fail(
+                &command_train, EXIT_INPUT,
+                "%s: row %zu (counting from 0) holds a negative number, which has no root. Leave --root "
+                "out.",
+                path, i / features->columns);
     return EXIT_OK;
 }
 
@@ -102,9 +103,10 @@ exit_code train_inputs_agree(const struct train_inputs *train, const struct trai
     const char *names[] = {paths->features, paths->with};
     for (size_t v = 0; v < test->set.modalities; v++)
         if (test->features[v].columns != train->features[v].columns)
-            return command_fail(&command_train, EXIT_INPUT,
-                                "%s has %zu features per row, but those trained with have %zu. Use features of the same "
-                                "model.",
-                                names[v], test->features[v].columns, train->features[v].columns);
+            return command_fail(
+                &command_train, EXIT_INPUT,
+                "%s has %zu features per row, but those trained with have %zu. Use features of the same "
+                "model.",
+                names[v], test->features[v].columns, train->features[v].columns);
     return EXIT_OK;
 }

@@ -45,6 +45,7 @@ HOUSE = {
     "common": Room(6.0, 1, "files, messages, threads", ["core/include"]),
     "common/rows": Room(6.0, 2, "rows and their neighbours", ["common", "core/include", KERNELS]),
     "tools/pack": Room(3.2, 4, "builds packs", ["common", "common/rows", "core/include"]),
+    "tools/train": Room(3.6, 3, "trains fronts", ["common", "common/rows", "core/include"]),
     "server/store": Room(4.7, 3, "where a gallery lives", ["common", "common/rows", "core/include"]),
     "server/store/sqlite": Room(4.2, 4, "in a file", ["common", "server/store"]),
     "server/store/postgres": Room(5.2, 4, "in a database", ["common", "server/store"]),
@@ -68,7 +69,7 @@ HOUSE = {
     "cli": Room(7.7, 7, "one file per command",
                 ["cli/query", "cli/shared", "common", "common/rows", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
                  ENTROPY, "server/gateway", "server/http", "server/index", "server/relay", "server/service",
-                 "server/store", "tools/pack"]),
+                 "server/store", "tools/pack", "tools/train"]),
 }
 # They measure or show single stages, so they see everything; no room sees them.
 OUTSIDE = ("bench", "demo", "tests")

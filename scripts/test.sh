@@ -231,6 +231,7 @@ everything() {
     beside compat python tests/compat/test_compat.py $command
     beside sample python tests/cli/test_sample.py $command
     beside audit python tests/cli/test_audit.py $command
+    beside train python tests/cli/test_train.py $command
     beside index python tests/cli/test_index.py $command
     beside evaluate python tests/cli/test_evaluate.py $command
     beside serve python tests/cli/test_serve.py $command

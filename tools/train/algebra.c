@@ -15,13 +15,13 @@ void pml_algebra_start(void)
 #endif
 }
 
-void pml_multiply(const struct pml_matrix *left, pml_turn left_turn, const struct pml_matrix *right, pml_turn right_turn,
-                  double factor, double keep, struct pml_matrix *out)
+void pml_multiply(const struct pml_matrix *left, pml_turn left_turn, const struct pml_matrix *right,
+                  pml_turn right_turn, double factor, double keep, struct pml_matrix *out)
 {
     const size_t inner = left_turn == PML_PLAIN ? left->columns : left->rows;
     cblas_dgemm(CblasRowMajor, left_turn == PML_PLAIN ? CblasNoTrans : CblasTrans,
-                right_turn == PML_PLAIN ? CblasNoTrans : CblasTrans, (int)out->rows, (int)out->columns, (int)inner, factor,
-                left->values, (int)left->columns, right->values, (int)right->columns, keep, out->values,
+                right_turn == PML_PLAIN ? CblasNoTrans : CblasTrans, (int)out->rows, (int)out->columns, (int)inner,
+                factor, left->values, (int)left->columns, right->values, (int)right->columns, keep, out->values,
                 (int)out->columns);
 }
 

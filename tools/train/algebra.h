@@ -12,8 +12,8 @@ void pml_algebra_start(void);
 typedef enum pml_turn { PML_PLAIN, PML_TURNED } pml_turn; /* turned: the transpose */
 
 /* out = factor·left·right + keep·out */
-void pml_multiply(const struct pml_matrix *left, pml_turn left_turn, const struct pml_matrix *right, pml_turn right_turn,
-                  double factor, double keep, struct pml_matrix *out);
+void pml_multiply(const struct pml_matrix *left, pml_turn left_turn, const struct pml_matrix *right,
+                  pml_turn right_turn, double factor, double keep, struct pml_matrix *out);
 
 typedef enum pml_end { PML_LARGEST, PML_SMALLEST } pml_end;
 

@@ -62,8 +62,9 @@ static pml_outcome finish(struct pml_front_bytes *file, struct pml_message *mess
         return PML_DONE;
     free(file->bytes);
     *file = (struct pml_front_bytes){0};
-    return pml_say(message, "the trained front does not fit the format: choose other dimensions, or give rows that vary "
-                            "more.");
+    return pml_say(message,
+                   "the trained front does not fit the format: choose other dimensions, or give rows that vary "
+                   "more.");
 }
 
 pml_outcome pml_front_bytes_signs(size_t inputs, size_t outputs, bool root, const uint8_t seed[32],
@@ -126,8 +127,7 @@ pml_outcome pml_front_bytes_matrix(const struct pml_matrix *weights, const doubl
     const double scale = choose_scale(weights, offset, outputs, GAIN_MAX, UNIT_MATRIX, 0x1p50);
     if (!(scale > 0.0))
         return say_no_map(message);
-    pml_outcome outcome =
-        begin(file, PML_FRONT_MATRIX, inputs, outputs, 0, root, outputs * (12 + inputs), message);
+    pml_outcome outcome = begin(file, PML_FRONT_MATRIX, inputs, outputs, 0, root, outputs * (12 + inputs), message);
     if (outcome != PML_DONE)
         return outcome;
     uint8_t *records = file->bytes + PML_FRONT_FILE_HEADER, *rows = records + 12 * outputs;
@@ -138,9 +138,9 @@ pml_outcome pml_front_bytes_matrix(const struct pml_matrix *weights, const doubl
     return finish(file, message);
 }
 
-pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, double lambda, const struct pml_matrix *coefficients,
-                                    const double *offset, bool root, struct pml_front_bytes *file,
-                                    struct pml_message *message)
+pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, double lambda,
+                                    const struct pml_matrix *coefficients, const double *offset, bool root,
+                                    struct pml_front_bytes *file, struct pml_message *message)
 {
     const size_t outputs = coefficients->columns, inputs = centres->columns, count = centres->count;
     const double scale = choose_scale(coefficients, offset, outputs, AMPLITUDE_MAX, UNIT_KERNELS, 0x1p53);
@@ -148,7 +148,8 @@ pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, double lambd
     if (!(scale > 0.0))
         return say_no_map(message);
     if (!(width >= 1.0 && width <= 4294967295.0))
-        return pml_say(message, "the kernels are too wide or too narrow: give rows that vary, without near duplicates.");
+        return pml_say(message,
+                       "the kernels are too wide or too narrow: give rows that vary, without near duplicates.");
     pml_outcome outcome = begin(file, PML_FRONT_KERNELS, inputs, outputs, count, root,
                                 8 * outputs + count * (12 + inputs + outputs), message);
     if (outcome != PML_DONE)
@@ -160,8 +161,7 @@ pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, double lambd
     for (size_t c = 0; c < count; c++) {
         put_le(records + 12 * c, centres->inverse[c], 4);
         put_le(records + 12 * c + 4, (uint64_t)width, 4);
-        put_le(records + 12 * c + 8, put_row(pml_matrix_row(coefficients, c), outputs, scale, rows + c * outputs),
-                   4);
+        put_le(records + 12 * c + 8, put_row(pml_matrix_row(coefficients, c), outputs, scale, rows + c * outputs), 4);
     }
     memcpy(places, centres->values, count * inputs);
     return finish(file, message);

@@ -41,8 +41,8 @@ pml_outcome pml_front_bytes_matrix(const struct pml_matrix *weights, const doubl
 
 /* y = Σ coefficients_c·e^(−lambda·(1 − ⟨x, centre_c⟩)) + offset. `centres` has a row per row of coefficients. */
 struct pml_rows;
-pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, double lambda, const struct pml_matrix *coefficients,
-                                    const double *offset, bool root, struct pml_front_bytes *file,
-                                    struct pml_message *message);
+pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, double lambda,
+                                    const struct pml_matrix *coefficients, const double *offset, bool root,
+                                    struct pml_front_bytes *file, struct pml_message *message);
 
 #endif

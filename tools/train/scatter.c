@@ -66,8 +66,9 @@ pml_outcome pml_classes_number(const struct pml_train_set *set, struct pml_class
         classes->count = number_labels(set, sorted, classes);
     free(sorted);
     if (outcome == PML_DONE && classes->count < 2)
-        outcome = pml_say(message, "all rows are of one class, so there is nothing to tell apart: give rows of two classes "
-                                   "or more, or choose a method without labels, such as pca.");
+        outcome =
+            pml_say(message, "all rows are of one class, so there is nothing to tell apart: give rows of two classes "
+                             "or more, or choose a method without labels, such as pca.");
     if (outcome != PML_DONE)
         pml_classes_free(classes);
     return outcome;

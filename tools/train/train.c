@@ -90,16 +90,18 @@ static pml_outcome check(const struct pml_train_options *options, const struct p
 {
     const struct pml_train_trait *trait = &pml_train_traits[options->method];
     if (trait->lapack && !pml_train_has_lapack())
-        return pml_say(message, "this build has no LAPACKE, which %s needs: install liblapacke-dev and libopenblas-dev and "
-                                "build again, or use signs, gauss or dct.",
+        return pml_say(message,
+                       "this build has no LAPACKE, which %s needs: install liblapacke-dev and libopenblas-dev and "
+                       "build again, or use signs, gauss or dct.",
                        trait->name);
     if (trait->labels && !set->labels)
         return pml_say(message, "%s needs the class of each row: give --labels.", trait->name);
     if (trait->pair && set->modalities < 2)
         return pml_say(message, "%s needs two modalities: give --with text=T.npy.", trait->name);
     if (trait->centres && set->count < options->centres)
-        return pml_say(message, "there are %zu rows to train with, fewer than the %zu centres: give more rows, or fewer "
-                                "--centres.",
+        return pml_say(message,
+                       "there are %zu rows to train with, fewer than the %zu centres: give more rows, or fewer "
+                       "--centres.",
                        set->count, options->centres);
     return PML_DONE;
 }

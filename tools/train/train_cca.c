@@ -63,8 +63,9 @@ static pml_outcome find(struct cca *cca, struct pml_message *message)
         outcome = pml_eigen(&cca->shared, &cca->scatter[0], PML_LARGEST, cca->values, &cca->weights[0]);
     }
     if (outcome == PML_REFUSED || (outcome == PML_DONE && !(cca->values[cca->weights[0].rows - 1] > 0.0)))
-        return pml_say(message, "the scatter of a modality is singular, or the modalities agree in fewer directions: give "
-                                "rows that vary, or choose fewer --dimensions.");
+        return pml_say(message,
+                       "the scatter of a modality is singular, or the modalities agree in fewer directions: give "
+                       "rows that vary, or choose fewer --dimensions.");
     if (outcome != PML_DONE)
         return outcome;
     pml_multiply(&cca->weights[0], PML_PLAIN, &cca->solved, PML_TURNED, 1.0, 0.0, &cca->weights[1]);
@@ -74,8 +75,7 @@ static pml_outcome find(struct cca *cca, struct pml_message *message)
     return PML_DONE;
 }
 
-pml_outcome pml_train_cca(const struct pml_train_job *job, struct pml_train_result *result,
-                          struct pml_message *message)
+pml_outcome pml_train_cca(const struct pml_train_job *job, struct pml_train_result *result, struct pml_message *message)
 {
     const size_t first = job->rows[0].columns, second = job->rows[1].columns;
     struct cca cca = {0};

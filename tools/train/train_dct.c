@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-pml_outcome pml_train_dct(const struct pml_train_job *job, struct pml_train_result *result,
-                          struct pml_message *message)
+pml_outcome pml_train_dct(const struct pml_train_job *job, struct pml_train_result *result, struct pml_message *message)
 {
     const size_t inputs = job->rows[0].columns;
     const double half_turn = acos(-1.0);

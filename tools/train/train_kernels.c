@@ -32,7 +32,8 @@ static pml_outcome median_distance(const struct pml_rows *rows, uint64_t seed, d
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < i; j++) {
             const size_t a = chosen[i], b = chosen[j];
-            const double dot = pml_dot(rows->values + a * rows->columns, rows->values + b * rows->columns, rows->columns);
+            const double dot =
+                pml_dot(rows->values + a * rows->columns, rows->values + b * rows->columns, rows->columns);
             squares[pairs++] = fmax(0.0, 2.0 - 2.0 * dot * (rows->inverse[a] * 0x1p-30) * (rows->inverse[b] * 0x1p-30));
         }
     qsort(squares, pairs, sizeof *squares, ascending);
@@ -68,7 +69,8 @@ static pml_outcome start(const struct pml_train_job *job, size_t modality, struc
     if (outcome == PML_DONE)
         outcome = median_distance(rows, seed, &side->median);
     if (outcome == PML_DONE && !(side->median > 0.0))
-        outcome = pml_say(message, "most rows of a modality are equal, so that kernels have no width: give rows that vary.");
+        outcome =
+            pml_say(message, "most rows of a modality are equal, so that kernels have no width: give rows that vary.");
     return outcome == PML_NO_MEMORY ? pml_say_memory(message) : outcome;
 }
 

@@ -13,8 +13,8 @@
 
 /* within = Σ (x − mean of its class)², between = Σ size·(mean of class − mean)², both as matrices. The rows of `units` are
  * around their mean already, and are overwritten. */
-static pml_outcome make_scatters(struct pml_matrix *units, const struct pml_classes *classes,
-                                 struct pml_matrix *within, struct pml_matrix *between)
+static pml_outcome make_scatters(struct pml_matrix *units, const struct pml_classes *classes, struct pml_matrix *within,
+                                 struct pml_matrix *between)
 {
     struct pml_matrix means;
     if (pml_matrix_allocate(&means, classes->count, units->columns) != PML_DONE)
@@ -51,7 +51,8 @@ static pml_outcome find(const struct pml_train_job *job, struct pml_matrix *unit
         pml_lift_diagonal(&within, SHRINKAGE / (1.0 - SHRINKAGE));
         outcome = pml_eigen(&between, &within, PML_LARGEST, values, &weights);
         if (outcome == PML_REFUSED)
-            outcome = pml_say(message, "the scatter within classes is singular: give classes of several rows that differ.");
+            outcome =
+                pml_say(message, "the scatter within classes is singular: give classes of several rows that differ.");
     }
     if (outcome == PML_DONE)
         outcome = pml_train_put_matrix(job, 0, &weights, mean, result, message);
@@ -62,8 +63,7 @@ static pml_outcome find(const struct pml_train_job *job, struct pml_matrix *unit
     return outcome == PML_NO_MEMORY ? pml_say_memory(message) : outcome;
 }
 
-pml_outcome pml_train_lda(const struct pml_train_job *job, struct pml_train_result *result,
-                          struct pml_message *message)
+pml_outcome pml_train_lda(const struct pml_train_job *job, struct pml_train_result *result, struct pml_message *message)
 {
     const size_t inputs = job->rows[0].columns;
     struct pml_classes classes = {0};

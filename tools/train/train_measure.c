@@ -228,7 +228,8 @@ static pml_outcome measure_one(struct measuring *job, const struct pml_train_set
         outcome = pml_parallel(threads, test->count, nearest_piece, &before, NULL);
     if (outcome == PML_DONE) {
         measures->kept = kept_share(job->original_lists, job->lists, test->count, places);
-        measures->distance_error = distance_error(&job->original_test, &job->original_train, &job->test[0], &job->train);
+        measures->distance_error =
+            distance_error(&job->original_test, &job->original_train, &job->test[0], &job->train);
     }
     return outcome;
 }
@@ -237,7 +238,12 @@ static pml_outcome measure_two(struct measuring *job, const struct pml_train_set
                                struct pml_train_measures *measures)
 {
     struct asking first = {&job->test[0], &job->test[1], test, test, job->found, NULL, 0};
-    struct asking second = {&job->test[1], &job->test[0], test, test, job->found, job->lists,
+    struct asking second = {&job->test[1],
+                            &job->test[0],
+                            test,
+                            test,
+                            job->found,
+                            job->lists,
                             test->count < NEAREST ? (unsigned)test->count : NEAREST};
     pml_outcome outcome = average_precision(&first, threads, &measures->map_first);
     if (outcome == PML_DONE)

@@ -11,10 +11,10 @@
 
 /* NaN for what does not apply: without labels, or in one modality. */
 struct pml_train_measures {
-    double map_first;      /* mean average precision by class: the first modality asks for rows of the second */
-    double map_second;     /* and the other way round */
-    double accuracy;       /* share of rows whose nearest training row, of the first modality, is of their class */
-    double precision;      /* one modality: of the 8 nearest training rows, the share of the class. Two modalities: of the
+    double map_first;  /* mean average precision by class: the first modality asks for rows of the second */
+    double map_second; /* and the other way round */
+    double accuracy;   /* share of rows whose nearest training row, of the first modality, is of their class */
+    double precision;  /* one modality: of the 8 nearest training rows, the share of the class. Two modalities: of the
                               8 rows of the first that are nearest to a row of the second */
     double distance_error; /* one modality: mean |mapped distance / distance − 1|, both between rows of length 1 */
     double kept;           /* one modality: share of the 8 nearest training rows that are the 8 nearest when mapped */

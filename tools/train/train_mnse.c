@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define START 0.6   /* first width, in medians of the distance between rows */
-#define NARROW 2.0  /* mu3 of the paper: the weight of Σ 1/width² */
-#define CHANGE 1.25 /* of a width in one try */
-#define LEAST 1e-4  /* a step that lowers the objective by a smaller part is the last */
+#define START 0.6     /* first width, in medians of the distance between rows */
+#define NARROW 0.0154 /* mu3 of the paper, per row of a class: the weight of Σ 1/width² */
+#define CHANGE 1.25   /* of a width in one try */
+#define LEAST 1e-4    /* a step that lowers the objective by a smaller part is the last */
 
 struct mnse {
     struct pml_kernel_side sides[PML_TRAIN_MODALITIES];
@@ -28,11 +28,12 @@ static pml_outcome solve(struct mnse *mnse, double *objective)
     pml_outcome outcome = pml_mnse_objective(mnse->sides, &mnse->graph, &mnse->energy, &mnse->size);
     if (outcome == PML_DONE)
         outcome = pml_eigen(&mnse->energy, &mnse->size, PML_SMALLEST, mnse->values, &mnse->tried);
+    const double narrow = NARROW * (double)mnse->sides[0].kernels.rows / (double)mnse->graph.classes->count;
     *objective = 0.0;
     for (size_t i = 0; outcome == PML_DONE && i < mnse->tried.rows; i++)
         *objective += mnse->values[i];
     for (size_t v = 0; v < PML_TRAIN_MODALITIES; v++)
-        *objective += NARROW / (mnse->sides[v].width * mnse->sides[v].width);
+        *objective += narrow / (mnse->sides[v].width * mnse->sides[v].width);
     return outcome;
 }
 
@@ -118,8 +119,8 @@ static pml_outcome train(const struct pml_train_job *job, const struct pml_class
                          struct pml_train_result *result, struct pml_message *message)
 {
     const size_t both = 2 * job->options->centres, outputs = job->options->dimensions;
-    pml_outcome outcome =
-        pml_train_limit(job->options, classes->count - 1, "one fewer than classes: more have nothing to separate", message);
+    pml_outcome outcome = pml_train_limit(job->options, classes->count - 1,
+                                          "one fewer than classes: more have nothing to separate", message);
     if (outcome == PML_DONE)
         outcome = pml_train_limit(job->options, job->options->centres, "one per centre", message);
     if (outcome == PML_DONE)

@@ -15,7 +15,7 @@
 
 #define SEPARATE 0.003 /* mu1 and mu5 of the paper */
 #define ALIGN 0.2      /* mu4 */
-#define SMOOTH 10.0   /* mu2 */
+#define SMOOTH 0.077   /* mu2, per row of a class: the sums over near rows grow with classes, so this does too */
 #define REACH 1.5      /* theta, in medians of the distance between rows */
 #define LIFT 1e-8      /* of the constraint's diagonal: many kernels on few features are singular */
 
@@ -200,7 +200,7 @@ pml_outcome pml_mnse_objective(const struct pml_kernel_side *sides, const struct
     }
     pml_lift_diagonal(size, LIFT);
     for (size_t i = 0; i < energy->rows; i++)
-        pml_matrix_row(energy, i)[i] = SMOOTH;
+        pml_matrix_row(energy, i)[i] = SMOOTH * (double)sides[0].kernels.rows / (double)classes->count;
     for (size_t c = 0; outcome == PML_DONE && c < classes->count; c++) {
         const size_t count = classes->sizes[c];
         outcome = add_class(sides, graph, count, first, entry, energy);

@@ -20,8 +20,9 @@ static pml_outcome find(const struct pml_train_job *job, struct pml_matrix *unit
         const double all = pml_trace(&scatter);
         outcome = pml_eigen(&scatter, NULL, PML_LARGEST, values, &weights);
         if (outcome == PML_REFUSED || (outcome == PML_DONE && !(values[outputs - 1] > 1e-9 * all)))
-            outcome = pml_say(message, "the rows vary in fewer than %zu directions: choose fewer --dimensions, or give "
-                                       "more rows.",
+            outcome = pml_say(message,
+                              "the rows vary in fewer than %zu directions: choose fewer --dimensions, or give "
+                              "more rows.",
                               outputs);
         else if (outcome == PML_DONE)
             outcome = pml_train_put_matrix(job, 0, &weights, mean, result, message);
@@ -32,8 +33,7 @@ static pml_outcome find(const struct pml_train_job *job, struct pml_matrix *unit
     return outcome == PML_NO_MEMORY ? pml_say_memory(message) : outcome;
 }
 
-pml_outcome pml_train_pca(const struct pml_train_job *job, struct pml_train_result *result,
-                          struct pml_message *message)
+pml_outcome pml_train_pca(const struct pml_train_job *job, struct pml_train_result *result, struct pml_message *message)
 {
     const size_t inputs = job->rows[0].columns;
     struct pml_matrix units = {0};

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Says what train made. */
+#include "train_report.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static void print_measures(const struct train_report *report)
+{
+    const struct {
+        const char *what;
+        double value;
+    } lines[] = {
+        {"mean average precision, queries of the first modality", report->measures->map_first},
+        {"mean average precision, queries of the second modality", report->measures->map_second},
+        {"accuracy of the nearest training row", report->measures->accuracy},
+        {"precision at 8", report->measures->precision},
+        {"mean error of distances", report->measures->distance_error},
+        {"share of the 8 nearest that are kept", report->measures->kept},
+    };
+    if (report->validated)
+        printf("measured on a third of the rows, with fronts trained on the others:\n");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!isnan(lines[i].value))
+            printf("  %-54s %.4f\n", lines[i].what, lines[i].value);
+    if (report->measures->unmapped > 0)
+        printf("  %zu rows map to nothing: they are far from every centre\n", report->measures->unmapped);
+}
+
+static void print_theorem(const struct pml_train_theorem *theorem)
+{
+    printf("objective");
+    for (size_t i = 0; i < theorem->steps; i++)
+        printf("%s%.6g", i == 0 ? " " : ", then ", theorem->objective[i]);
+    printf("\nLipschitz constant %.6g, eta %.6g, gamma %.6g\n", theorem->lipschitz, theorem->eta, theorem->gamma);
+    if (theorem->delta > 0.0)
+        printf("the condition of the theorem holds for radii below %.3g\n", theorem->delta);
+    else
+        printf("the condition of the theorem does not hold: gamma is at most 2 eta\n");
+}
+
+void train_report_print(const struct train_report *report)
+{
+    printf("%s: front of %zu features to %zu by %s, %zu bytes\n", report->out, report->inputs,
+           report->options->dimensions, pml_train_traits[report->options->method].name, report->result->sizes[0]);
+    if (report->out_with)
+        printf("%s: front of %s, %zu bytes\n", report->out_with, report->with, report->result->sizes[1]);
+    if (report->result->theorem.steps > 0)
+        print_theorem(&report->result->theorem);
+    print_measures(report);
+}
+
+static void write_theorem(struct json *json, const struct pml_train_theorem *theorem)
+{
+    const bool given = theorem->steps > 0;
+    json_number(json, "lipschitz", given ? theorem->lipschitz : NAN);
+    json_number(json, "eta", given ? theorem->eta : NAN);
+    json_number(json, "gamma", given ? theorem->gamma : NAN);
+    if (!given)
+        return;
+    json_bool(json, "condition", theorem->delta > 0.0);
+    json_number(json, "delta", theorem->delta);
+    json_open(json, "objective", '[');
+    for (size_t i = 0; i < theorem->steps; i++)
+        json_number(json, NULL, theorem->objective[i]);
+    json_close(json, ']');
+}
+
+void train_report_write(const struct train_report *report)
+{
+    struct json json = {0};
+    const bool kernels = pml_train_traits[report->options->method].centres;
+    json_open(&json, NULL, '{');
+    json_text(&json, "method", pml_train_traits[report->options->method].name);
+    json_count(&json, "features", report->inputs);
+    json_count(&json, "dimensions", report->options->dimensions);
+    json_count(&json, "centres", kernels ? report->options->centres : 0);
+    json_bool(&json, "root", report->root);
+    json_count(&json, "seed", report->options->seed);
+    json_text(&json, "out", report->out);
+    json_count(&json, "bytes", report->result->sizes[0]);
+    json_number(&json, "width", kernels ? report->result->widths[0] : NAN);
+    json_text(&json, "out_with", report->out_with);
+    json_count(&json, "bytes_with", report->result->sizes[1]);
+    json_number(&json, "width_with", kernels && report->out_with ? report->result->widths[1] : NAN);
+    write_theorem(&json, &report->result->theorem);
+    json_number(&json, "map_image_query", report->measures->map_first);
+    json_number(&json, "map_text_query", report->measures->map_second);
+    json_number(&json, "accuracy", report->measures->accuracy);
+    json_number(&json, "precision_at_8", report->measures->precision);
+    json_number(&json, "distance_error", report->measures->distance_error);
+    json_number(&json, "kept_of_8", report->measures->kept);
+    json_count(&json, "unmapped", report->measures->unmapped);
+    json_close(&json, '}');
+}
