@@ -75,7 +75,8 @@ export function found(device, made, slots, ranked) {
         pictureOf('result', payload, `${device.names[label]}, item ${item}, similarity ${score.toFixed(2)}`),
         make('small', {}, device.names[label]))));
     say('result-text', matches.length === 0 ? 'Nothing came: the group that was drawn is empty.'
-        : `The ${matches.length} pictures of the answer that fit your words best: ${kinds.join(', ')}.`);
+        : `The ${matches.length} pictures of the answer that fit your words best: ${kinds.join(', ')}. If you meant ` +
+            'something else, another group was drawn, by lot. That is the price of privacy.');
     receipt(device, made, ranked);
     figures(made, ranked, kinds);
 }
