@@ -101,7 +101,7 @@ static exit_code check_files(const struct evaluate_options *options)
     if (features == 0 && (options->fronts.fronts.count > 0 || options->voters.features))
         return command_fail(
             command, EXIT_USAGE,
-            "--front and --voters need --public, --gallery and --queries. The sample gallery has none.");
+            "--front and --voters need --public, --gallery and --queries, which the sample gallery lacks. Give them.");
     if (!options->gallery.labels != !options->queries.labels)
         return command_fail(command, EXIT_USAGE,
                             "classes need --gallery-labels and --queries-labels. Give both, or leave both out.");

@@ -10,7 +10,6 @@ import bad_input  # noqa: E402
 import budgets  # noqa: E402
 import defaults  # noqa: E402
 import flow  # noqa: E402
-import modalities  # noqa: E402
 import models  # noqa: E402
 import outputs  # noqa: E402
 from harness import Tester  # noqa: E402
@@ -22,7 +21,7 @@ def main():
         return 2
     with tempfile.TemporaryDirectory() as folder:
         tester = Tester(sys.argv[1], folder)
-        for part in (flow, models, modalities, bad_input, outputs, budgets, defaults):
+        for part in (flow, models, bad_input, outputs, budgets, defaults):
             part.run_all(tester)
     print("%d passed, %d failed" % (tester.passed, tester.failed))
     return 1 if tester.failed or not tester.passed else 0
