@@ -324,7 +324,7 @@ def bundle_cases(packs):
               ("idle", 10, 8.0, policy(0.0, 8, 1)), ("idle", 11, 3.0, policy(1.0, 2, 2, True)),
               ("cover unused", 11, 3.0, policy(1.0, 2, 2, True)), ("query", 12, 8.0, policy(0.5, 4, 2), 4),
               ("query", 12, 4.0, policy(1.0, 2, 1), 7), ("idle", 12, 8.0, policy(1.0, 3, 1, True)),
-              ("query", 15, 6.0, policy(1.0, 3, 2))]
+              ("query", 15, 6.0, policy(1.0, 3, 2), 1)]
     for number, (kind, index, floor, chosen_policy, *rest) in enumerate(chosen):
         modality = rest[0] if rest else 0
         pack = packs[index][1]

@@ -45,7 +45,8 @@ def every_kind(source, d):
 def extremes(source, d):
     """What the bounds of SPEC 5.18 are about: largest gains, offsets, bandwidths, amplitudes, coefficients."""
     full = [[source.choice((-127, 127)) for _ in range(6)] for _ in range(d)]
-    return [("m", Front(MATRIX, d, 6, offsets=[(-1) ** i << 50 for i in range(d)], gains=[32] * d, rows=full)),
+    return [("as-is", Front(NONE, d, d)),
+            ("m", Front(MATRIX, d, 6, offsets=[(-1) ** i << 50 for i in range(d)], gains=[32] * d, rows=full)),
             ("k", Front(KERNELS, d, 6, offsets=[(-1) ** i << 53 for i in range(d)], bandwidths=[MOST, 1, 65536, 1],
                         amplitudes=[255] * 4, centres=full[:3] + [[0, 0, 0, 0, 0, -1]],
                         coefficients=[[127 * (-1) ** (i + c) for i in range(d)] for c in range(4)])),
@@ -54,20 +55,20 @@ def extremes(source, d):
 
 
 def to_zero(source, d):
-    """Fronts that map some queries, or all, to zero; the last maps none so."""
+    """Fronts that map some queries, or all, to zero; the first maps none so."""
     narrow = dict(bandwidths=[MOST], amplitudes=[1], centres=[[1, 1, 1, 1]], coefficients=rows(source, 1, d))
     difference = [[3 * (i + 1), -3 * (i + 1), 0] for i in range(d)]
-    return [("never", Front(MATRIX, d, 3, offsets=[0] * d, gains=[1] * d, rows=[[0] * 3] * d)),
+    return [("as-is", Front(NONE, d, d)),
+            ("never", Front(MATRIX, d, 3, offsets=[0] * d, gains=[1] * d, rows=[[0] * 3] * d)),
             ("sometimes", Front(MATRIX, d, 3, offsets=[0] * d, gains=[7] * d, rows=difference)),
-            ("far", Front(KERNELS, d, 4, offsets=[0] * d, **narrow)),
-            ("as-is", Front(NONE, d, d))]
+            ("far", Front(KERNELS, d, 4, offsets=[0] * d, **narrow))]
 
 
 def fronts_of(name, d):
-    """The fronts of the golden packs m to p."""
+    """The fronts of the golden packs m to p. Modality 0 takes the pack's own features, so that every test can ask it."""
     source = random.Random("fronts " + name)
     return {"m": every_kind, "n": extremes, "o": to_zero}[name](source, d) if name != "p" else \
-        [("counts", Front(SIGNS, d, 50, True, seed=seed_bytes("signs alone")))]
+        [("as-is", Front(NONE, d, d)), ("counts", Front(SIGNS, d, 50, True, seed=seed_bytes("signs alone")))]
 
 
 def modality_features(source, front, like=None):

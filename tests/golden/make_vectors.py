@@ -17,6 +17,13 @@ TARGET = pathlib.Path(__file__).with_name("vectors.h")
 PLAIN = TARGET.with_suffix(".txt")
 
 
+def fronted_rows(packs, rows, column):
+    """How many rows, the last ones, are of packs with fronts; a column has the pack's number."""
+    fronted = [bool(packs[int(row[column])][1].fronts) for row in rows]
+    assert fronted == sorted(fronted)
+    return sum(fronted)
+
+
 def write_packs(header, packs):
     rows = []
     for index, (name, pack) in enumerate(packs):
@@ -25,7 +32,7 @@ def write_packs(header, packs):
         model = "".join("\\%03o" % byte for byte in pack.model.encode())
         rows.append([quoted(name), data, str(len(pack.bytes)), own_id, '"%s"' % model])
         header.plain("pack", name, pack.bytes.hex(), pack.id.hex(), pack.model)
-    header.table("pack", "golden_packs", rows)
+    header.table("pack", "golden_packs", rows, fronted=sum(bool(pack.fronts) for _, pack in packs))
 
 
 def write_releases(header, packs):
@@ -49,7 +56,7 @@ def write_releases(header, packs):
                      header.array("uint32_t", prefix + "_rows", decoded), str(len(decoded)), str(modality)])
         header.plain("release", name, index, mechanism, repr(epsilon), repr(delta), width, seed.hex(), patterns(bits),
                      label, release.hex(), patterns(decoded), modality)
-    header.table("release", "golden_releases", rows)
+    header.table("release", "golden_releases", rows, fronted=fronted_rows(packs, rows, 1))
     write_calibrations(header, packs, calibrations)
 
 
@@ -58,14 +65,14 @@ def write_calibrations(header, packs, wanted):
     assert all(certificate.accepted for certificate in certificates.values())
     header.table("certificate", "golden_certificates", [
         [str(index), str(one.floor_weight), unsigned(one.delta), unsigned(one.row_bound)]
-        for index, one in certificates.items()])
+        for index, one in certificates.items()], fronted=sum(bool(packs[index][1].fronts) for index in certificates))
     rows = []
     for index, epsilon, delta, width in wanted:
         one = Calibration(packs[index][1], certificates[index], epsilon, delta, width)
         assert one.robust, "an r slightly off could give another g or s: choose another case"
         rows.append([str(index), repr(epsilon), repr(delta), repr(float(one.r))]
                     + [str(value) for value in (one.g, one.s, one.e, one.step, width)])
-    header.table("calibration", "golden_calibrations", rows)
+    header.table("calibration", "golden_calibrations", rows, fronted=fronted_rows(packs, rows, 0))
 
 
 def write_updates(header, packs):
@@ -115,7 +122,7 @@ def write_answers(header, packs, kind, chosen):
                      str(limit), prefix + "_matches" if matches else "NULL", str(len(matches)), str(modality)])
         header.plain(kind, name, index, data.hex(), patterns(bits), label, int(all_slots), limit,
                      ",".join(":".join(map(str, match)) for match in matches), modality)
-    header.table("answer", "golden_%ss" % kind, rows, kind)
+    header.table("answer", "golden_%ss" % kind, rows, kind, fronted_rows(packs, rows, 1))
 
 
 def write_random(header):
@@ -210,7 +217,7 @@ def write_bundles(header, packs):
                        header.array("uint8_t", prefix + "_own", own), str(len(own)), str(modality)])
         header.plain("bundle", name, index, kind, *numbers, seed.hex(), patterns(bits or []), label, kept.hex(),
                      data.hex(), own.hex(), modality)
-    header.table("bundle", "golden_bundles", rows)
+    header.table("bundle", "golden_bundles", rows, fronted=fronted_rows(packs, rows, 1))
 
 
 def write_fronts(header, packs):

@@ -25,6 +25,13 @@ STRUCTS = """\
 #include <stddef.h>
 #include <stdint.h>
 
+/* A build without fronts counts what needs none: it comes first. */
+#if defined(PML_WITH_FRONT) && !PML_WITH_FRONT
+#define GOLDEN_FRONTS 0
+#else
+#define GOLDEN_FRONTS 1
+#endif
+
 struct golden_pack { const char *name; const uint8_t *bytes; size_t size; const uint8_t *id; const char *model; };
 
 /* mechanism: 1 response, 2 gaussian; seed: 32 bytes of entropy; row_count: G*k, or 0 when there are no rows */
@@ -129,12 +136,14 @@ class Header:
         self.lines += [line, "};"]
         return name
 
-    def table(self, kind, name, rows, counted=None):
-        """Emits an array of structs and the macro that counts it, named after `counted` or the struct."""
+    def table(self, kind, name, rows, counted=None, fronted=0):
+        """Emits an array of structs and the macro that counts it, named after `counted` or the struct. The last `fronted`
+        need fronts."""
         self.lines.append("\nstatic const struct golden_%s %s[] = {" % (kind, name))
         self.lines += ["    { " + ", ".join(row) + " }," for row in rows]
         macro = "GOLDEN_%s_COUNT" % (counted or kind).upper()
-        self.lines += ["};", "#define %s (sizeof %s / sizeof %s[0])\n" % (macro, name, name)]
+        fewer = " - (GOLDEN_FRONTS ? 0 : %d)" % fronted if fronted else ""
+        self.lines += ["};", "#define %s (sizeof %s / sizeof %s[0]%s)\n" % (macro, name, name, fewer)]
 
     def text(self):
         return "\n".join(self.lines + ["#endif", ""])
