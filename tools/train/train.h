@@ -16,7 +16,7 @@
 typedef enum pml_train_method {
     PML_TRAIN_SIGNS, /* sparse random signs (Achlioptas) */
     PML_TRAIN_GAUSS, /* a random matrix of normal numbers */
-    PML_TRAIN_PCA,   /* the directions in which rows vary most */
+    PML_TRAIN_PCA,   /* the directions that hold most of the rows */
     PML_TRAIN_DCT,   /* the lowest frequencies of a cosine transform */
     PML_TRAIN_LDA,   /* the directions in which classes differ most */
     PML_TRAIN_CCA,   /* the directions in which two modalities agree most */
