@@ -317,7 +317,7 @@ static const char help[] =
     "Options:\n"
     "  --method M         signs  random signs from a seed; up to a million features\n"
     "                     gauss  a random matrix\n"
-    "                     pca    the directions in which rows vary most. Default without labels\n"
+    "                     pca    the directions that hold most of the rows. Default without labels\n"
     "                     dct    the lowest frequencies of a cosine transform\n"
     "                     lda    the directions in which classes differ most. Default with labels\n"
     "                     cca    the directions in which two modalities agree. Default with --with, without labels\n"

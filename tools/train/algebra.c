@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Calls BLAS and LAPACK. They are loaded when training begins, not linked: OpenBLAS starts threads as soon as it is loaded,
- * and no other command should have them. */
+ * Calls BLAS and LAPACK. They are loaded when training begins, not linked: OpenBLAS starts threads as soon as it is
+ * loaded, and no other command should have them. */
 #define _POSIX_C_SOURCE 200809L
 #include "algebra.h"
 
@@ -98,8 +98,8 @@ static void fix_sign(double *vector, size_t size)
         vector[i] = -vector[i];
 }
 
-/* Vectors in the columns of `found`, ascending, as LAPACK leaves them. Symmetric matrices look the same in either order of
- * storage, so they are passed as columns and need no copy. */
+/* Vectors in the columns of `found`, ascending, as LAPACK leaves them. Symmetric matrices look the same in either
+ * order of storage, so they are passed as columns and need no copy. */
 static lapack_int find_vectors(struct pml_matrix *left, struct pml_matrix *right, pml_end end, lapack_int wanted,
                                double *values, double *found, lapack_int *support)
 {

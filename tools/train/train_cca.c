@@ -47,7 +47,8 @@ static void release(struct cca *cca)
     free(cca->values);
 }
 
-/* With S the scatters and X the cross scatter: Xᵀ·S₂⁻¹·X·w = ρ²·S₁·w, and the second modality's direction is S₂⁻¹·X·w/ρ. */
+/* With S the scatters and X the cross scatter: Xᵀ·S₂⁻¹·X·w = ρ²·S₁·w, and the second modality's direction is
+ * S₂⁻¹·X·w/ρ. */
 static pml_outcome find(struct cca *cca, struct pml_message *message)
 {
     for (size_t v = 0; v < 2; v++) {

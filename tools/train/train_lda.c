@@ -11,8 +11,8 @@
  * some directions show none by accident. */
 #define SHRINKAGE 0.1
 
-/* within = Σ (x − mean of its class)², between = Σ size·(mean of class − mean)², both as matrices. The rows of `units` are
- * around their mean already, and are overwritten. */
+/* within = Σ (x − mean of its class)², between = Σ size·(mean of class − mean)², both as matrices. The rows of
+ * `units` are around their mean already, and are overwritten. */
 static pml_outcome make_scatters(struct pml_matrix *units, const struct pml_classes *classes, struct pml_matrix *within,
                                  struct pml_matrix *between)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mnse: multi-modal nonlinear supervised embedding, in the span of p kernels per modality. Two steps take turns: with the
- * widths fixed, the best coefficients are an eigenproblem of size 2p; then each width is changed while that lowers the
- * objective. So it never rises. */
+ * mnse: multi-modal nonlinear supervised embedding, in the span of p kernels per modality. Two steps take turns:
+ * with the widths fixed, the best coefficients are an eigenproblem of size 2p; then each width is changed while that
+ * lowers the objective. So it never rises. */
 #include "train_mnse.h"
 
 #include "algebra.h"
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Weights of the alignment of both modalities. With too little of it one direction may be spent on telling modalities
- * apart, with too much on what is the same for all rows. Where the limits are depends on the rows, so training tries each
- * weight and keeps the one with which pairs of its own rows find each other's class best. */
+/* Weights of the alignment of both modalities. With too little of it one direction may be spent on telling
+ * modalities apart, with too much on what is the same for all rows. Where the limits are depends on the rows, so
+ * training tries each weight and keeps the one with which pairs of its own rows find each other's class best. */
 static const double alignments[] = {0.1, 0.2, 0.35};
 enum { ALIGNMENTS = sizeof alignments / sizeof *alignments };
 

@@ -6,7 +6,8 @@
 #include "scatter.h"
 #include "train_kernels.h"
 
-/* What does not change while widths do: how near rows of one class are, per class a square matrix, one after the other. */
+/* What does not change while widths do: how near rows of one class are, per class a square matrix, one after the
+ * other. */
 struct pml_mnse_graph {
     double *near[PML_TRAIN_MODALITIES];
     uint32_t *members; /* rows by class */
@@ -18,8 +19,8 @@ pml_outcome pml_mnse_graph_make(const struct pml_kernel_side *sides, const struc
                                 struct pml_mnse_graph *graph);
 void pml_mnse_graph_free(struct pml_mnse_graph *graph);
 
-/* With Y = K·C, K the kernels of both sides in blocks, the objective is tr Cᵀ·energy·C subject to Cᵀ·size·C = I. Fills both,
- * of twice as many rows as a side has centres. */
+/* With Y = K·C, K the kernels of both sides in blocks, the objective is tr Cᵀ·energy·C subject to Cᵀ·size·C = I.
+ * Fills both, of twice as many rows as a side has centres. */
 pml_outcome pml_mnse_objective(const struct pml_kernel_side *sides, const struct pml_mnse_graph *graph,
                                struct pml_matrix *energy, struct pml_matrix *size);
 
