@@ -42,15 +42,17 @@ def train_pair(program, files, method):
     return ["--front", "image=" + out, "--front", "text=" + out.replace(".pmfr", ".text.pmfr")]
 
 
-def ask_pair(program, files, fronts, ask, search, options, voters):
-    words = [*fronts, "--modality", search, "--ask", ask, "--public", files["public", search],
-             "--with", f"{ask}={files['public', ask]}", "--gallery", files["rest", search], "--gallery-labels", files["rest", "labels"],
+def ask_pair(program, files, fronts, ask, search, options, public, voters):
+    words = [*fronts, "--modality", search, "--ask", ask, "--public-modality", ask, "--public", files["public", ask],
+             *(["--with", f"{search}={files['public', search]}"] if public == "both" else []), "--gallery", files["rest", search], "--gallery-labels", files["rest", "labels"],
              "--queries", files["rest", ask], "--queries-labels", files["rest", "labels"], "--releases", 16]
     if voters:
         words += ["--voters", files["public", ask]]
     return program.run("evaluate", *words, *options, "--json")["rows"]
 
 
+# What cells are made from, and whether public rows of the asked modality vote
+WAYS = [("both", False), ("both", True), ("asked", True)]
 # Asked, searched, options, share and ε
 QUESTIONS = [("text", "image", [], 0.05, [4, 6]), ("image", "text", [], 0.10, [4]), ("text", "image", CROWD, 0.05, [0.1])]
 
@@ -61,22 +63,23 @@ def pairs(program, data):
         for method in METHODS:
             fronts = train_pair(program, files, method)
             for ask, search, crowd, share, epsilons in QUESTIONS:
-                for voters in (False, True):
+                for public, voters in WAYS:
                     found = ask_pair(program, files, fronts, ask, search,
-                                     [*crowd, "--share", share, "--epsilon", ",".join(map(str, epsilons))], voters)
-                    rows += [{"method": method, "ask": ask, "search": search, "crowd": bool(crowd), "voters": voters, **row}
-                             for row in found]
+                                     [*crowd, "--share", share, "--epsilon", ",".join(map(str, epsilons))], public, voters)
+                    rows += [{"method": method, "ask": ask, "search": search, "crowd": bool(crowd), "public": public,
+                              "voters": voters, **row} for row in found]
         return rows
     return cached(compute, "fronts-pairs", build_of(program), digest_of("utility_modalities"))
 
 
 def pair_lines(rows):
     table = [[f"{row['ask']} → {row['search']}" + (", in a crowd of 10^6" if row["crowd"] else ""), METHODS[row["method"]],
-              "public rows too" if row["voters"] else "items", f"{row['epsilon']:g}", f"{100 * row['carried']:.1f} %",
+              "both" if row["public"] == "both" else row["ask"], "items, public rows" if row["voters"] else "items",
+              f"{row['epsilon']:g}", f"{100 * row['carried']:.1f} %",
               f"{row['precision_at_8']:.3f} ± {row['precision_at_8_se']:.3f}", f"{row['exact_precision_at_8']:.3f}",
               f"{row['random_precision_at_8']:.3f}", f"{row['instance_recall']:.3f} ± {row['instance_recall_se']:.3f}"]
              for row in rows]
-    return markdown(["asked → searched", "front", "who votes", "ε", "comes down", "class precision@8", "not private", "random download",
+    return markdown(["asked → searched", "front", "cells of", "who votes", "ε", "comes down", "class precision@8", "not private", "random download",
                      "true 8 found"], table)
 
 
@@ -123,13 +126,13 @@ def unlike(program, cases, count):
                 found = program.run("evaluate", "--public", os.path.join(folder, "public.npy"), "--queries",
                                     os.path.join(folder, queries), "--gallery", gallery, "--sketch", SKETCH, "--share", share,
                                     "--epsilon", ",".join(map(str, epsilons)), *words, "--json")["rows"][0]
-                rows.append({"items": count, "queries": queries, "voters": bool(words), **found})
+                rows.append({**found, "items": count, "asked": queries, "voters": bool(words)})
         return rows
     return cached(compute, "fronts-unlike", [case.digest for case in cases], count, build_of(program), digest_of("utility_modalities"))
 
 
 def unlike_lines(rows):
-    table = [[f"{row['items']:,}", "like the items" if row["queries"] == "queries.npy" else "unlike the items",
+    table = [[f"{row['items']:,}", "like the items" if row["asked"] == "queries.npy" else "unlike the items",
               "public rows too" if row["voters"] else "items", f"{row['carried_recall']:.3f} ± {row['carried_recall_se']:.3f}",
               f"{row['instance_recall']:.3f}", f"{row['popular']:.3f}", f"{row['baseline']:.3f}"] for row in rows]
     return markdown(["items", "queries", "who votes", "in the answer", "found", "popular", "random"], table)

@@ -83,8 +83,13 @@ static exit_code read_all(struct evaluate_data *data, const struct evaluate_opti
     struct evaluate_set *const sets[] = {&data->public, &data->gallery, &data->queries, &data->voters};
     const struct evaluate_files *const files[] = {&options->public, &options->gallery, &options->queries,
                                                   &options->voters};
-    exit_code code = front_inputs_read(command, &options->fronts, &data->fronts);
-    data->public.modality = data->gallery.modality = data->fronts.modality;
+    struct front_arguments fronts = options->fronts;
+    fronts.modality = options->public_modality ? options->public_modality : fronts.modality;
+    exit_code code = front_inputs_read(command, &fronts, &data->fronts);
+    data->public.modality = data->fronts.modality;
+    if (code == EXIT_OK)
+        code =
+            front_inputs_find(command, &data->fronts, "modality", options->fronts.modality, 0, &data->gallery.modality);
     if (code == EXIT_OK)
         code = front_inputs_find(command, &data->fronts, "ask", options->ask, data->gallery.modality,
                                  &data->queries.modality);

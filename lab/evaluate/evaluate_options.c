@@ -186,7 +186,7 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
 {
     struct words words = {0};
     *options = (struct evaluate_options){.releases = 4};
-    enum { OWN = 27, CROWD = OWN + FRONT_OPTIONS };
+    enum { OWN = 28, CROWD = OWN + FRONT_OPTIONS };
     struct option_spec specs[CROWD + CROWD_OPTIONS] = {
         {"delta", OPTION_NUMBER, &options->delta, false, false},
         {"public", OPTION_TEXT, &options->public.features, false, false},
@@ -212,6 +212,7 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
         {"threads", OPTION_COUNT, &options->threads, false, false},
         {"json", OPTION_FLAG, &options->json, false, false},
         {"ask", OPTION_TEXT, &options->ask, false, false},
+        {"public-modality", OPTION_TEXT, &options->public_modality, false, false},
         {"voters", OPTION_TEXT, &options->voters.features, false, false},
         {"voters-labels", OPTION_TEXT, &options->voters.labels, false, false},
         {"voters-modality", OPTION_TEXT, &options->voters_modality, false, false},

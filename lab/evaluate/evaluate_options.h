@@ -22,8 +22,9 @@ struct evaluate_files {
 struct evaluate_options {
     struct evaluate_files public, gallery, queries; /* no features: the sample gallery is drawn */
     struct evaluate_files voters;                   /* no features: only items vote for lists */
-    struct front_arguments fronts;                  /* --modality is that of the gallery too */
-    const char *ask, *voters_modality;              /* of queries and voters; NULL: of the gallery, of the queries */
+    struct front_arguments fronts;                  /* --modality is that of the gallery */
+    const char *public_modality, *ask;              /* of public rows and queries; NULL: that of the gallery */
+    const char *voters_modality;                    /* NULL: that of the queries */
     struct evaluate_list epsilons, shares;
     double delta; /* 0 for response without a crowd */
     struct crowd_arguments crowd;

@@ -91,7 +91,8 @@ static pml_outcome find_neighbours(struct pml_lists_gallery *gallery, const stru
         if (outcome == PML_DONE && count > 0 && count <= exact && slot->guests.count > 0)
             outcome = pml_lists_guests_near(slot, source->threads);
         at += count * slot->reach;
-        guests_at += slot->guests.count * slot->guest_reach;
+        if (guests_at)
+            guests_at += slot->guests.count * slot->guest_reach;
         first += count;
         pml_progress_tell(source->progress, (double)first / (double)source->rows->count);
     }

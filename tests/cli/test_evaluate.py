@@ -317,6 +317,11 @@ def test_fronts(tester, truth):
     none = tester.json("no fronts", "evaluate", *ONE, "--epsilon", "16", "--share", share)
     tester.check(none["rows"][0]["original_recall"] == none["rows"][0]["instance_recall"] and none["ask"] is None,
                  "without fronts both are the same")
+    swapped = tester.json("public words", "evaluate", "--public", "words_public.npy", *ONE[2:5], "words_queries.npy", *LABELS, *FRONTS,
+                          "--public-modality", "text", "--ask", "text", "--epsilon", "16", "--share", share)
+    check_schema(tester, "public words", swapped)
+    tester.check((swapped["modality"], swapped["ask"]) == ("image", "text"), "public words: %s" % swapped)
+    tester.fails("public words: pictures", INPUT, ["public.npy", "text"], "evaluate", *ONE, *FRONTS, "--public-modality", "text")
     crowd = tester.json("crowd", "evaluate", *ONE[:5], "words_queries.npy", *LABELS, *given, "--ask", "text", *voters, "--crowd",
                         "100000", "--epsilon", "1", "--share", "0.1", "--releases", "1")
     check_schema(tester, "crowd of words", crowd)
