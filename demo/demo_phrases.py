@@ -56,7 +56,7 @@ HELD_OUT_WORDS = [
     ["anorak", "windbreaker", "cloak"],
     ["clogs", "espadrilles", "mules"],
     ["chemise", "oxford", "buttoned"],
-    ["plimsolls", "tennis", "sprinting"],
+    ["plimsolls", "kicks", "sprinting"],
     ["rucksack", "suitcase", "pouch"],
     ["wellingtons", "galoshes", "booties"],
 ]

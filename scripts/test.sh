@@ -144,6 +144,7 @@ fuzz_all() {
 
 page_tests() {
     scripts/build-wasm.sh --out build/page-wasm &&
+        python tests/page/test_words.py &&
         python tests/page/test_page.py build/release/cli/privatemail build/page-wasm
 }
 
