@@ -14,7 +14,7 @@
 enum { TRIALS_MIN = 1000, TRIALS_MAX = 1000000000, PILOT_MAX = 1000000, PAIRS_DEFAULT = 16, PARTS_MAX = 262144 };
 
 struct arguments {
-    const char *pack, *mechanism;
+    const char *pack, *mechanism, *modality;
     double epsilon, delta, seconds;
     uint64_t trials, seed_pairs;
     struct crowd_arguments crowd;
@@ -78,7 +78,7 @@ static exit_code check(struct arguments *arguments)
 
 static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
-    enum { OWN = 8 };
+    enum { OWN = 9 };
     struct option_spec specs[OWN + CROWD_OPTIONS] = {
         {"delta", OPTION_NUMBER, &arguments->delta, false, false},
         {"seconds", OPTION_NUMBER, &arguments->seconds, false, false},
@@ -88,6 +88,7 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"mechanism", OPTION_TEXT, &arguments->mechanism, false, false},
         {"trials", OPTION_COUNT, &arguments->trials, true, false},
         {"json", OPTION_FLAG, &arguments->json, false, false},
+        {"modality", OPTION_TEXT, &arguments->modality, false, false},
     };
     crowd_options_fill(&arguments->crowd, specs + OWN);
     exit_code code = options_parse(&command_audit, argc, argv, specs, OWN + CROWD_OPTIONS, NULL, 0, 0);
@@ -319,7 +320,9 @@ static exit_code run(int argc, char **argv)
     code = pack_file_open(&command_audit, arguments.pack, &audit.file);
     if (code != EXIT_OK)
         return code;
-    code = examine(&audit);
+    code = pack_file_ask(&command_audit, &audit.file, arguments.modality);
+    if (code == EXIT_OK)
+        code = examine(&audit);
     if (code == EXIT_OK) {
         if (arguments.json)
             write_report(&audit);
@@ -349,6 +352,7 @@ static const char help[] =
     "An epsilon at delta can be seen only where delta is not much smaller than 1/N trials.\n\n"
     "Options:\n"
     "  --pack P.pmpk     the pack\n"
+    "  --modality NAME   what the records are, when the pack has fronts. Default: the first modality\n"
     "  --mechanism M     response or gaussian; not needed with --crowd\n"
     "  --epsilon E       the promise for one release, 1e-6 to 16; in a crowd, what to plan for\n"
     "  --delta D         1e-15 to below 1. Default 1e-5 for gaussian, 1e-8 in a crowd; response alone has none\n"

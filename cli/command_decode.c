@@ -191,7 +191,7 @@ static exit_code decode(const char *const *paths, size_t count, const struct pac
 }
 
 /* Options that belong to --features. */
-enum { RANKING_OPTIONS = 6 };
+enum { RANKING_OPTIONS = 7 };
 
 static exit_code check(const struct decode_answers *answers, const struct option_spec specs[RANKING_OPTIONS])
 {
@@ -215,6 +215,7 @@ static exit_code run(int argc, char **argv)
     struct option_spec specs[] = {{"label", OPTION_NUMBER, &query->label, false, false},
                                   {"labels", OPTION_TEXT, &query->labels, false, false},
                                   {"row", OPTION_COUNT, &query->row, false, false},
+                                  {"modality", OPTION_TEXT, &query->modality, false, false},
                                   {"own", OPTION_TEXT, &answers.own, false, false},
                                   {"scope", OPTION_TEXT, &answers.scope, false, false},
                                   {"top", OPTION_COUNT, &answers.top, false, false},
@@ -252,7 +253,8 @@ static const char help[] =
     "which every item occurs once.\n\n"
     "Options:\n"
     "  --pack P.pmpk     the pack the releases were made with\n"
-    "  --features Q.npy  rank answers by this query, with --row, --label and --labels as for privatemail privatize\n"
+    "  --features Q.npy  rank answers by this query, with --row, --modality, --label and --labels as for\n"
+    "                    privatemail privatize\n"
     "  --own FILE        the files are the answers to all messages of a bundle, in its order: rank only those that\n"
     "                    FILE names (privatize --own-out). Default: all\n"
     "  --scope S         own: rank the candidates of the query's own slot; all: those of all slots. Default own\n"

@@ -45,6 +45,10 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"threads", OPTION_COUNT, &arguments->threads, false, false},
         {"force", OPTION_FLAG, &arguments->force, false, false},
         {"json", OPTION_FLAG, &arguments->json, false, false},
+        {"modality", OPTION_TEXT, &arguments->paths.modality, false, false},
+        {"voters", OPTION_TEXT, &arguments->paths.voters, false, false},
+        {"voters-labels", OPTION_TEXT, &arguments->paths.voters_labels, false, false},
+        {"voters-modality", OPTION_TEXT, &arguments->paths.voters_modality, false, false},
     };
     exit_code code = options_parse(&command_index, argc, argv, specs, sizeof specs / sizeof specs[0], NULL, 0, 0);
     if (code != EXIT_OK)
@@ -62,6 +66,13 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         return command_fail(&command_index, EXIT_USAGE, "--iterations must be 0 to %u.", PML_ITERATIONS_MAX);
     if (arguments->threads > 256 || (specs[9].given && arguments->threads == 0))
         return command_fail(&command_index, EXIT_USAGE, "--threads must be 1 to 256.");
+    if (!arguments->paths.voters && (specs[14].given || specs[15].given))
+        return command_fail(&command_index, EXIT_USAGE, "--%s needs --voters V.npy.",
+                            specs[specs[14].given ? 14 : 15].name);
+    if (arguments->paths.voters && specs[6].given)
+        return command_fail(&command_index, EXIT_USAGE,
+                            "voters vote for lists of a share, and --cells-per-item makes others. Leave one of them "
+                            "out.");
     struct pml_message message = {""};
     if (pml_store_check(arguments->store, &message) != PML_DONE)
         return command_fail(&command_index, EXIT_USAGE, "--store: %s", message.text);
@@ -79,6 +90,10 @@ static exit_code check_pack(const struct arguments *arguments, const pml_pack_in
         return command_fail(&command_index, EXIT_USAGE,
                             "--labels is missing: the pack has %lu slots. Give the class of every row.",
                             (unsigned long)info->slots);
+    if (arguments->paths.voters && info->cells == 0)
+        return command_fail(&command_index, EXIT_USAGE,
+                            "--voters vote for the lists of cells, and %s has no cells. Leave them out.",
+                            arguments->pack);
     return EXIT_OK;
 }
 
@@ -198,17 +213,16 @@ static exit_code make_lists(const struct arguments *arguments, const struct pack
 {
     const unsigned threads = pml_parallel_threads((unsigned)arguments->threads);
     const struct pml_progress neighbours = {progress_show, NULL, "neighbours"}, cells = {progress_show, NULL, "lists"};
-    const struct pml_lists_source source = {.features = inputs->features.values,
-                                            .rows = inputs->features.rows,
-                                            .columns = inputs->features.columns,
-                                            .slots = inputs->slots,
+    const struct pml_lists_source source = {.rows = &inputs->gallery.rows,
+                                            .slots = inputs->gallery.slots,
                                             .slot_count = pack->info.slots,
                                             .items = inputs->items,
+                                            .voters = arguments->paths.voters ? &inputs->voters.rows : NULL,
+                                            .voter_slots = inputs->voters.slots,
                                             .threads = threads,
                                             .progress = &neighbours};
     struct pml_lists_gallery *gallery;
-    size_t bad;
-    if (pml_lists_gallery_make(&gallery, &source, &bad) != 0) /* bad rows were refused when they were read */
+    if (pml_lists_gallery_make(&gallery, &source) != PML_DONE)
         return command_no_memory(&command_index);
     pml_outcome outcome = pml_lists_make(lists, gallery, &pack->pack, info->share, threads, &cells);
     pml_lists_gallery_free(gallery);
@@ -225,8 +239,13 @@ static exit_code fill(struct pml_store_writer *writer, const struct arguments *a
     struct payload_source source = {&inputs->payloads, false};
     struct pml_progress progress = {progress_show, NULL, "anchors"};
     const unsigned threads = pml_parallel_threads((unsigned)arguments->threads);
-    const struct pml_gallery gallery = {
-        &inputs->features, inputs->items, inputs->labels.values, inputs->slots, load_payload, &source, &lists};
+    const struct pml_gallery gallery = {&inputs->gallery.rows,
+                                        inputs->items,
+                                        inputs->gallery.labels.values,
+                                        inputs->gallery.slots,
+                                        load_payload,
+                                        &source,
+                                        &lists};
     pml_outcome outcome = PML_DONE;
     exit_code code =
         info->share > 0 && done < info->items ? make_lists(arguments, pack, info, inputs, &lists) : EXIT_OK;
@@ -252,6 +271,9 @@ static exit_code build(const struct arguments *arguments, const struct pack_file
     struct pml_store_writer *writer;
     uint8_t source[32];
     exit_code code = index_inputs_digest(&command_index, inputs, info, source);
+    if (code == EXIT_OK)
+        code = index_inputs_map(&command_index, &arguments->paths, pack,
+                                pml_parallel_threads((unsigned)arguments->threads), inputs);
     progress_end();
     if (code != EXIT_OK)
         return code;
@@ -286,7 +308,7 @@ static exit_code index_with(const struct arguments *arguments, const struct pack
     const struct pml_index_choice choice = {.cells_per_item = (uint32_t)arguments->cells,
                                             .share = (uint32_t)(arguments->share * PML_SHARE_UNIT + 0.5),
                                             .iterations = (uint32_t)arguments->iterations};
-    const struct pml_store_info info = pml_index_describe(&pack->info, inputs->features.rows, &choice);
+    const struct pml_store_info info = pml_index_describe(&pack->info, inputs->count, &choice);
     code = build(arguments, pack, &info, inputs, &report.resumed_at);
     if (code == EXIT_OK)
         code = measure(arguments, &pack->info, &report);
@@ -328,6 +350,8 @@ static const char help[] =
     "  --pack P             the pack that devices use\n"
     "  --features S.npy     float32, little-endian, C order, as many features per row as the pack has\n"
     "  --labels L.npy       the class of each row; may be left out if the pack has one slot (then all are 0)\n"
+    "  --modality NAME      whose features they are, when the pack has fronts (privatemail inspect). Default: the "
+    "first\n"
     "  --ids I.txt          the number of each row, 0 to 2^63-1, one per line, all different. Default 0, 1, 2, ...\n"
     "  --payloads DIR       what devices get with a candidate: 17.jpg or 0017.jpg belongs to item 17, at most 65535\n"
     "                       bytes each. Items without a file have an empty payload\n"
@@ -335,6 +359,12 @@ static const char help[] =
     "near\n"
     "                       a query in that cell. An answer then carries the share F. Default 0.02\n"
     "  --cells-per-item N   instead of --share: list every item in its nearest cell (1), or in the two nearest (2)\n"
+    "  --voters V.npy       public rows that vote for the lists of a share, beside the items. For queries that are "
+    "unlike\n"
+    "                       the items, such as words that ask for pictures: give rows that are like queries. They are\n"
+    "                       not put into the store\n"
+    "  --voters-labels VL.npy  their classes: each votes in the slot of its class only. Default: in every slot\n"
+    "  --voters-modality NAME  whose features they are. Default: the first\n"
     "  --iterations T       iterations of the embedding (gaussian only), 0 to 64. Default 5\n"
     "  --store STORE        the store to write: sqlite:FILE (works in FILE.building), or postgres:URI, a database "
     "that\n"

@@ -130,13 +130,43 @@ static void print_memory(const char *name, size_t bytes)
         printf("client memory, %s  %zu bytes\n", name, bytes);
 }
 
+static const char *front_kind_name(pml_front_kind kind)
+{
+    static const char *const names[] = {[PML_FRONT_NONE] = "none",
+                                        [PML_FRONT_SIGNS] = "signs",
+                                        [PML_FRONT_MATRIX] = "matrix",
+                                        [PML_FRONT_KERNELS] = "kernels"};
+    return names[kind];
+}
+
+/* The modality and its front. Returns false beyond the last. */
+static bool take_front(const struct pack_file *file, size_t index, pml_modality *modality, pml_front *front)
+{
+    return index < file->info.modalities && pml_pack_modality(&file->pack, index, modality) == PML_OK &&
+           pml_pack_front(&file->pack, index, front) == PML_OK;
+}
+
+static void print_fronts(const struct pack_file *file)
+{
+    pml_modality modality;
+    pml_front front;
+    for (size_t i = 0; take_front(file, i, &modality, &front); i++) {
+        printf("modality %zu      %s: %" PRIu32 " features, front of kind %s", i, modality.name, modality.features,
+               front_kind_name(front.kind));
+        if (front.centres > 0)
+            printf(" with %" PRIu32 " centres", front.centres);
+        printf("%s, %zu bytes\n", front.root ? " on square roots" : "", front.body_size);
+    }
+}
+
 static void print_parameters(const struct pack_file *file)
 {
     const pml_pack_info *info = &file->info;
     printf("pack            %s\n", file->id);
     printf("model           %s\n", pack_file_model(file) ? pack_file_model(file) : "(not named)");
     printf("size            %" PRIu64 " bytes\n", info->size);
-    printf("features        %" PRIu32 "\n", info->features);
+    printf("features        %" PRIu32 "%s\n", info->features, info->modalities > 0 ? " behind the fronts" : "");
+    print_fronts(file);
     printf("slots           %" PRIu32 " (%s), classes %" PRIu32 "\n", info->slots, slot_kind_name(info->slot_kind),
            info->classes);
     printf("cells           %" PRIu32 " per slot, prototypes %" PRIu32 "%s\n", info->cells, info->prototypes,
@@ -189,6 +219,24 @@ static void write_bytes(struct json *json, const char *key, size_t bytes)
     json_number(json, key, bytes > 0 ? (double)bytes : NAN);
 }
 
+static void write_fronts(struct json *json, const struct pack_file *file)
+{
+    pml_modality modality;
+    pml_front front;
+    json_open(json, "modalities", '[');
+    for (size_t i = 0; take_front(file, i, &modality, &front); i++) {
+        json_open(json, NULL, '{');
+        json_text(json, "name", modality.name);
+        json_count(json, "features", modality.features);
+        json_text(json, "kind", front_kind_name(front.kind));
+        json_bool(json, "root", front.root);
+        json_count(json, "centres", front.centres);
+        json_count(json, "bytes", front.body_size);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 static void write_parameters(struct json *json, const struct pack_file *file)
 {
     const pml_pack_info *info = &file->info;
@@ -196,6 +244,7 @@ static void write_parameters(struct json *json, const struct pack_file *file)
     json_text(json, "model", pack_file_model(file));
     json_count(json, "bytes", info->size);
     json_count(json, "features", info->features);
+    write_fronts(json, file);
     json_count(json, "anchors", info->anchors);
     json_count(json, "neighbours", info->neighbours);
     json_count(json, "dimensions", info->dimensions);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pack: builds a pack from public features and labels, and reports what is in it. */
+#include "cli/shared/front_options.h"
 #include "cli/shared/output.h"
-#include "cli/shared/pack_file.h"
-#include "pack_crowd.h"
-
-#include "tools/pack/pack_builder.h"
+#include "pack_report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +14,7 @@ struct arguments {
     uint64_t neighbours, dims, cells, prototypes_per_cell, rows_per_prototype, slot_count, sketch, seed, threads;
     double alpha, share, epsilon;
     struct pack_crowd crowd;
+    struct front_arguments fronts;
     bool gaussian, response_only, rows_are_public, soft, force, json;
 };
 
@@ -150,8 +149,8 @@ static exit_code read_options(const struct arguments *arguments, struct pml_buil
 /* The counts use 0 for "not given", so a given 0 is refused here. */
 static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
-    enum { OWN = 26, NOT_ZERO = 11 };
-    struct option_spec specs[OWN + CROWD_OPTIONS] = {
+    enum { OWN = 26, NOT_ZERO = 11, CROWD = OWN + FRONT_OPTIONS };
+    struct option_spec specs[CROWD + CROWD_OPTIONS] = {
         {"neighbours", OPTION_COUNT, &arguments->neighbours, false, false},
         {"dims", OPTION_COUNT, &arguments->dims, false, false},
         {"cells", OPTION_COUNT, &arguments->cells, false, false},
@@ -179,8 +178,9 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"force", OPTION_FLAG, &arguments->force, false, false},
         {"json", OPTION_FLAG, &arguments->json, false, false},
     };
-    crowd_options_fill(&arguments->crowd.arguments, specs + OWN);
-    exit_code code = options_parse(&command_pack, argc, argv, specs, OWN + CROWD_PLAN_OPTIONS, NULL, 0, 0);
+    front_options_fill(&arguments->fronts, specs + OWN);
+    crowd_options_fill(&arguments->crowd.arguments, specs + CROWD);
+    exit_code code = options_parse(&command_pack, argc, argv, specs, CROWD + CROWD_PLAN_OPTIONS, NULL, 0, 0);
     for (size_t i = 0; i < NOT_ZERO && code == EXIT_OK; i++) {
         bool zero = specs[i].kind == OPTION_COUNT ? *(uint64_t *)specs[i].value == 0 : *(double *)specs[i].value == 0.0;
         if (specs[i].given && zero)
@@ -189,67 +189,7 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
     }
     arguments->crowd.epsilon = arguments->epsilon;
     arguments->crowd.down = arguments->share;
-    return code == EXIT_OK ? pack_crowd_check(&arguments->crowd, specs + OWN) : code;
-}
-
-/* ---- report ---- */
-
-static void print_report(const struct arguments *arguments, const struct pack_file *file,
-                         const struct pml_build_report *report)
-{
-    pml_certificate certificate;
-    pml_status certified = pack_file_certify(file, &certificate);
-    size_t response = pack_file_memory(file, PML_RESPONSE), gaussian = pack_file_memory(file, PML_GAUSSIAN);
-    printf("%s: pack %s, %zu bytes\n", arguments->out, file->id, file->size);
-    if (pack_file_model(file))
-        printf("model: %s\n", pack_file_model(file));
-    printf("%zu anchors, %zu classes, %zu slots with %zu cells each\n", report->anchors, report->classes, report->slots,
-           report->cells);
-    printf("%zu prototypes per slot, each the mean of %zu rows or more", report->prototypes,
-           report->rows_per_prototype);
-    if (report->repeated > 0)
-        printf(" (%zu repeat others: their slots have too few rows)", report->repeated);
-    printf("; sketches of %zu bytes\n", report->sketch);
-    if (report->bandwidth > 0.0)
-        printf("bandwidth %.6g\n", report->bandwidth);
-    if (certified == PML_OK)
-        printf("certified sensitivity %.6g embedding units\n", certificate.sensitivity);
-    else if (gaussian > 0)
-        printf("cannot serve the gaussian: %s\n", pml_status_text(certified));
-    if (response > 0)
-        printf("client memory, response: %zu bytes\n", response);
-    if (gaussian > 0)
-        printf("client memory, gaussian: %zu bytes\n", gaussian);
-}
-
-static void write_report(const struct arguments *arguments, const struct pack_file *file,
-                         const struct pml_build_report *report)
-{
-    struct json json = {0};
-    pml_certificate certificate;
-    pml_status certified = pack_file_certify(file, &certificate);
-    size_t response = pack_file_memory(file, PML_RESPONSE), gaussian = pack_file_memory(file, PML_GAUSSIAN);
-    json_open(&json, NULL, '{');
-    json_text(&json, "out", arguments->out);
-    json_text(&json, "pack", file->id);
-    json_text(&json, "model", pack_file_model(file));
-    json_count(&json, "bytes", file->size);
-    json_count(&json, "anchors", report->anchors);
-    json_count(&json, "classes", report->classes);
-    json_count(&json, "slots", report->slots);
-    json_count(&json, "cells", report->cells);
-    json_count(&json, "prototypes", report->prototypes);
-    json_count(&json, "repeated", report->repeated);
-    json_count(&json, "rows_per_prototype", report->rows_per_prototype);
-    json_number(&json, "epsilon", report->epsilon > 0.0 ? report->epsilon : NAN);
-    json_number(&json, "share", report->share > 0.0 ? report->share : NAN);
-    pack_crowd_write(&arguments->crowd, &json);
-    json_count(&json, "sketch", report->sketch);
-    json_number(&json, "bandwidth", report->bandwidth > 0.0 ? report->bandwidth : NAN);
-    json_number(&json, "sensitivity", certified == PML_OK ? certificate.sensitivity : NAN);
-    json_number(&json, "response_memory", response > 0 ? (double)response : NAN);
-    json_number(&json, "gaussian_memory", gaussian > 0 ? (double)gaussian : NAN);
-    json_close(&json, '}');
+    return code == EXIT_OK ? pack_crowd_check(&arguments->crowd, specs + CROWD) : code;
 }
 
 /* Choices that the person at the terminal did not make. */
@@ -299,11 +239,53 @@ static exit_code build(const struct arguments *arguments, const struct pml_build
     }
     exit_code code = output_write(&command_pack, arguments->out, arguments->force, bytes, size);
     if (code == EXIT_OK) {
-        (arguments->json ? write_report : print_report)(arguments, &file, &report);
+        (arguments->json ? pack_report_write : pack_report_print)(arguments->out, &file, &report, &arguments->crowd);
         tell_choices(arguments, &report);
     }
     pack_file_close(&file);
     return code;
+}
+
+struct inputs {
+    struct pml_features features;
+    struct pml_labels labels;
+    struct front_inputs fronts;
+};
+
+static exit_code read_inputs(const struct arguments *arguments, struct inputs *inputs)
+{
+    struct pml_message message = {""};
+    exit_code code = front_inputs_read(&command_pack, &arguments->fronts, &inputs->fronts);
+    if (code != EXIT_OK)
+        return code;
+    pml_outcome outcome = pml_features_read(arguments->features, &inputs->features, &message);
+    if (outcome == PML_DONE && arguments->labels)
+        outcome = pml_labels_read(arguments->labels, &inputs->labels, &message);
+    if (outcome != PML_DONE)
+        return command_input(&command_pack, outcome, &message);
+    if (arguments->labels && inputs->labels.rows != inputs->features.rows)
+        return command_fail(&command_pack, EXIT_INPUT,
+                            "%s has %zu labels, but %s has %zu rows. Give one label per row.", arguments->labels,
+                            inputs->labels.rows, arguments->features, inputs->features.rows);
+    return EXIT_OK;
+}
+
+/* The output must not overwrite an input. */
+static exit_code check_output(const struct arguments *arguments)
+{
+    const struct option_list *const lists[] = {&arguments->fronts.fronts, &arguments->fronts.with};
+    exit_code code = output_apart(&command_pack, arguments->out, arguments->features, "the features");
+    if (code == EXIT_OK)
+        code = output_apart(&command_pack, arguments->out, arguments->labels, "the labels");
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t j = 0; j < lists[i]->count && code == EXIT_OK; j++) {
+            const char *file = strchr(lists[i]->values[j], '=');
+            code = output_apart(&command_pack, arguments->out, file ? file + 1 : NULL, i == 0 ? "a front" : "rows");
+        }
+    }
+    if (code == EXIT_OK)
+        code = output_check(&command_pack, arguments->out, arguments->force);
+    return code == EXIT_OK ? output_try(&command_pack, arguments->out, 1) : code;
 }
 
 static exit_code run(int argc, char **argv)
@@ -314,35 +296,23 @@ static exit_code run(int argc, char **argv)
     if (code == EXIT_OK)
         code = read_options(&arguments, &options);
     if (code == EXIT_OK)
-        code = output_apart(&command_pack, arguments.out, arguments.features, "the features");
-    if (code == EXIT_OK)
-        code = output_apart(&command_pack, arguments.out, arguments.labels, "the labels");
-    if (code == EXIT_OK)
-        code = output_check(&command_pack, arguments.out, arguments.force);
-    if (code == EXIT_OK)
-        code = output_try(&command_pack, arguments.out, 1);
+        code = check_output(&arguments);
     if (code != EXIT_OK)
         return code;
-    struct pml_message message = {""};
-    struct pml_features features = {0};
-    struct pml_labels labels = {0};
-    pml_outcome outcome = pml_features_read(arguments.features, &features, &message);
-    if (outcome == PML_DONE && arguments.labels)
-        outcome = pml_labels_read(arguments.labels, &labels, &message);
-    if (outcome != PML_DONE)
-        code = command_input(&command_pack, outcome, &message);
-    else if (arguments.labels && labels.rows != features.rows)
-        code =
-            command_fail(&command_pack, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label per row.",
-                         arguments.labels, labels.rows, arguments.features, features.rows);
-    else if (arguments.crowd.arguments.asked)
-        code = pack_crowd_plan(&arguments.crowd, features.rows);
+    struct inputs inputs = {0};
+    code = read_inputs(&arguments, &inputs);
+    if (code == EXIT_OK && arguments.crowd.arguments.asked)
+        code = pack_crowd_plan(&arguments.crowd, inputs.features.rows + front_inputs_rows(&inputs.fronts));
     if (arguments.crowd.arguments.asked)
         options.cells = arguments.crowd.cells.cells;
+    options.fronts = &inputs.fronts.fronts;
+    options.modality = inputs.fronts.modality;
+    options.with = inputs.fronts.with;
     if (code == EXIT_OK)
-        code = build(&arguments, &options, &features, arguments.labels ? &labels : NULL);
-    pml_features_free(&features);
-    pml_labels_free(&labels);
+        code = build(&arguments, &options, &inputs.features, arguments.labels ? &inputs.labels : NULL);
+    pml_features_free(&inputs.features);
+    pml_labels_free(&inputs.labels);
+    front_inputs_free(&inputs.fronts);
     return code;
 }
 
@@ -393,6 +363,9 @@ static const char help[] =
     "  --neighbours K     with --gaussian: anchors that make a row of the embedding, 1 to 64. Default 10\n"
     "  --bandwidth S      with --gaussian: width of the kernel, 0.004 to 256, or auto. Default auto\n"
     "  --alpha A          with --gaussian: weight of the label graph, 0 to 4. Default 0\n"
+    "  --front NAME=FILE  a modality and its front (privatemail train), up to 8 (docs/CLI.md)\n"
+    "  --modality NAME    whose features --features are. Default: the first\n"
+    "  --with NAME=F.npy  public rows of another modality\n"
     "  --model NAME       names the model that made the features, and its preprocessing, up to 64 bytes; devices\n"
     "                     that name another one refuse the pack. Default: no name\n"
     "  --seed N           seed of codes, clustering and sketches. Default 0\n"

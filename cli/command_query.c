@@ -266,7 +266,7 @@ static const char help[] =
     "  --pack P.pmpk       the pack\n"
     "  --pack-id HEX       accept only the pack with this id, 32 hexadecimal digits. Default: any\n"
     "  --model NAME        accept only a pack of this model (privatemail pack --model). Default: any\n"
-    "  --features Q.npy    float32 features, as for privatemail pack\n"
+    "  --features Q.npy    float32 features, as for privatemail pack; --modality NAME: whose they are\n"
     "  --row I             the row that is the query. Default 0\n"
     "  --label Y           its class (visible to other users of this machine while it runs: better use --labels), or\n"
     "  --labels QL.npy     the classes of all rows; give one of both unless the pack has one slot\n"

@@ -4,6 +4,7 @@
 
 #include "common/digest.h"
 #include "common/files.h"
+#include "server/index/index_lists.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static int by_number(const void *left, const void *right)
 static exit_code take_numbers(const struct command *command, const struct index_paths *paths,
                               struct index_inputs *inputs)
 {
-    const size_t rows = inputs->features.rows;
+    const size_t rows = inputs->count;
     struct index_number *numbers = calloc(rows, sizeof *numbers);
     inputs->items = calloc(rows, sizeof *inputs->items);
     exit_code code = numbers && inputs->items ? EXIT_OK : command_no_memory(command);
@@ -78,18 +79,36 @@ static exit_code take_numbers(const struct command *command, const struct index_
     return code;
 }
 
-/* ---- slots ---- */
+/* ---- rows ---- */
+
+static exit_code read_rows(const struct command *command, const char *features, const char *labels,
+                           const char *modality, const struct pack_file *pack, struct index_rows *rows)
+{
+    struct pml_message message = {""};
+    exit_code code = pack_file_modality(command, pack, modality, &rows->modality);
+    if (code != EXIT_OK)
+        return code;
+    pml_outcome outcome = pml_features_read(features, &rows->features, &message);
+    if (outcome == PML_DONE && labels)
+        outcome = pml_labels_read(labels, &rows->labels, &message);
+    if (outcome != PML_DONE)
+        return command_input(command, outcome, &message);
+    code = pack_file_columns(command, pack, rows->modality, features, rows->features.columns);
+    if (code == EXIT_OK && labels && rows->labels.rows != rows->features.rows)
+        code = command_fail(command, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label per row.",
+                            labels, rows->labels.rows, features, rows->features.rows);
+    return code;
+}
 
 static exit_code take_slots(const struct command *command, const struct index_paths *paths,
-                            const struct pack_file *pack, struct index_inputs *inputs)
+                            const struct pack_file *pack, struct index_rows *gallery)
 {
-    const size_t rows = inputs->features.rows;
-    inputs->slots = calloc(rows, sizeof *inputs->slots);
-    if (!inputs->slots)
+    gallery->slots = calloc(gallery->features.rows, sizeof *gallery->slots);
+    if (!gallery->slots)
         return command_no_memory(command);
-    for (size_t i = 0; i < rows; i++) {
-        int32_t label = inputs->labels.values ? inputs->labels.values[i] : 0;
-        if (pml_pack_slot(&pack->pack, label, &inputs->slots[i]) != PML_OK)
+    for (size_t i = 0; i < gallery->features.rows; i++) {
+        int32_t label = gallery->labels.values ? gallery->labels.values[i] : 0;
+        if (pml_pack_slot(&pack->pack, label, &gallery->slots[i]) != PML_OK)
             return command_fail(command, EXIT_INPUT,
                                 "%s: row %zu has class %ld, which the pack does not know. Leave that row out, or build "
                                 "a pack with that class.",
@@ -98,47 +117,83 @@ static exit_code take_slots(const struct command *command, const struct index_pa
     return EXIT_OK;
 }
 
-/* ---- all of it ---- */
-
-static exit_code check_shape(const struct command *command, const struct index_paths *paths,
-                             const struct pack_file *pack, const struct index_inputs *inputs)
+/* Public rows may have more classes than the pack: such a row votes nowhere. */
+static exit_code seat_voters(const struct command *command, const struct pack_file *pack, struct index_rows *voters)
 {
-    if (inputs->features.columns != pack->info.features)
-        return command_fail(
-            command, EXIT_INPUT,
-            "%s has %zu features per row, but the pack has %lu. Use features of the model that the pack was "
-            "built with.",
-            paths->features, inputs->features.columns, (unsigned long)pack->info.features);
-    if (paths->labels && inputs->labels.rows != inputs->features.rows)
-        return command_fail(command, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label per row.",
-                            paths->labels, inputs->labels.rows, paths->features, inputs->features.rows);
+    if (!voters->labels.values)
+        return EXIT_OK;
+    voters->slots = calloc(voters->features.rows, sizeof *voters->slots);
+    if (!voters->slots)
+        return command_no_memory(command);
+    for (size_t i = 0; i < voters->features.rows; i++) {
+        if (pml_pack_slot(&pack->pack, voters->labels.values[i], &voters->slots[i]) != PML_OK)
+            voters->slots[i] = PML_LISTS_NO_SLOT;
+    }
     return EXIT_OK;
 }
+
+static exit_code map_rows(const struct command *command, const char *path, const struct pack_file *pack,
+                          unsigned threads, struct index_rows *rows)
+{
+    const struct pml_progress progress = {progress_show, NULL, "features"};
+    pml_front front;
+    size_t bad = 0;
+    const pml_status status = pml_pack_front(&pack->pack, rows->modality, &front);
+    if (status != PML_OK)
+        return command_status(command, path, status);
+    if (pml_rows_allocate(&rows->rows, rows->features.rows, front.outputs) != PML_DONE ||
+        pml_rows_map(&rows->rows, &front, rows->features.values, threads, &progress, &bad) != PML_DONE)
+        return command_no_memory(command);
+    if (bad < rows->rows.count)
+        return command_fail(command, EXIT_INPUT,
+                            "%s: the pack's front maps row %zu (counting from 0) to zeros. Leave that row out.", path,
+                            bad);
+    pml_features_free(&rows->features);
+    return EXIT_OK;
+}
+
+/* ---- all of it ---- */
 
 exit_code index_inputs_read(const struct command *command, const struct index_paths *paths,
                             const struct pack_file *pack, struct index_inputs *inputs)
 {
-    struct pml_message message = {""};
-    pml_outcome outcome = pml_features_read(paths->features, &inputs->features, &message);
-    if (outcome == PML_DONE && paths->labels)
-        outcome = pml_labels_read(paths->labels, &inputs->labels, &message);
-    if (outcome != PML_DONE)
-        return command_input(command, outcome, &message);
-    exit_code code = check_shape(command, paths, pack, inputs);
+    exit_code code = read_rows(command, paths->features, paths->labels, paths->modality, pack, &inputs->gallery);
+    inputs->count = inputs->gallery.features.rows;
     if (code == EXIT_OK)
-        code = take_slots(command, paths, pack, inputs);
+        code = take_slots(command, paths, pack, &inputs->gallery);
+    if (code == EXIT_OK && paths->voters)
+        code = read_rows(command, paths->voters, paths->voters_labels, paths->voters_modality, pack, &inputs->voters);
+    if (code == EXIT_OK)
+        code = seat_voters(command, pack, &inputs->voters);
     if (code == EXIT_OK)
         code = take_numbers(command, paths, inputs);
     return code;
 }
 
+exit_code index_inputs_map(const struct command *command, const struct index_paths *paths, const struct pack_file *pack,
+                           unsigned threads, struct index_inputs *inputs)
+{
+    exit_code code = map_rows(command, paths->features, pack, threads, &inputs->gallery);
+    if (code == EXIT_OK && paths->voters)
+        code = map_rows(command, paths->voters, pack, threads, &inputs->voters);
+    progress_end();
+    return code;
+}
+
+static void free_rows(struct index_rows *rows)
+{
+    pml_features_free(&rows->features);
+    pml_labels_free(&rows->labels);
+    pml_rows_free(&rows->rows);
+    free(rows->slots);
+}
+
 void index_inputs_free(struct index_inputs *inputs)
 {
-    pml_features_free(&inputs->features);
-    pml_labels_free(&inputs->labels);
+    free_rows(&inputs->gallery);
+    free_rows(&inputs->voters);
     index_payloads_free(&inputs->payloads);
     free(inputs->items);
-    free(inputs->slots);
     *inputs = (struct index_inputs){0};
 }
 
@@ -153,7 +208,7 @@ static uint64_t digest_options(const struct pml_store_info *info)
 static exit_code digest_payloads(const struct command *command, struct index_inputs *inputs, uint64_t *digest)
 {
     struct pml_message message = {""};
-    const size_t rows = inputs->features.rows;
+    const size_t rows = inputs->count;
     for (size_t i = 0; i < rows && inputs->payloads.found > 0; i++) {
         const uint8_t *bytes;
         size_t size;
@@ -167,15 +222,29 @@ static exit_code digest_payloads(const struct command *command, struct index_inp
     return EXIT_OK;
 }
 
+static uint64_t digest_labels(uint64_t digest, const struct pml_labels *labels)
+{
+    return labels->values ? pml_digest_string(digest, labels->values, labels->rows * sizeof *labels->values) : digest;
+}
+
+/* Without a modality other than the first, as it was before there were any. */
+static uint64_t digest_features(const struct index_rows *rows)
+{
+    const struct pml_features *features = &rows->features;
+    return pml_digest_string(rows->modality, features->values,
+                             features->rows * features->columns * sizeof *features->values);
+}
+
 exit_code index_inputs_digest(const struct command *command, struct index_inputs *inputs,
                               const struct pml_store_info *info, uint8_t source[32])
 {
-    const size_t rows = inputs->features.rows;
-    uint64_t parts[4] = {digest_options(info)};
-    parts[1] = pml_digest_string(0, inputs->features.values,
-                                 rows * inputs->features.columns * sizeof *inputs->features.values);
-    if (inputs->labels.values)
-        parts[2] = pml_digest_string(0, inputs->labels.values, rows * sizeof *inputs->labels.values);
+    const size_t rows = inputs->count;
+    uint64_t parts[4] = {digest_options(info), digest_features(&inputs->gallery)};
+    if (inputs->voters.features.rows > 0) {
+        parts[1] = pml_digest_number(parts[1], digest_features(&inputs->voters));
+        parts[1] = digest_labels(parts[1], &inputs->voters.labels);
+    }
+    parts[2] = digest_labels(0, &inputs->gallery.labels);
     parts[2] = pml_digest_string(parts[2], inputs->items, rows * sizeof *inputs->items);
     exit_code code = digest_payloads(command, inputs, &parts[3]);
     for (size_t i = 0; i < 32; i++)

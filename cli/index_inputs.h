@@ -5,19 +5,30 @@
 
 #include "cli/shared/pack_file.h"
 #include "common/npy.h"
+#include "common/rows/rows.h"
 #include "index_payloads.h"
 
 #include "server/store/store.h"
 
 struct index_paths {
     const char *features, *labels, *ids, *payloads; /* all but the first may be NULL */
+    const char *modality;                           /* of the features; NULL: the first */
+    const char *voters, *voters_labels, *voters_modality;
+};
+
+/* Features of a file, and the rows that the pack's front of their modality makes of them. */
+struct index_rows {
+    struct pml_features features; /* until they are mapped */
+    struct pml_labels labels;     /* none: values is NULL */
+    uint32_t modality;
+    uint32_t *slots; /* slot of each row, of voters PML_LISTS_NO_SLOT for a class that the pack lacks; NULL: of none */
+    struct pml_rows rows; /* once they are mapped */
 };
 
 struct index_inputs {
-    struct pml_features features;
-    struct pml_labels labels; /* none: values is NULL */
-    uint64_t *items;          /* number of each row */
-    uint32_t *slots;          /* slot of each row */
+    struct index_rows gallery, voters;
+    size_t count;    /* rows of the gallery */
+    uint64_t *items; /* number of each */
     struct index_payloads payloads;
 };
 
@@ -26,8 +37,13 @@ exit_code index_inputs_read(const struct command *command, const struct index_pa
                             const struct pack_file *pack, struct index_inputs *inputs);
 void index_inputs_free(struct index_inputs *inputs);
 
-/* 32 bytes that change with everything the store depends on: digests (SPEC 8) of pack and options, of features, of labels
- * and numbers, of payloads. Payloads are read for it, which can fail. */
+/* Maps the features, which are freed. */
+exit_code index_inputs_map(const struct command *command, const struct index_paths *paths, const struct pack_file *pack,
+                           unsigned threads, struct index_inputs *inputs);
+
+/* 32 bytes that change with everything the store depends on: digests (SPEC 8) of pack and options, of features,
+ * modality and voters, of labels and numbers, of payloads. Payloads are read for it, which can fail; it comes before
+ * mapping. */
 exit_code index_inputs_digest(const struct command *command, struct index_inputs *inputs,
                               const struct pml_store_info *info, uint8_t source[32]);
 

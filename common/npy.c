@@ -147,9 +147,9 @@ static pml_outcome check_features(const struct array *array)
     if (header->shape[0] == 0 || header->shape[1] == 0)
         return pml_say(array->message, "%.*s: is empty: it needs at least one row and one feature.", SHOWN,
                        array->path);
-    if (header->shape[1] > PML_FEATURES_MAX)
+    if (header->shape[1] > PML_FRONT_INPUTS_MAX)
         return pml_say(array->message, "%.*s: has %ju features per row; at most %u are possible: reduce them first.",
-                       SHOWN, array->path, (uintmax_t)header->shape[1], PML_FEATURES_MAX);
+                       SHOWN, array->path, (uintmax_t)header->shape[1], PML_FRONT_INPUTS_MAX);
     return check_length(array, header->shape[0] * header->shape[1], 4);
 }
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* n×d float32, little-endian, C order, n ≥ 1, 1 ≤ d ≤ 4096, every value finite, no row all zero. */
+/* n×d float32, little-endian, C order, n ≥ 1, 1 ≤ d ≤ 10^6 (a pack without a front takes 4096), every value finite, no row all zero. */
 struct pml_features {
     float *values; /* owned: pml_features_free */
     size_t rows, columns;

@@ -205,6 +205,7 @@ everything() {
     step clang test_library_quickly clang
     step "response only" test_library_quickly response-only
     step "gaussian only" test_library_quickly gaussian-only
+    step "without fronts" build_and_test_quickly no-front
     step "address, undefined" build_and_test asan -E in_postgres
     step memory test_library_quickly msan
     step valgrind valgrind_tests
@@ -234,6 +235,7 @@ everything() {
     beside train python tests/cli/test_train.py $command
     beside index python tests/cli/test_index.py $command
     beside evaluate python tests/cli/test_evaluate.py $command
+    beside modalities python tests/cli/test_modalities.py $command
     beside serve python tests/cli/test_serve.py $command
     beside gateway python tests/cli/test_gateway.py $command
     beside relay python tests/cli/test_relay.py $command

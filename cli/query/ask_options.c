@@ -117,11 +117,11 @@ static exit_code choose_bundle(struct ask_arguments *arguments)
     if (query->crowd.cover && !arguments->idle)
         return command_fail(command, EXIT_USAGE, "--cover belongs to --idle. Leave it out, or add that.");
     query->bundle = PML_BUNDLE_IDLE;
-    if (arguments->idle &&
-        (query->features || query->labels || query->has_label || query->row != 0 || query->keep || arguments->payloads))
+    if (arguments->idle && (query->features || query->labels || query->has_label || query->row != 0 ||
+                            query->modality || query->keep || arguments->payloads))
         return command_fail(command, EXIT_USAGE,
-                            "--idle has no query. Leave --features, --row, --label, --labels, --keep and --payloads "
-                            "out.");
+                            "--idle has no query. Leave --features, --row, --label, --labels, --modality, --keep and "
+                            "--payloads out.");
     if (arguments->idle)
         return EXIT_OK;
     const exit_code code = query->keep ? EXIT_OK : name_keep(arguments);

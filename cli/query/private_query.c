@@ -48,6 +48,8 @@ exit_code private_query_open(struct private_query *query, const struct command *
                                            arguments->model, &query->file);
     query->receipt.pack = query->file.id;
     query->receipt.bundle = arguments->bundle;
+    if (code == EXIT_OK)
+        code = pack_file_ask(command, &query->file, arguments->modality);
     if (code == EXIT_OK && arguments->crowd.kept)
         code = crowd_kept_read(command, arguments->keep, &query->file, arguments->crowd.floor, &query->kept);
     return code == EXIT_OK ? check_class(query) : code;
@@ -239,13 +241,16 @@ exit_code private_query_read(struct private_query *query)
     pml_outcome outcome = pml_features_read(arguments->features, &query->features, &message);
     if (outcome != PML_DONE)
         return command_input(query->command, outcome, &message);
+    exit_code code = pack_file_columns(query->command, &query->file, query->file.modality, arguments->features,
+                                       query->features.columns);
+    if (code != EXIT_OK)
+        return code;
     if (arguments->row >= query->features.rows)
         return command_fail(query->command, EXIT_USAGE, "%s has %zu rows. Choose --row 0 to %zu.", arguments->features,
                             query->features.rows, query->features.rows - 1);
     query->label = arguments->has_label ? (int32_t)arguments->label : 0;
     if (!arguments->labels)
         return EXIT_OK;
-    exit_code code = EXIT_OK;
     outcome = pml_labels_read(arguments->labels, &labels, &message);
     if (outcome != PML_DONE)
         code = command_input(query->command, outcome, &message);
@@ -262,7 +267,10 @@ exit_code private_query_read(struct private_query *query)
 pml_query private_query_vector(const struct private_query *query)
 {
     const size_t columns = query->features.columns;
-    return (pml_query){.features = query->features.values + (size_t)query->arguments->row * columns, .count = columns, .label = query->label};
+    return (pml_query){.features = query->features.values + (size_t)query->arguments->row * columns,
+                       .count = columns,
+                       .label = query->label,
+                       .modality = query->file.modality};
 }
 
 exit_code private_query_release(struct private_query *query)

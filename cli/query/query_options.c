@@ -36,7 +36,7 @@ exit_code query_options_label(const struct command *command, const struct query_
 exit_code query_options_parse(const struct command *command, int argc, char **argv, struct query_arguments *arguments,
                               struct option_spec *own, size_t count)
 {
-    enum { COMMON = 16 };
+    enum { COMMON = 17 };
     struct option_spec specs[COMMON + QUERY_OWN_OPTIONS_MAX] = {
         {"label", OPTION_NUMBER, &arguments->label, false, false},
         {"epsilon", OPTION_NUMBER, &arguments->epsilon, false, false},
@@ -48,6 +48,7 @@ exit_code query_options_parse(const struct command *command, int argc, char **ar
         {"features", OPTION_TEXT, &arguments->features, !arguments->may_lack_features, false},
         {"labels", OPTION_TEXT, &arguments->labels, false, false},
         {"row", OPTION_COUNT, &arguments->row, false, false},
+        {"modality", OPTION_TEXT, &arguments->modality, false, false},
         {"mechanism", OPTION_TEXT, &arguments->mechanism, false, false},
         {"budget", OPTION_TEXT, &arguments->budget, false, false},
         {"budget-new", OPTION_TEXT, &arguments->budget_new, false, false},

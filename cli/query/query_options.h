@@ -8,7 +8,8 @@
 #include <privatemail.h>
 
 struct query_arguments {
-    const char *pack, *pack_id, *model, *features, *labels, *mechanism, *budget, *budget_new, *budget_crowd, *owner;
+    const char *pack, *pack_id, *model, *features, *labels, *modality, *mechanism, *budget, *budget_new, *budget_crowd,
+        *owner;
     double label, epsilon, delta;
     uint64_t row, value_bytes;
     uint8_t id[PML_ID_SIZE]; /* pack_id as bytes */

@@ -10,11 +10,12 @@
 struct query_results {
     const char *folder; /* where payloads go; NULL: nowhere */
     bool force;
-    uint64_t most;                                        /* bytes of an answer that are kept */
-    pml_ranking *ranking;                                 /* NULL before the first answer */
-    uint8_t memory[PML_RANKING_MEMORY(PML_FEATURES_MAX)]; /* the ranking's */
-    pml_match fresh[PML_MATCHES_MAX];                     /* of the answer that is being taken … */
-    pml_match matches[PML_MATCHES_MAX];                   /* … and of all that were */
+    uint64_t most;        /* bytes of an answer that are kept */
+    pml_ranking *ranking; /* NULL before the first answer */
+    /* the ranking's */
+    uint8_t memory[PML_RANKING_MEMORY(PML_FEATURES_MAX) + PML_FRONT_MEMORY(PML_FEATURES_MAX, PML_FEATURES_MAX)];
+    pml_match fresh[PML_MATCHES_MAX];   /* of the answer that is being taken … */
+    pml_match matches[PML_MATCHES_MAX]; /* … and of all that were */
     size_t top;
     pml_answer_summary summary; /* of all of them */
     struct pml_bytes answer;    /* kept only for payloads: all answers, one after the other */

@@ -25,6 +25,8 @@ static const struct {
     {PML_ERROR_CROWD, EXIT_PRIVACY, "Compare it with what privatemail crowd plans."},
     {PML_ERROR_KEYS, EXIT_INPUT, "Fetch the key configuration again, by the way that the pack came."},
     {PML_ERROR_SEALED, EXIT_INPUT, "Send the same message again in a later epoch."},
+    {PML_ERROR_MODALITY, EXIT_INPUT, "Choose a --modality that privatemail inspect shows."},
+    {PML_ERROR_FRONT, EXIT_INPUT, "Make it again with privatemail train."},
     {PML_ERROR_SECTION, EXIT_PRIVACY,
      "Choose the other --mechanism, or build the pack for this one (privatemail inspect tells what it serves)."},
     {PML_ERROR_SENSITIVITY, EXIT_PRIVACY, "Use --mechanism response, or build the pack with --alpha 0 or other codes."},

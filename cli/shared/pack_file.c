@@ -20,6 +20,8 @@ static pml_status adopt(struct pack_file *file, uint8_t *bytes, size_t size, con
     pml_status status = pml_pack_open(&file->pack, bytes, size, id, model);
     if (status == PML_OK)
         status = pml_pack_describe(&file->pack, &file->info);
+    if (status == PML_OK)
+        status = pml_pack_front(&file->pack, 0, &file->front);
     if (status != PML_OK)
         return status;
     file->bytes = bytes;
@@ -48,11 +50,10 @@ static exit_code refuse(const struct command *command, const char *path, const c
         return command_fail(command, EXIT_INPUT,
                             "%s is not the pack that --pack-id names. Use that pack, or check the id.", path);
     if (status == PML_ERROR_PACK_VERSION && size >= 8 && memcmp(bytes, "PMPK", 4) == 0)
-        return command_fail(
-            command, EXIT_INPUT,
-            "%s is a pack of version %u.%u; this command reads 0.1 and 0.2. Use a newer privatemail, or "
-            "make the pack with this one.",
-            path, bytes[4] | bytes[5] << 8u, bytes[6] | bytes[7] << 8u);
+        return command_fail(command, EXIT_INPUT,
+                            "%s is a pack of version %u.%u; this command reads 0.1 to 0.3. Use a newer privatemail, or "
+                            "make the pack with this one.",
+                            path, bytes[4] | bytes[5] << 8u, bytes[6] | bytes[7] << 8u);
     if (status == PML_ERROR_PACK_MODEL && pack_file_adopt(&other, bytes, size) == PML_OK) {
         const char *name = pack_file_model(&other);
         return command_fail(command, EXIT_INPUT,
@@ -89,6 +90,55 @@ const char *pack_file_model(const struct pack_file *file)
 {
     const char *name = pml_pack_model(&file->pack);
     return name[0] == 0 ? NULL : name;
+}
+
+exit_code pack_file_modality(const struct command *command, const struct pack_file *file, const char *name,
+                             uint32_t *modality)
+{
+    char names[PML_MODALITIES_MAX * (PML_MODALITY_NAME_MAX + 3)] = "";
+    pml_modality of_pack;
+    *modality = 0;
+    if (!name || (file->info.modalities > 0 && pml_pack_find_modality(&file->pack, name, modality) == PML_OK))
+        return EXIT_OK;
+    for (size_t i = 0; i < file->info.modalities; i++) {
+        if (pml_pack_modality(&file->pack, i, &of_pack) == PML_OK)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i > 0 ? ", " : "", of_pack.name);
+    }
+    if (names[0] == 0)
+        return command_fail(command, EXIT_USAGE,
+                            "the pack has no modalities, so none is called '%s'. Leave the option out, or build the "
+                            "pack with --front.",
+                            name);
+    return command_fail(command, EXIT_USAGE, "the pack has no modality '%s'. Choose one of: %s.", name, names);
+}
+
+exit_code pack_file_ask(const struct command *command, struct pack_file *file, const char *name)
+{
+    const exit_code code = pack_file_modality(command, file, name, &file->modality);
+    if (code != EXIT_OK)
+        return code;
+    const pml_status status = pml_pack_front(&file->pack, file->modality, &file->front);
+    return status == PML_OK ? EXIT_OK : command_status(command, "--modality", status);
+}
+
+exit_code pack_file_columns(const struct command *command, const struct pack_file *file, uint32_t modality,
+                            const char *path, size_t columns)
+{
+    pml_modality of_pack;
+    const pml_status status = pml_pack_modality(&file->pack, modality, &of_pack);
+    if (status != PML_OK)
+        return command_status(command, path, status);
+    if (columns == of_pack.features)
+        return EXIT_OK;
+    if (file->info.modalities == 0)
+        return command_fail(command, EXIT_INPUT,
+                            "%s has %zu features per row, but the pack has %lu. Use features of the model that the "
+                            "pack was built with.",
+                            path, columns, (unsigned long)of_pack.features);
+    return command_fail(command, EXIT_INPUT,
+                        "%s has %zu features per row, but the pack's modality %s has %lu. Use its features, or name "
+                        "another modality.",
+                        path, columns, of_pack.name, (unsigned long)of_pack.features);
 }
 
 size_t pack_file_memory(const struct pack_file *file, pml_mechanism mechanism)

@@ -13,6 +13,8 @@ struct pack_file {
     pml_pack pack;
     pml_pack_info info;
     char id[2 * PML_ID_SIZE + 1]; /* hexadecimal */
+    uint32_t modality;            /* that queries are of: the first, until pack_file_ask chooses another … */
+    pml_front front;              /* … and its front */
 };
 
 /* After a failure there is nothing to close. */
@@ -27,6 +29,17 @@ pml_status pack_file_adopt(struct pack_file *file, uint8_t *bytes, size_t size);
 
 /* The name of the pack's model, NULL when it has none. */
 const char *pack_file_model(const struct pack_file *file);
+
+/* The number of the modality of this name; NULL: the first. */
+exit_code pack_file_modality(const struct command *command, const struct pack_file *file, const char *name,
+                             uint32_t *modality);
+
+/* Chooses the modality of queries; NULL: the first. */
+exit_code pack_file_ask(const struct command *command, struct pack_file *file, const char *name);
+
+/* Refuses the features of a file whose rows are not as long as the modality's. */
+exit_code pack_file_columns(const struct command *command, const struct pack_file *file, uint32_t modality,
+                            const char *path, size_t columns);
 
 void pack_file_close(struct pack_file *file);
 

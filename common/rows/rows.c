@@ -14,8 +14,8 @@ pml_outcome pml_rows_allocate(struct pml_rows *rows, size_t count, size_t column
 {
     *rows = (struct pml_rows){
         .values = aligned_alloc(CACHE_LINE, (count * columns / CACHE_LINE + 1) * CACHE_LINE),
-        .inverse = malloc(count * sizeof *rows->inverse),
-        .squared = malloc(count * sizeof *rows->squared),
+        .inverse = malloc((count + 1) * sizeof *rows->inverse),
+        .squared = malloc((count + 1) * sizeof *rows->squared),
         .count = count,
         .columns = columns,
     };
@@ -75,42 +75,56 @@ size_t pml_rows_sample(size_t count, size_t most, uint64_t seed, uint32_t *indic
     return wanted;
 }
 
-struct quantising {
+struct mapping {
     struct pml_rows *rows;
+    const pml_front *front;
     const float *values;
     size_t *bad; /* first bad row of each piece, or the number of rows */
 };
 
-static pml_outcome quantise_piece(void *context, size_t piece)
+static pml_outcome map_piece(void *context, size_t piece)
 {
-    struct quantising *job = context;
+    struct mapping *job = context;
     struct pml_rows *rows = job->rows;
-    size_t first = piece * PIECE, end = first + PIECE < rows->count ? first + PIECE : rows->count;
+    const size_t inputs = job->front->inputs, first = piece * PIECE,
+                 end = first + PIECE < rows->count ? first + PIECE : rows->count;
+    int64_t *scratch = malloc(pml_front_scratch(job->front) + 1);
+    if (!scratch)
+        return PML_NO_MEMORY;
     job->bad[piece] = rows->count;
     for (size_t i = first; i < end; i++) {
-        size_t at = i * rows->columns;
-        if (pml_quantise(job->values + at, rows->columns, rows->values + at) == PML_OK)
+        if (pml_front_map(job->front, pml_rows_kernels(), job->values + i * inputs, inputs, scratch,
+                          rows->values + i * rows->columns) == PML_OK)
             pml_rows_measure(rows, i);
         else if (job->bad[piece] == rows->count)
             job->bad[piece] = i;
     }
+    free(scratch);
     return PML_DONE;
 }
 
-pml_outcome pml_rows_quantise(struct pml_rows *rows, const float *values, unsigned threads,
-                              const struct pml_progress *progress, size_t *bad)
+pml_outcome pml_rows_map(struct pml_rows *rows, const pml_front *front, const float *values, unsigned threads,
+                         const struct pml_progress *progress, size_t *bad)
 {
     size_t pieces = (rows->count + PIECE - 1) / PIECE;
-    struct quantising job = {rows, values, malloc(pieces * sizeof *job.bad)};
+    struct mapping job = {rows, front, values, malloc((pieces + 1) * sizeof *job.bad)};
     if (!job.bad)
         return PML_NO_MEMORY;
-    pml_outcome outcome = pml_parallel(threads, pieces, quantise_piece, &job, progress);
+    pml_outcome outcome = pml_parallel(threads, pieces, map_piece, &job, progress);
     *bad = rows->count;
     for (size_t i = pieces; outcome == PML_DONE && i-- > 0;)
         if (job.bad[i] < rows->count)
             *bad = job.bad[i];
     free(job.bad);
     return outcome;
+}
+
+pml_outcome pml_rows_quantise(struct pml_rows *rows, const float *values, unsigned threads,
+                              const struct pml_progress *progress, size_t *bad)
+{
+    const uint32_t columns = (uint32_t)rows->columns;
+    const pml_front none = {.kind = PML_FRONT_NONE, .inputs = columns, .outputs = columns};
+    return pml_rows_map(rows, &none, values, threads, progress, bad);
 }
 
 pml_outcome pml_rows_mean(const struct pml_rows *rows, const uint32_t *indices, const uint32_t *weights, size_t count,

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-struct pml_kernels;
+#include <privatemail_public.h>
 
 /* count × columns int8 values, each row with its inverse norm and Σ q². Rows have max |q| = 127, so rows of one
  * direction are equal, and two rows are equal exactly when their dot product is Σ q² of both. */
@@ -34,8 +34,13 @@ pml_outcome pml_rows_gather(const struct pml_rows *rows, const uint32_t *indices
  * stretches, so that no order of the rows can hide some. Writes their indices, ascending, and returns how many. */
 size_t pml_rows_sample(size_t count, size_t most, uint64_t seed, uint32_t *indices);
 
-/* Quantises count × columns floats. `bad` becomes the first row that is not finite or is all zero, or `count` when there
- * is none. Returns PML_DONE or PML_NO_MEMORY. */
+/* The one way from features to rows. Maps count rows of front->inputs floats (SPEC 5.18); rows->columns is front->outputs.
+ * `bad` becomes the first row that is not finite, is all zero or is mapped to zeros, or `count` when there is none. Returns
+ * PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_rows_map(struct pml_rows *rows, const pml_front *front, const float *values, unsigned threads,
+                         const struct pml_progress *progress, size_t *bad);
+
+/* The same without a front: quantises count × columns floats. */
 pml_outcome pml_rows_quantise(struct pml_rows *rows, const float *values, unsigned threads,
                               const struct pml_progress *progress, size_t *bad);
 

@@ -12,7 +12,7 @@ pml_status audit_pool_open(struct audit_pool *pool, const struct pack_file *file
     pool->file = file;
     pool->capacity = capacity;
     pool->generator = pml_generator_start(1, 0);
-    pool->values = calloc(capacity * file->info.features, sizeof *pool->values);
+    pool->values = calloc(capacity * file->front.inputs, sizeof *pool->values);
     pool->kinds = calloc(capacity, sizeof *pool->kinds);
     pool->labels = calloc(file->info.slots, sizeof *pool->labels);
     if (!pool->values || !pool->kinds || !pool->labels)
@@ -39,12 +39,12 @@ float *audit_pool_add(struct audit_pool *pool, const char *kind)
     if (pool->count == pool->capacity)
         return NULL;
     pool->kinds[pool->count] = kind;
-    return pool->values + pool->file->info.features * pool->count++;
+    return pool->values + pool->file->front.inputs * pool->count++;
 }
 
 const float *audit_pool_vector(const struct audit_pool *pool, size_t index)
 {
-    return pool->values + pool->file->info.features * index;
+    return pool->values + pool->file->front.inputs * index;
 }
 
 struct audit_record audit_pool_record(const struct audit_pool *pool, size_t index, uint32_t slot)
@@ -78,6 +78,33 @@ double audit_pool_uniform(struct audit_pool *pool)
     return (double)(pml_generator_next(&pool->generator) >> 11) * 0x1p-52 - 1.0;
 }
 
+/* A row of the front is a query that it was made for: a centre of kernels, or what a row of a matrix looks for. NULL: the
+ * front has none. */
+static const int8_t *front_row(struct audit_pool *pool)
+{
+    const pml_front *front = &pool->file->front;
+    const int8_t *body = (const int8_t *)front->body;
+    if (front->kind == PML_FRONT_MATRIX)
+        return body + 12 * (size_t)front->outputs +
+               (size_t)pml_generator_below(&pool->generator, front->outputs) * front->inputs;
+    if (front->kind == PML_FRONT_KERNELS)
+        return body + 8 * (size_t)front->outputs + 12 * (size_t)front->centres +
+               (size_t)pml_generator_below(&pool->generator, front->centres) * front->inputs;
+    return NULL;
+}
+
+/* Behind a front nobody knows a query for a row of the pack: rows of the front stand for them. */
+static void draw_for_front(struct audit_pool *pool, float *vector, bool by_row, double sign)
+{
+    const size_t inputs = pool->file->front.inputs;
+    const int8_t *row = by_row ? front_row(pool) : NULL;
+    if (row)
+        audit_add_row(vector, row, inputs, sign);
+    for (size_t i = 0; i < inputs && !row; i++)
+        vector[i] = (float)pml_generator_normal(&pool->generator, 1000);
+    vector[0] += row ? 0.001f : 0.5f; /* never all zero */
+}
+
 bool audit_pool_draw(struct audit_pool *pool, uint32_t slot)
 {
     static const char *const names[] = {"anchor", "negated anchor", "prototype", "negated prototype", "random"};
@@ -89,16 +116,17 @@ bool audit_pool_draw(struct audit_pool *pool, uint32_t slot)
     if (!vector)
         return false;
     double sign = (kind & 1) != 0 ? -1.0 : 1.0;
-    if (kind < 2) {
+    if (pool->file->front.kind != PML_FRONT_NONE) {
+        pool->kinds[pool->count - 1] = kind < 4 ? sign > 0.0 ? "front" : "negated front" : names[kind];
+        draw_for_front(pool, vector, kind < 4, sign);
+    } else if (kind < 2) {
         size_t index = (size_t)pml_generator_below(&pool->generator, info->anchors);
         audit_add_row(vector, pml_pack_anchor(&pool->file->pack, index), info->features, sign);
     } else if (kind < 4) {
         size_t index = (size_t)pml_generator_below(&pool->generator, info->prototypes);
         audit_add_row(vector, pml_pack_prototype(&pool->file->pack, slot, index), info->features, sign);
     } else {
-        for (size_t i = 0; i < info->features; i++)
-            vector[i] = (float)pml_generator_normal(&pool->generator, 1000);
-        vector[0] += 0.5f; /* never all zero */
+        draw_for_front(pool, vector, false, sign);
     }
     return true;
 }

@@ -7,7 +7,7 @@
 
 #include "common/generator.h"
 
-/* Vectors of d floats each; none is ever removed. */
+/* Vectors of as many floats as the front takes; none is ever removed. */
 struct audit_pool {
     const struct pack_file *file;
     float *values;
@@ -24,7 +24,7 @@ void audit_pool_close(struct audit_pool *pool);
 /* A new vector of zeros; NULL when the pool is full. */
 float *audit_pool_add(struct audit_pool *pool, const char *kind);
 
-/* Any anchor or prototype of the slot, its negation, or noise, whatever the pack has. False when the pool is full. */
+/* Any anchor or prototype of the slot or row of the front, its negation, or noise, whatever the pack has. False when the pool is full. */
 bool audit_pool_draw(struct audit_pool *pool, uint32_t slot);
 
 const float *audit_pool_vector(const struct audit_pool *pool, size_t index);

@@ -64,8 +64,9 @@ static void draw_direction(struct audit_pool *pool, size_t number, double *direc
 
 static void draw_candidates(struct search *search, size_t count)
 {
+    const bool front = search->pool->file->front.kind != PML_FRONT_NONE; /* then anchors are no queries */
     double direction[PML_DIMENSIONS_MAX];
-    for (size_t i = 0; i < DIRECTIONS && 2 * i + 1 < count; i++) {
+    for (size_t i = 0; !front && i < DIRECTIONS && 2 * i + 1 < count; i++) {
         draw_direction(search->pool, i, direction);
         for (size_t all = 0; all < 2; all++) {
             float *vector = audit_pool_add(search->pool, all ? "mean of anchors" : "anchor");
@@ -123,7 +124,7 @@ static double expect(const struct search *search, const struct audit_pair *pair,
 static void move(struct search *search, const float *vector, float *moved)
 {
     struct audit_pool *pool = search->pool;
-    size_t d = pool->file->info.features;
+    size_t d = pool->file->front.inputs;
     double factor = audit_pool_uniform(pool);
     bool small = pml_generator_below(&pool->generator, 2) == 0;
     memset(moved, 0, d * sizeof *moved);
@@ -143,7 +144,7 @@ static void move(struct search *search, const float *vector, float *moved)
 static pml_status climb(struct search *search, struct audit_pair *pair)
 {
     struct audit_pool *pool = search->pool;
-    size_t d = pool->file->info.features;
+    size_t d = pool->file->front.inputs;
     float *vectors[2] = {audit_pool_add(pool, "refined"), audit_pool_add(pool, "refined")};
     float *moved = audit_pool_add(pool, "refined");
     struct audit_sum sums[2], tried[2];

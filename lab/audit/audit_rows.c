@@ -67,7 +67,8 @@ pml_status audit_rows_sum(const struct audit_rows *rows, const float *features, 
     int8_t query[PML_FEATURES_MAX];
     int16_t code[PML_DIMENSIONS_MAX];
     memset(sum, 0, sizeof *sum);
-    pml_status status = pml_quantise(features, info->features, query);
+    int64_t scratch[PML_FRONT_MEMORY(PML_FEATURES_MAX, PML_FEATURES_MAX) / sizeof(int64_t)];
+    pml_status status = pml_front_map(&rows->file->front, NULL, features, rows->file->front.inputs, scratch, query);
     if (status != PML_OK)
         return status;
     struct anchors room;

@@ -144,7 +144,10 @@ static pml_status arm(const struct audit_bench *bench, struct audit_client *clie
 static pml_status make_release(const struct audit_bench *bench, struct audit_worker *worker,
                                const struct audit_record *record)
 {
-    const pml_query query = {.features = record->features, .count = bench->file->info.features, .label = record->label};
+    const pml_query query = {.features = record->features,
+                             .count = bench->file->front.inputs,
+                             .label = record->label,
+                             .modality = bench->file->modality};
     pml_status status = arm(bench, &worker->asker, PML_BUNDLE_QUERY);
     if (status == PML_OK)
         status = pml_client_release(worker->asker.client, &query, worker->release, bench->receipt.bytes);
@@ -218,7 +221,10 @@ static pml_status mix(struct audit_worker *worker, size_t length)
 static pml_status make_epoch(const struct audit_bench *bench, struct audit_worker *worker,
                              const struct audit_record *record)
 {
-    const pml_query query = {.features = record->features, .count = bench->file->info.features, .label = record->label};
+    const pml_query query = {.features = record->features,
+                             .count = bench->file->front.inputs,
+                             .label = record->label,
+                             .modality = bench->file->modality};
     worker->sent.size = 0;
     pml_status status = add_bundle(bench, worker, &worker->asker, &query);
     for (uint64_t other = 0; other < bench->idle_bundles && status == PML_OK; other++)

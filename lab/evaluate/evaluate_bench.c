@@ -44,6 +44,9 @@ static exit_code build_pack(struct evaluate_bench *bench, unsigned cells, bool c
                                             .soft = crowd || options->soft,
                                             .rows_are_public = 1, /* the pack never leaves this process */
                                             .gaussian = options->mechanism == PML_GAUSSIAN,
+                                            .fronts = &bench->data->fronts.fronts,
+                                            .modality = set->modality,
+                                            .with = bench->data->fronts.with,
                                             .seed = options->seed,
                                             .threads = (unsigned)options->threads};
     struct pml_message message = {""};
@@ -64,12 +67,27 @@ static exit_code build_pack(struct evaluate_bench *bench, unsigned cells, bool c
     return EXIT_OK;
 }
 
+/* Slots that the voters vote in; a class that the pack lacks has none. Returns whether they changed. */
+static bool seat_voters(struct evaluate_bench *bench)
+{
+    const struct pml_labels *labels = &bench->data->voters.labels;
+    bool changed = false;
+    for (size_t i = 0; labels->values && i < labels->rows; i++) {
+        uint32_t slot;
+        if (pml_pack_slot(&bench->pack.pack, labels->values[i], &slot) != PML_OK)
+            slot = PML_LISTS_NO_SLOT;
+        changed = changed || bench->voter_slots[i] != slot;
+        bench->voter_slots[i] = slot;
+    }
+    return changed;
+}
+
 /* Slots of the gallery. When they change, the lists are made again. */
 static exit_code take_slots(struct evaluate_bench *bench)
 {
     const struct evaluate_set *sets[] = {&bench->data->gallery, &bench->data->queries};
     static const char *const names[] = {"gallery", "queries"};
-    bool changed = false;
+    bool changed = seat_voters(bench);
     for (size_t which = 0; which < 2; which++) {
         for (size_t i = 0; i < sets[which]->features.rows; i++) {
             const int32_t label = sets[which]->labels.values ? sets[which]->labels.values[i] : 0;
@@ -95,11 +113,10 @@ static exit_code take_slots(struct evaluate_bench *bench)
 static pml_outcome sketch_item(void *context, size_t index)
 {
     const struct evaluate_bench *bench = context;
-    const struct pml_features *features = &bench->data->gallery.features;
+    const struct pml_rows *rows = &bench->data->gallery.rows;
     const size_t width = bench->pack.info.sketch;
-    int8_t row[PML_FEATURES_MAX], *sketch = bench->sketches + index * width;
-    if (pml_quantise(features->values + index * features->columns, features->columns, row) != PML_OK ||
-        pml_sketch(&bench->pack.pack, pml_rows_kernels(), row, sketch) != PML_OK)
+    int8_t *sketch = bench->sketches + index * width;
+    if (pml_sketch(&bench->pack.pack, pml_rows_kernels(), rows->values + index * rows->columns, sketch) != PML_OK)
         return PML_REFUSED;
     bench->inverse[index] = pml_inverse_norm(sketch, width);
     return PML_DONE;
@@ -117,12 +134,15 @@ static exit_code set_pack(struct evaluate_bench *bench, unsigned cells, bool cro
         bench->slots = calloc(rows, sizeof *bench->slots);
         bench->inverse = malloc(rows * sizeof *bench->inverse);
         bench->popular = malloc(rows * sizeof *bench->popular);
+        if (bench->data->voters.labels.values)
+            bench->voter_slots = calloc(bench->data->voters.labels.rows, sizeof *bench->voter_slots);
         for (size_t i = 0; bench->items && i < rows; i++)
             bench->items[i] = i;
     }
     free(bench->sketches);
     bench->sketches = malloc(rows * bench->pack.info.sketch);
-    if (!bench->items || !bench->slots || !bench->inverse || !bench->popular || !bench->sketches)
+    if (!bench->items || !bench->slots || !bench->inverse || !bench->popular || !bench->sketches ||
+        (bench->data->voters.labels.values && !bench->voter_slots))
         return command_no_memory(command);
     if (pml_parallel((unsigned)bench->options->threads, rows, sketch_item, bench, NULL) != PML_DONE)
         return command_status(command, "the gallery's sketches", PML_ERROR_FEATURES);
@@ -162,10 +182,10 @@ exit_code evaluate_bench_crowd_cells(struct evaluate_bench *bench, double epsilo
     if (code != EXIT_OK)
         return code;
     const double fakes = options->crowd.relay ? 0.0 : promise.fakes / (double)(slots * FEWEST);
+    const size_t rows = bench->data->public.features.rows + front_inputs_rows(&bench->data->fronts);
     double total = share;
     for (int round = 0; round < ROUNDS; round++) {
-        *cells =
-            pml_cells_rule_crowd(total, fakes, options->crowd.floor, bench->data->public.features.rows, slots).cells;
+        *cells = pml_cells_rule_crowd(total, fakes, options->crowd.floor, rows, slots).cells;
         total = 0.5 * (total + share * (1.0 + fakes * (double)slots * *cells));
     }
     return EXIT_OK;
@@ -184,18 +204,17 @@ static void drop_service(struct evaluate_bench *bench)
 /* Finds which items of these slots are near one another, and which are near many. */
 static pml_outcome know_gallery(struct evaluate_bench *bench)
 {
-    const struct pml_features *features = &bench->data->gallery.features;
-    const struct pml_lists_source source = {.features = features->values,
-                                            .rows = features->rows,
-                                            .columns = features->columns,
+    const struct evaluate_data *data = bench->data;
+    const struct pml_lists_source source = {.rows = &data->gallery.rows,
                                             .slots = bench->slots,
                                             .slot_count = bench->pack.info.slots,
                                             .items = bench->items,
+                                            .voters = data->voters.rows.count > 0 ? &data->voters.rows : NULL,
+                                            .voter_slots = bench->voter_slots,
                                             .threads = (unsigned)bench->options->threads};
-    size_t bad;
     if (bench->gallery)
         return PML_DONE;
-    if (pml_lists_gallery_make(&bench->gallery, &source, &bad) != PML_DONE ||
+    if (pml_lists_gallery_make(&bench->gallery, &source) != PML_DONE ||
         pml_lists_popular(bench->gallery, bench->popular) != PML_DONE)
         return PML_NO_MEMORY;
     return PML_DONE;
@@ -209,7 +228,7 @@ static pml_outcome fill_store(struct evaluate_bench *bench, const struct pml_sto
     struct pml_cell_lists lists = {0};
     struct pml_embedding *embedding = NULL;
     struct pml_store_writer *writer;
-    const struct pml_gallery gallery = {.features = &set->features,
+    const struct pml_gallery gallery = {.rows = &set->rows,
                                         .items = bench->items,
                                         .labels = set->labels.values,
                                         .slots = bench->slots,
@@ -261,6 +280,7 @@ void evaluate_bench_close(struct evaluate_bench *bench)
     pml_lists_gallery_free(bench->gallery);
     free(bench->items);
     free(bench->slots);
+    free(bench->voter_slots);
     free(bench->sketches);
     free(bench->inverse);
     free(bench->popular);

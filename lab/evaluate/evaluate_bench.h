@@ -18,6 +18,7 @@ struct evaluate_bench {
     bool crowd;     /* it was built as for a crowd */
     uint64_t *items;
     uint32_t *slots;                   /* of the gallery, in this pack */
+    uint32_t *voter_slots;             /* of the voters; NULL: each votes in every slot */
     struct pml_lists_gallery *gallery; /* of these slots */
     uint32_t *popular;                 /* its rows; those nearest to most others come first */
     int8_t *sketches;                  /* of the gallery, for the baseline */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads or draws three sets of features, and finds the true neighbours and the class of every query. The search is exact,
+ * Reads or draws sets of features, maps them by their fronts, and finds the true neighbours and the class of every query. The search is exact,
  * because a private search is measured by it. */
 #include "evaluate_data.h"
 
@@ -61,20 +61,74 @@ static exit_code read_set(struct evaluate_set *set, const struct evaluate_files 
     return EXIT_OK;
 }
 
+static exit_code check_columns(const struct evaluate_data *data, const struct evaluate_set *set,
+                               const struct evaluate_files *files, const struct evaluate_files *first)
+{
+    const struct pml_fronts *fronts = &data->fronts.fronts;
+    const size_t columns = set->features.columns,
+                 wanted = pml_fronts_of(fronts, set->modality, data->public.features.columns).inputs;
+    if (columns == wanted)
+        return EXIT_OK;
+    if (fronts->count > 0)
+        return command_fail(command, EXIT_INPUT,
+                            "%s has %zu features per row, but the front of %s takes %zu. Use its features, or name "
+                            "another modality.",
+                            files->features, columns, fronts->list[set->modality].name, wanted);
+    return command_fail(command, EXIT_INPUT, "%s has %zu features per row, but %s has %zu. Use features of one model.",
+                        files->features, columns, first->features, wanted);
+}
+
 static exit_code read_all(struct evaluate_data *data, const struct evaluate_options *options)
 {
-    struct evaluate_set *const sets[] = {&data->public, &data->gallery, &data->queries};
-    const struct evaluate_files *const files[] = {&options->public, &options->gallery, &options->queries};
-    for (size_t i = 0; i < 3; i++) {
-        exit_code code = read_set(sets[i], files[i]);
-        if (code != EXIT_OK)
-            return code;
-        if (sets[i]->features.columns != data->public.features.columns)
-            return command_fail(
-                command, EXIT_INPUT, "%s has %zu features per row, but %s has %zu. Use features of one model.",
-                files[i]->features, sets[i]->features.columns, files[0]->features, data->public.features.columns);
+    struct evaluate_set *const sets[] = {&data->public, &data->gallery, &data->queries, &data->voters};
+    const struct evaluate_files *const files[] = {&options->public, &options->gallery, &options->queries,
+                                                  &options->voters};
+    exit_code code = front_inputs_read(command, &options->fronts, &data->fronts);
+    data->public.modality = data->gallery.modality = data->fronts.modality;
+    if (code == EXIT_OK)
+        code = front_inputs_find(command, &data->fronts, "ask", options->ask, data->gallery.modality,
+                                 &data->queries.modality);
+    if (code == EXIT_OK)
+        code = front_inputs_find(command, &data->fronts, "voters-modality", options->voters_modality,
+                                 data->queries.modality, &data->voters.modality);
+    for (size_t i = 0; i < 4 && code == EXIT_OK; i++) {
+        if (!files[i]->features)
+            continue;
+        code = read_set(sets[i], files[i]);
+        if (code == EXIT_OK)
+            code = check_columns(data, sets[i], files[i], files[0]);
     }
-    return EXIT_OK;
+    return code;
+}
+
+/* ---- behind the fronts ---- */
+
+static exit_code map_set(const struct evaluate_data *data, struct evaluate_set *set, unsigned threads)
+{
+    const struct pml_features *features = &set->features;
+    const pml_front front = pml_fronts_of(&data->fronts.fronts, set->modality, features->columns);
+    size_t bad = 0;
+    if (features->rows == 0 || set->rows.count > 0)
+        return EXIT_OK;
+    if (front.outputs > PML_FEATURES_MAX)
+        return command_fail(command, EXIT_INPUT, "%zu features per row are too many without a --front.",
+                            features->columns);
+    if (pml_rows_allocate(&set->rows, features->rows, front.outputs) != PML_DONE ||
+        pml_rows_map(&set->rows, &front, features->values, threads, NULL, &bad) != PML_DONE)
+        return command_no_memory(command);
+    return bad == features->rows ? EXIT_OK
+                                 : command_fail(command, EXIT_INPUT,
+                                                "a front maps row %zu (counting from 0) to zeros. Leave it out.", bad);
+}
+
+/* The rows as floats, to be freed. values is NULL when out of memory. */
+static struct pml_features floats_of(const struct pml_rows *rows)
+{
+    const size_t count = rows->count * rows->columns;
+    struct pml_features features = {malloc((count + 1) * sizeof(float)), rows->count, rows->columns};
+    for (size_t i = 0; features.values && i < count; i++)
+        features.values[i] = (float)rows->values[i];
+    return features;
 }
 
 /* ---- what is truly nearest ---- */
@@ -144,6 +198,17 @@ static uint32_t *find_nearest(const struct pml_features *rows, const struct pml_
     return nearest;
 }
 
+/* The same of rows. */
+static uint32_t *find_nearest_rows(const struct pml_rows *rows, const struct pml_rows *queries, size_t top,
+                                   unsigned threads)
+{
+    struct pml_features left = floats_of(rows), right = floats_of(queries);
+    uint32_t *nearest = left.values && right.values ? find_nearest(&left, &right, top, threads) : NULL;
+    pml_features_free(&left);
+    pml_features_free(&right);
+    return nearest;
+}
+
 /* ---- classes ---- */
 
 /* The most frequent class of the nearest public rows, of equals the one that is nearest. */
@@ -174,7 +239,13 @@ static exit_code take_classes(struct evaluate_data *data, const struct evaluate_
     memcpy(data->classes, data->queries.labels.values, queries * sizeof *data->classes);
     if (!options->predicted)
         return EXIT_OK;
-    uint32_t *nearest = find_nearest(&data->public.features, &data->queries.features, top, (unsigned)options->threads);
+    const bool fronts = data->fronts.fronts.count > 0;
+    exit_code code = fronts ? map_set(data, &data->public, (unsigned)options->threads) : EXIT_OK;
+    if (code != EXIT_OK)
+        return code;
+    uint32_t *nearest =
+        fronts ? find_nearest_rows(&data->public.rows, &data->queries.rows, top, (unsigned)options->threads)
+               : find_nearest(&data->public.features, &data->queries.features, top, (unsigned)options->threads);
     if (!nearest)
         return command_no_memory(command);
     for (size_t i = 0; i < queries; i++)
@@ -191,18 +262,31 @@ exit_code evaluate_data_make(struct evaluate_data *data, const struct evaluate_o
     if (code != EXIT_OK)
         return code;
     data->top = data->gallery.features.rows < EVALUATE_TOP ? data->gallery.features.rows : EVALUATE_TOP;
+    const unsigned threads = (unsigned)options->threads;
+    const bool fronts = data->fronts.fronts.count > 0, same = data->queries.modality == data->gallery.modality;
+    struct evaluate_set *const sets[] = {&data->gallery, &data->queries, &data->voters};
+    for (size_t i = 0; i < 3 && code == EXIT_OK; i++)
+        code = map_set(data, sets[i], threads);
+    if (code != EXIT_OK)
+        return code;
+    if (same)
+        data->original = find_nearest(&data->gallery.features, &data->queries.features, data->top, threads);
     data->nearest =
-        find_nearest(&data->gallery.features, &data->queries.features, data->top, (unsigned)options->threads);
-    return data->nearest ? take_classes(data, options) : command_no_memory(command);
+        fronts ? find_nearest_rows(&data->gallery.rows, &data->queries.rows, data->top, threads) : data->original;
+    return data->nearest && (data->original || !same) ? take_classes(data, options) : command_no_memory(command);
 }
 
 void evaluate_data_free(struct evaluate_data *data)
 {
-    struct evaluate_set *const sets[] = {&data->public, &data->gallery, &data->queries};
-    for (size_t i = 0; i < 3; i++) {
+    struct evaluate_set *const sets[] = {&data->public, &data->gallery, &data->queries, &data->voters};
+    for (size_t i = 0; i < 4; i++) {
         pml_features_free(&sets[i]->features);
         pml_labels_free(&sets[i]->labels);
+        pml_rows_free(&sets[i]->rows);
     }
+    front_inputs_free(&data->fronts);
+    if (data->original != data->nearest)
+        free(data->original);
     free(data->nearest);
     free(data->classes);
     *data = (struct evaluate_data){0};

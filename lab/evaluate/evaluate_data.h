@@ -4,6 +4,7 @@
 #define CLI_EVALUATE_DATA_H
 
 #include "common/npy.h"
+#include "common/rows/rows.h"
 #include "evaluate_options.h"
 
 enum { EVALUATE_TOP = 8 };
@@ -11,13 +12,20 @@ enum { EVALUATE_TOP = 8 };
 struct evaluate_set {
     struct pml_features features;
     struct pml_labels labels; /* values is NULL: none */
+    size_t modality;
+    struct pml_rows
+        rows; /* what the front of the modality makes of them; none of public rows unless classes are guessed */
 };
 
 struct evaluate_data {
-    struct evaluate_set public, gallery, queries;
-    size_t top;        /* EVALUATE_TOP, or all of a smaller gallery */
-    uint32_t *nearest; /* `top` rows of the gallery for each query: largest cosine of the features, then smaller row */
-    int32_t *classes;  /* what the device thinks the class of each query is; NULL: there are no classes */
+    struct front_inputs fronts;
+    struct evaluate_set public, gallery, queries, voters; /* voters: there may be no rows */
+    size_t top;                                           /* EVALUATE_TOP, or all of a smaller gallery */
+    /* `top` rows of the gallery for each query: largest cosine, then smaller row. Behind the fronts; without fronts, of the
+     * features. */
+    uint32_t *nearest;
+    uint32_t *original; /* the same of the features; NULL when there are fronts and queries are of another modality */
+    int32_t *classes;   /* what the device thinks the class of each query is; NULL: there are no classes */
 };
 
 /* Reads the files, or draws the sample gallery. Free the data after a failure too. */

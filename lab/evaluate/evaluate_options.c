@@ -98,6 +98,10 @@ static exit_code check_files(const struct evaluate_options *options)
         if (!sets[i]->labels && options->slots != PML_SLOTS_ONE)
             return command_fail(command, EXIT_USAGE, "--%s-labels is missing. Give it, or use --slots one.", names[i]);
     }
+    if (features == 0 && (options->fronts.fronts.count > 0 || options->voters.features))
+        return command_fail(
+            command, EXIT_USAGE,
+            "--front and --voters need --public, --gallery and --queries, which the sample gallery lacks. Give them.");
     if (!options->gallery.labels != !options->queries.labels)
         return command_fail(command, EXIT_USAGE,
                             "classes need --gallery-labels and --queries-labels. Give both, or leave both out.");
@@ -120,6 +124,18 @@ static exit_code check_cells(const struct words *words, struct evaluate_options 
     if (options->cells_per_item > 0 && words->cells)
         return command_fail(command, EXIT_USAGE,
                             "with --cells-per-item the share decides how many cells there are. Leave --cells out.");
+    return EXIT_OK;
+}
+
+static exit_code check_voters(const struct evaluate_options *options)
+{
+    if (!options->voters.features && (options->voters.labels || options->voters_modality))
+        return command_fail(command, EXIT_USAGE, "--voters-%s needs --voters.",
+                            options->voters.labels ? "labels" : "modality");
+    if (options->voters.features && (options->mechanism == PML_GAUSSIAN || options->cells_per_item > 0))
+        return command_fail(command, EXIT_USAGE,
+                            "voters vote for lists of a share. Leave --voters, or --mechanism and --cells-per-item "
+                            "out.");
     return EXIT_OK;
 }
 
@@ -170,8 +186,8 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
 {
     struct words words = {0};
     *options = (struct evaluate_options){.releases = 4};
-    enum { OWN = 23 };
-    struct option_spec specs[OWN + CROWD_OPTIONS] = {
+    enum { OWN = 27, CROWD = OWN + FRONT_OPTIONS };
+    struct option_spec specs[CROWD + CROWD_OPTIONS] = {
         {"delta", OPTION_NUMBER, &options->delta, false, false},
         {"public", OPTION_TEXT, &options->public.features, false, false},
         {"public-labels", OPTION_TEXT, &options->public.labels, false, false},
@@ -195,9 +211,14 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
         {"seed", OPTION_COUNT, &options->seed, false, false},
         {"threads", OPTION_COUNT, &options->threads, false, false},
         {"json", OPTION_FLAG, &options->json, false, false},
+        {"ask", OPTION_TEXT, &options->ask, false, false},
+        {"voters", OPTION_TEXT, &options->voters.features, false, false},
+        {"voters-labels", OPTION_TEXT, &options->voters.labels, false, false},
+        {"voters-modality", OPTION_TEXT, &options->voters_modality, false, false},
     };
-    crowd_options_fill(&options->crowd, specs + OWN);
-    exit_code code = options_parse(command, argc, argv, specs, OWN + CROWD_OPTIONS, NULL, 0, 0);
+    front_options_fill(&options->fronts, specs + OWN);
+    crowd_options_fill(&options->crowd, specs + CROWD);
+    exit_code code = options_parse(command, argc, argv, specs, CROWD + CROWD_OPTIONS, NULL, 0, 0);
     for (size_t i = 0; i < OWN && code == EXIT_OK; i++) { /* 0 stands for "not given" */
         const bool zero_allowed = specs[i].value == &options->seed;
         if (specs[i].kind == OPTION_COUNT && specs[i].given && *(uint64_t *)specs[i].value == 0 && !zero_allowed)
@@ -205,13 +226,15 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
                                 specs[i].name);
     }
     if (code == EXIT_OK)
-        code = crowd_options_check(command, &options->crowd, specs + OWN, true); /* there is always an ε */
+        code = crowd_options_check(command, &options->crowd, specs + CROWD, true); /* there is always an ε */
     if (code == EXIT_OK)
         code = read_words(&words, options);
     if (code == EXIT_OK)
         code = check_files(options);
     if (code == EXIT_OK)
         code = check_cells(&words, options);
+    if (code == EXIT_OK)
+        code = check_voters(options);
     if (code == EXIT_OK)
         code = check_crowd(options);
     if (code == EXIT_OK)

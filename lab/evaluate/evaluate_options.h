@@ -4,6 +4,7 @@
 #define CLI_EVALUATE_OPTIONS_H
 
 #include "cli/shared/crowd_policy.h"
+#include "cli/shared/front_options.h"
 
 #include <privatemail_public.h>
 
@@ -20,6 +21,9 @@ struct evaluate_files {
 
 struct evaluate_options {
     struct evaluate_files public, gallery, queries; /* no features: the sample gallery is drawn */
+    struct evaluate_files voters;                   /* no features: only items vote for lists */
+    struct front_arguments fronts;                  /* --modality is that of the gallery too */
+    const char *ask, *voters_modality;              /* of queries and voters; NULL: of the gallery, of the queries */
     struct evaluate_list epsilons, shares;
     double delta; /* 0 for response without a crowd */
     struct crowd_arguments crowd;

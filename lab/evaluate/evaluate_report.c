@@ -11,9 +11,17 @@ static const struct {
     const char *name;
     enum evaluate_figure figure;
 } figures[] = {
-    {"instance_recall", EVALUATE_INSTANCE}, {"carried_recall", EVALUATE_REACHED}, {"baseline", EVALUATE_BASELINE},
-    {"popular", EVALUATE_POPULAR},          {"class_recall", EVALUATE_CLASS},     {"precision", EVALUATE_PRECISION},
+    {"instance_recall", EVALUATE_INSTANCE},
+    {"carried_recall", EVALUATE_REACHED},
+    {"baseline", EVALUATE_BASELINE},
+    {"popular", EVALUATE_POPULAR},
+    {"class_recall", EVALUATE_CLASS},
+    {"precision", EVALUATE_PRECISION},
     {"in_class_gain", EVALUATE_GAIN},
+    {"original_recall", EVALUATE_ORIGINAL},
+    {"precision_at_8", EVALUATE_AT_TOP},
+    {"exact_precision_at_8", EVALUATE_EXACT},
+    {"random_precision_at_8", EVALUATE_CHANCE},
 };
 
 static bool has_cells(const struct evaluate_report *report)
@@ -53,6 +61,43 @@ static void print_crowds(const struct evaluate_report *report)
                                         : "client; their answers are carried too");
 }
 
+static const char *modality_name(const struct evaluate_report *report, const struct evaluate_set *set)
+{
+    const struct pml_fronts *fronts = &report->data->fronts.fronts;
+    return fronts->count > 0 ? fronts->list[set->modality].name : NULL;
+}
+
+static void print_number(double value)
+{
+    isnan(value) ? printf("  %12s", "-") : printf("  %12.3f", value);
+}
+
+/* By these figures fronts can be compared with each other, and with none. */
+static void print_fronts(const struct evaluate_report *report)
+{
+    const struct evaluate_data *data = report->data;
+    if (data->fronts.fronts.count > 0)
+        printf("\n%s asks for %s; fronts end in %zu features\n", modality_name(report, &data->queries),
+               modality_name(report, &data->gallery), data->gallery.rows.columns);
+    if (data->voters.rows.count > 0)
+        printf("\n%zu public rows vote for the lists too\n", data->voters.rows.count);
+    printf("  epsilon   share  precision@8   not private        random      original\n");
+    for (size_t i = 0; i < report->row_count; i++) {
+        const double *mean = report->rows[i].result.mean;
+        printf("  %7g %7g", report->rows[i].epsilon, report->rows[i].share);
+        print_number(mean[EVALUATE_AT_TOP]);
+        print_number(mean[EVALUATE_EXACT]);
+        print_number(mean[EVALUATE_CHANCE]);
+        print_number(mean[EVALUATE_ORIGINAL]);
+        putchar('\n');
+    }
+    printf(
+        "precision@8: share of the first %d results that have the query's class; not private: of the items that are\n"
+        "truly nearest; random: of a random download of the same size\n"
+        "original: share of the items that are truly nearest by the features before the fronts among the results\n",
+        EVALUATE_TOP);
+}
+
 void evaluate_report_print(const struct evaluate_report *report)
 {
     const struct evaluate_data *data = report->data;
@@ -77,6 +122,8 @@ void evaluate_report_print(const struct evaluate_report *report)
     }
     if (report->options->crowd.asked)
         print_crowds(report);
+    if (data->fronts.fronts.count > 0 || data->voters.rows.count > 0)
+        print_fronts(report);
     printf("\nfound: share of the %zu truly nearest items that are among the first %d results\n"
            "in answer: share of them that the answer carries, before it is ranked\n"
            "curve: the most that any epsilon-private method can carry in answers of this size, if all items are wanted "
@@ -133,6 +180,7 @@ static void write_crowd(struct json *json, const struct evaluate_row *row)
     write_figure(json, "instance_recall", local, EVALUATE_INSTANCE);
     write_figure(json, "carried_recall", local, EVALUATE_REACHED);
     write_figure(json, "class_recall", local, EVALUATE_CLASS);
+    write_figure(json, "precision_at_8", local, EVALUATE_AT_TOP);
     json_close(json, '}');
 }
 
@@ -175,6 +223,10 @@ void evaluate_report_write(const struct evaluate_report *report)
     json_count(&json, "public", report->data->public.features.rows);
     json_count(&json, "gallery", report->data->gallery.features.rows);
     json_count(&json, "features", report->data->gallery.features.columns);
+    json_text(&json, "modality", modality_name(report, &report->data->gallery));
+    json_text(&json, "ask", modality_name(report, &report->data->queries));
+    json_count(&json, "dimensions", report->data->gallery.rows.columns);
+    json_count(&json, "voters", report->data->voters.rows.count);
     json_open(&json, "skipped", '[');
     for (size_t i = 0; i < report->skipped.count; i++)
         json_number(&json, NULL, report->skipped.values[i]);

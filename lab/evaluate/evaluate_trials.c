@@ -42,7 +42,7 @@ struct worker {
     uint8_t *release;
     size_t release_size;
     struct crowd_bundle bundle;
-    uint8_t ranking[PML_RANKING_MEMORY(PML_FEATURES_MAX)];
+    uint8_t ranking[PML_RANKING_MEMORY(PML_FEATURES_MAX) + PML_FRONT_MEMORY(PML_FEATURES_MAX, PML_FEATURES_MAX)];
     struct pml_bytes answer;
     struct trial trial;
     struct evaluate_download download;
@@ -58,21 +58,20 @@ static void wipe(void *memory, size_t size)
         bytes[i] = 0;
 }
 
-static const uint32_t *nearest_of(const struct worker *worker)
+/* A bit for the place of an item in a query's list of neighbours; 0 when it is none of them. */
+static unsigned place_bit(const struct worker *worker, const uint32_t *lists, uint64_t item)
 {
-    const struct evaluate_data *data = worker->crew->bench->data;
-    return data->nearest + worker->query * data->top;
-}
-
-/* A bit for the place of an item among the true neighbours; 0 when it is none of them. */
-static unsigned nearest_bit(const struct worker *worker, uint64_t item)
-{
-    const uint32_t *nearest = nearest_of(worker);
-    for (size_t i = 0; i < worker->crew->bench->data->top; i++) {
-        if (nearest[i] == item)
+    const size_t top = worker->crew->bench->data->top;
+    for (size_t i = 0; i < top; i++) {
+        if (lists[worker->query * top + i] == item)
             return 1u << i;
     }
     return 0;
+}
+
+static unsigned nearest_bit(const struct worker *worker, uint64_t item)
+{
+    return place_bit(worker, worker->crew->bench->data->nearest, item);
 }
 
 /* ---- one release ---- */
@@ -205,6 +204,16 @@ static size_t count_bits(unsigned bits)
 
 /* ---- figures ---- */
 
+/* Rows of the gallery that have the query's class. */
+static size_t count_of_class(const struct worker *worker, const uint32_t *rows, size_t count)
+{
+    const struct evaluate_data *data = worker->crew->bench->data;
+    size_t same = 0;
+    for (size_t i = 0; i < count; i++)
+        same += data->gallery.labels.values[rows[i]] == data->queries.labels.values[worker->query];
+    return same;
+}
+
 static void add_figures(struct worker *worker, const int8_t *sketch, double *figures)
 {
     const struct evaluate_data *data = worker->crew->bench->data;
@@ -214,19 +223,26 @@ static void add_figures(struct worker *worker, const int8_t *sketch, double *fig
     uint32_t best[EVALUATE_TOP], popular[EVALUATE_TOP];
     const size_t drawn = evaluate_download_random(&worker->download, sketch, carried, best),
                  held = evaluate_download_popular(&worker->download, sketch, carried, popular);
-    size_t found = 0, of_class = 0, of_class_by_chance = 0;
+    size_t found = 0, original = 0, of_class = 0, of_class_by_chance = 0;
     for (size_t i = 0; i < trial->found; i++) {
         found += nearest_bit(worker, trial->matches[i].item) != 0;
+        original += data->original && place_bit(worker, data->original, trial->matches[i].item) != 0;
         of_class += classes && trial->matches[i].label == classes[worker->query];
     }
-    for (size_t i = 0; i < drawn; i++)
-        of_class_by_chance += classes && data->gallery.labels.values[best[i]] == classes[worker->query];
+    if (classes)
+        of_class_by_chance = count_of_class(worker, best, drawn);
     figures[EVALUATE_INSTANCE] += (double)found / (double)data->top;
     figures[EVALUATE_REACHED] += (double)count_bits(trial->reached) / (double)data->top;
     figures[EVALUATE_BASELINE] += (double)count_nearest(worker, best, drawn) / (double)data->top;
     figures[EVALUATE_POPULAR] += (double)count_nearest(worker, popular, held) / (double)data->top;
     figures[EVALUATE_CLASS] += classes ? of_class > 0 : NAN;
     figures[EVALUATE_PRECISION] += !classes ? NAN : trial->found > 0 ? (double)of_class / (double)trial->found : 0.0;
+    figures[EVALUATE_ORIGINAL] += data->original ? (double)original / (double)data->top : NAN;
+    figures[EVALUATE_AT_TOP] += classes ? (double)of_class / EVALUATE_TOP : NAN;
+    figures[EVALUATE_EXACT] +=
+        classes ? (double)count_of_class(worker, data->nearest + worker->query * data->top, data->top) / EVALUATE_TOP
+                : NAN;
+    figures[EVALUATE_CHANCE] += classes ? (double)of_class_by_chance / EVALUATE_TOP : NAN;
     figures[EVALUATE_GAIN] += classes ? (double)(of_class > 0) - (double)(of_class_by_chance > 0) : NAN;
     figures[EVALUATE_CARRIED] += (double)trial->carried / (double)trial->gallery;
     figures[EVALUATE_UP] += (double)trial->sent;
@@ -239,12 +255,12 @@ static int measure_query(struct worker *worker)
     const struct pml_features *queries = &bench->data->queries.features;
     const pml_query query = {.features = queries->values + worker->query * queries->columns,
                              .count = queries->columns,
-                             .label = bench->data->classes ? bench->data->classes[worker->query] : 0};
+                             .label = bench->data->classes ? bench->data->classes[worker->query] : 0,
+                             .modality = (uint32_t)bench->data->queries.modality};
     double *figures = worker->crew->figures + worker->query * EVALUATE_FIGURES;
-    int8_t row[PML_FEATURES_MAX], sketch[PML_SKETCH_MAX];
-    int status = pml_quantise(query.features, query.count, row);
-    if (status == PML_OK)
-        status = pml_sketch(&bench->pack.pack, NULL, row, sketch);
+    const struct pml_rows *rows = &bench->data->queries.rows;
+    int8_t sketch[PML_SKETCH_MAX];
+    int status = pml_sketch(&bench->pack.pack, NULL, rows->values + worker->query * rows->columns, sketch);
     if (status == PML_OK)
         status = pml_pack_slot(&bench->pack.pack, query.label, &worker->slot);
     for (uint64_t i = 0; i < bench->options->releases && status == PML_OK; i++) {
@@ -254,7 +270,6 @@ static int measure_query(struct worker *worker)
     }
     for (size_t i = 0; i < EVALUATE_FIGURES; i++)
         figures[i] /= (double)bench->options->releases;
-    wipe(row, sizeof row);
     wipe(sketch, sizeof sketch);
     return status;
 }

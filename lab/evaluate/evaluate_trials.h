@@ -12,8 +12,12 @@ enum evaluate_figure {
     EVALUATE_REACHED,   /* share of them that the ranked part of the answer carried */
     EVALUATE_BASELINE,  /* as INSTANCE, when a random part of the gallery of the answer's size is ranked */
     EVALUATE_POPULAR,   /* the same of the part that is nearest to most of the gallery */
+    EVALUATE_ORIGINAL,  /* as INSTANCE, by the features before the fronts; NaN when these cannot be compared */
     EVALUATE_CLASS,     /* 1 when one of those found has the query's class, else 0 */
     EVALUATE_PRECISION, /* share of those found that have it; 0 when nothing was found */
+    EVALUATE_AT_TOP,    /* as PRECISION, but of EVALUATE_TOP, however many were found */
+    EVALUATE_EXACT,     /* the same of the true nearest: a search that is not private */
+    EVALUATE_CHANCE,    /* the same of the baseline's */
     EVALUATE_GAIN,      /* CLASS minus the baseline's */
     EVALUATE_CARRIED,   /* share of the gallery in the answer; in a crowd in all answers, those to fakes too */
     EVALUATE_UP,        /* bytes of the release or bundle */

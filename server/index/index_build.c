@@ -2,7 +2,6 @@
  * Makes the items of a store, in the order of the rows. An item does not depend on its batch, so a store that was resumed
  * is the same as one that was not. */
 #include "index_build.h"
-#include "common/npy.h"
 #include "common/rows/nearest.h"
 #include "index_cells.h"
 
@@ -16,7 +15,7 @@ struct batch {
     const pml_pack *pack;
     pml_pack_info shape;
     struct pml_slot_cells *slot_cells; /* of every slot, where items are listed in their own cells */
-    struct pml_rows rows;              /* of the batch */
+    struct pml_rows rows;              /* of the batch, a slice of the gallery's */
     const uint32_t *slots;             /* likewise */
     uint32_t *cells;
     int8_t *sketches;
@@ -85,13 +84,7 @@ static pml_outcome describe(struct batch *batch, const struct pml_gallery *galle
                             const struct pml_embedding *embedding, size_t first, unsigned threads,
                             struct pml_message *message)
 {
-    const struct pml_features *features = gallery->features;
-    size_t bad;
     batch->slots = gallery->slots + first;
-    if (pml_rows_quantise(&batch->rows, features->values + first * features->columns, threads, NULL, &bad) != 0)
-        return pml_say_memory(message);
-    if (bad < batch->rows.count)
-        return pml_say(message, "row %zu is not finite or all zero: make the features again.", first + bad);
     const size_t pieces = (batch->rows.count + PIECE - 1) / PIECE;
     if (batch->shape.sketch == 0)
         return pml_say(message, "the pack has no sketches: build it again with privatemail pack.");
@@ -148,8 +141,7 @@ static pml_outcome allocate(struct batch *batch)
     batch->cells = malloc(PML_INDEX_BATCH * 2 * sizeof *batch->cells);
     batch->sketches = malloc(PML_INDEX_BATCH * PML_SKETCH_MAX);
     batch->places = malloc(PML_INDEX_BATCH * PML_DIMENSIONS_MAX * sizeof *batch->places);
-    if (pml_rows_allocate(&batch->rows, PML_INDEX_BATCH, batch->shape.features) != 0 || !batch->slot_cells ||
-        !batch->cells || !batch->sketches || !batch->places)
+    if (!batch->slot_cells || !batch->cells || !batch->sketches || !batch->places)
         return PML_NO_MEMORY;
     pml_outcome outcome = PML_DONE;
     for (uint32_t i = 0; i < slots && outcome == PML_DONE; i++)
@@ -161,7 +153,6 @@ static void free_batch(struct batch *batch)
 {
     for (uint32_t i = 0; batch->slot_cells && batch->info->cells_per_item > 0 && i < batch->shape.slots; i++)
         pml_slot_cells_free(&batch->slot_cells[i]);
-    pml_rows_free(&batch->rows);
     free(batch->slot_cells);
     free(batch->cells);
     free(batch->sketches);
@@ -173,13 +164,14 @@ pml_outcome pml_index_fill(struct pml_store_writer *writer, const struct pml_sto
                            unsigned threads, const struct pml_progress *progress, struct pml_message *message)
 {
     struct batch batch = {.info = info, .pack = pack};
-    const size_t count = gallery->features->rows;
+    const size_t count = gallery->rows->count;
     threads = pml_parallel_threads(threads);
     pml_outcome outcome = pml_pack_describe(pack, &batch.shape) == PML_OK && allocate(&batch) == PML_DONE
                               ? PML_DONE
                               : pml_say_memory(message);
     for (size_t first = (size_t)done; first < count && outcome == PML_DONE; first += PML_INDEX_BATCH) {
-        batch.rows.count = count - first < PML_INDEX_BATCH ? count - first : PML_INDEX_BATCH;
+        batch.rows =
+            pml_rows_slice(gallery->rows, first, count - first < PML_INDEX_BATCH ? count - first : PML_INDEX_BATCH);
         outcome = describe(&batch, gallery, embedding, first, threads, message);
         if (outcome == PML_DONE)
             outcome = add(writer, &batch, gallery, first, message);

@@ -9,10 +9,10 @@
 #include "server/store/store.h"
 
 struct pml_gallery {
-    const struct pml_features *features; /* as many columns as the pack has features */
-    const uint64_t *items;               /* number of each row */
-    const int32_t *labels;               /* class of each row; NULL: all 0 */
-    const uint32_t *slots;               /* slot of each row, of the pack */
+    const struct pml_rows *rows; /* as many columns as the pack has features: mapped, when it has fronts */
+    const uint64_t *items;       /* number of each row */
+    const int32_t *labels;       /* class of each row; NULL: all 0 */
+    const uint32_t *slots;       /* slot of each row, of the pack */
     /* The payload of a row, valid until the next call. Returns PML_DONE, or another outcome with a message. NULL: all
      * are empty. */
     pml_outcome (*payload)(void *context, size_t row, const uint8_t **bytes, size_t *size, struct pml_message *message);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which cells of a pack list which items of a gallery. There is no log of queries, so the gallery's own items stand for
- * queries, and vote; so do the cell's prototypes, because a cell may have few items. */
+ * queries, and vote; so do the cell's prototypes, because a cell may have few items, and guests: public rows that are like
+ * queries where items are not. */
 #include "index_lists.h"
 #include "index_lists_parts.h"
 #include "server/store/store.h"
@@ -16,7 +17,9 @@ size_t pml_lists_wanted(size_t items, uint32_t share)
 /* ---- the list of one cell ---- */
 
 struct listing {
-    struct pml_lists_voters voters;
+    const struct pml_lists_slot *slot;
+    struct pml_slot_cells cells;
+    struct pml_lists_voters items, guests;
     size_t wanted;
     uint32_t *lists; /* `wanted` items of each cell */
 };
@@ -39,29 +42,37 @@ static int by_rank(const void *left, const void *right)
     return a->item < b->item ? -1 : a->item > b->item;
 }
 
-/* Who votes in the cell votes for itself and for its neighbours. */
-static void vote(const struct pml_lists_voters *voters, size_t cell, uint64_t *votes)
+/* An item that votes in the cell votes for itself and for its neighbours. A guest is in no list, so its nearest item stands
+ * where the item itself would. */
+static void vote(const struct listing *listing, size_t cell, uint64_t *votes)
 {
-    const struct pml_lists_slot *slot = voters->slot;
-    for (size_t at = voters->starts[cell]; at < voters->starts[cell + 1]; at++) {
-        const struct pml_lists_voter voter = voters->voters[at];
-        const uint32_t *neighbours = slot->neighbours + (size_t)voter.item * slot->reach;
-        votes[voter.item] += voter.part * pml_lists_vote(0);
+    const struct pml_lists_slot *slot = listing->slot;
+    const struct pml_lists_voters *items = &listing->items, *guests = &listing->guests;
+    for (size_t at = items->starts[cell]; at < items->starts[cell + 1]; at++) {
+        const struct pml_lists_voter voter = items->voters[at];
+        const uint32_t *neighbours = slot->neighbours + (size_t)voter.row * slot->reach;
+        votes[voter.row] += voter.part * pml_lists_vote(0);
         for (unsigned r = 0; r < slot->reach; r++)
             votes[neighbours[r]] += voter.part * pml_lists_vote(r + 1);
+    }
+    for (size_t at = guests->starts[cell]; at < guests->starts[cell + 1]; at++) {
+        const struct pml_lists_voter voter = guests->voters[at];
+        const uint32_t *neighbours = slot->guest_neighbours + (size_t)voter.row * slot->guest_reach;
+        for (unsigned r = 0; r < slot->guest_reach; r++)
+            votes[neighbours[r]] += voter.part * pml_lists_vote(r);
     }
 }
 
 /* Every item's cosine with the nearest prototype of the cell. A score would favour items with large norms. */
-static void compare(const struct pml_lists_voters *voters, size_t cell, int64_t *cosines)
+static void compare(const struct listing *listing, size_t cell, int64_t *cosines)
 {
-    const struct pml_rows *rows = &voters->slot->rows;
+    const struct pml_rows *rows = &listing->slot->rows;
     for (size_t i = 0; i < rows->count; i++)
         cosines[i] = INT64_MIN;
-    for (uint32_t p = 0; p < voters->cells.prototypes; p++)
-        for (size_t i = 0; i < rows->count && voters->cells.cells[p] == cell; i++) {
+    for (uint32_t p = 0; p < listing->cells.prototypes; p++)
+        for (size_t i = 0; i < rows->count && listing->cells.cells[p] == cell; i++) {
             const int64_t cosine =
-                pml_slot_cells_score(&voters->cells, rows->values + i * rows->columns, p) * (int64_t)rows->inverse[i];
+                pml_slot_cells_score(&listing->cells, rows->values + i * rows->columns, p) * (int64_t)rows->inverse[i];
             cosines[i] = cosine > cosines[i] ? cosine : cosines[i];
         }
 }
@@ -83,7 +94,7 @@ static void sink(struct nominee *heap, size_t count, struct nominee nominee)
 /* The first-ranked items, as many as are wanted, in their order. */
 static void choose(const struct listing *listing, const uint64_t *votes, const int64_t *cosines, struct nominee *chosen)
 {
-    const size_t count = listing->voters.slot->rows.count, wanted = listing->wanted;
+    const size_t count = listing->slot->rows.count, wanted = listing->wanted;
     for (size_t i = 0; i < wanted; i++) /* last ranked first: a heap */
         chosen[i] = (struct nominee){0, INT64_MIN, UINT32_MAX};
     for (size_t i = 0; i < count; i++) {
@@ -97,17 +108,17 @@ static void choose(const struct listing *listing, const uint64_t *votes, const i
 static pml_outcome list_cell(void *context, size_t cell)
 {
     const struct listing *listing = context;
-    const size_t count = listing->voters.slot->rows.count;
+    const size_t count = listing->slot->rows.count;
     uint64_t *votes = calloc(count, sizeof *votes);
     int64_t *cosines = malloc(count * sizeof *cosines);
     struct nominee *chosen = malloc(listing->wanted * sizeof *chosen);
     pml_outcome outcome = votes && cosines && chosen ? PML_DONE : PML_NO_MEMORY;
     if (outcome == PML_DONE) {
-        compare(&listing->voters, cell, cosines);
+        compare(listing, cell, cosines);
         choose(listing, votes, cosines, chosen);
         for (size_t r = 0; r < listing->wanted; r++)
             votes[chosen[r].item] = PML_LISTS_OF_CELL * pml_lists_vote((unsigned)r);
-        vote(&listing->voters, cell, votes);
+        vote(listing, cell, votes);
         choose(listing, votes, cosines, chosen);
         for (size_t i = 0; i < listing->wanted; i++)
             listing->lists[cell * listing->wanted + i] = chosen[i].item;
@@ -120,14 +131,20 @@ static pml_outcome list_cell(void *context, size_t cell)
 
 /* ---- all of them ---- */
 
-static pml_outcome list_slot(const struct pml_lists_gallery *gallery, const pml_pack *pack, uint32_t number,
-                             unsigned threads, const struct pml_progress *progress, struct listing *listing)
+static pml_outcome list_slot(const struct pml_lists_slot *slot, const pml_pack *pack, uint32_t number, unsigned threads,
+                             const struct pml_progress *progress, struct listing *listing)
 {
-    const struct pml_lists_slot *slot = &gallery->slots[number];
-    pml_outcome outcome = pml_lists_voters_make(&listing->voters, slot, pack, number, threads);
+    listing->slot = slot;
+    pml_outcome outcome = pml_slot_cells_read(&listing->cells, pack, number);
     if (outcome == PML_DONE)
-        outcome = pml_parallel(threads, listing->voters.cells.cell_count, list_cell, listing, progress);
-    pml_lists_voters_free(&listing->voters);
+        outcome = pml_lists_voters_make(&listing->items, &slot->rows, &listing->cells, threads);
+    if (outcome == PML_DONE)
+        outcome = pml_lists_voters_make(&listing->guests, &slot->guests, &listing->cells, threads);
+    if (outcome == PML_DONE)
+        outcome = pml_parallel(threads, listing->cells.cell_count, list_cell, listing, progress);
+    pml_lists_voters_free(&listing->items);
+    pml_lists_voters_free(&listing->guests);
+    pml_slot_cells_free(&listing->cells);
     return outcome;
 }
 
@@ -174,7 +191,8 @@ pml_outcome pml_lists_make(struct pml_cell_lists *lists, const struct pml_lists_
     for (uint32_t s = 0; s < gallery->slot_count && outcome == PML_DONE; s++) {
         listing.wanted = pml_lists_wanted(gallery->slots[s].rows.count, share);
         if (listing.wanted > 0)
-            outcome = list_slot(gallery, pack, s, threads, gallery->slot_count == 1 ? progress : NULL, &listing);
+            outcome =
+                list_slot(&gallery->slots[s], pack, s, threads, gallery->slot_count == 1 ? progress : NULL, &listing);
         listing.lists += info.cells * listing.wanted;
         pml_progress_tell(progress, (double)(s + 1) / (double)gallery->slot_count);
     }
@@ -207,6 +225,8 @@ pml_outcome pml_lists_popular(const struct pml_lists_gallery *gallery, uint32_t 
         const struct pml_lists_slot *slot = &gallery->slots[s];
         for (size_t i = 0; i < slot->rows.count * slot->reach; i++)
             of_slot[slot->neighbours[i]].votes += pml_lists_vote((unsigned)(i % slot->reach) + 1);
+        for (size_t i = 0; i < slot->guests.count * slot->guest_reach; i++)
+            of_slot[slot->guest_neighbours[i]].votes += pml_lists_vote((unsigned)(i % slot->guest_reach));
     }
     qsort(nominees, rows, sizeof *nominees, by_rank);
     for (size_t i = 0; i < rows; i++)

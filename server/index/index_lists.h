@@ -18,22 +18,24 @@
 struct pml_lists_gallery;
 
 struct pml_lists_source {
-    const float *features; /* rows × columns */
-    size_t rows, columns;
-    const uint32_t *slots; /* slot of each row */
+    const struct pml_rows *rows; /* of the gallery */
+    const uint32_t *slots;       /* slot of each row */
     size_t slot_count;
-    const uint64_t *items;   /* number of each row, all different */
-    size_t exact, looked_at; /* 0: as above */
+    const uint64_t *items;         /* number of each row, all different */
+    const struct pml_rows *voters; /* public rows that vote too; NULL: none */
+    const uint32_t *voter_slots;   /* slot that each votes in, or PML_LISTS_NO_SLOT; NULL: each votes in every slot */
+    size_t exact, looked_at;       /* 0: as above */
     unsigned threads;
     const struct pml_progress *progress; /* may be NULL */
 };
 
-/* Returns PML_DONE, PML_NO_MEMORY, or PML_REFUSED when the row *bad is not finite or all zero. */
-pml_outcome pml_lists_gallery_make(struct pml_lists_gallery **gallery, const struct pml_lists_source *source,
-                                   size_t *bad);
+#define PML_LISTS_NO_SLOT UINT32_MAX
+
+/* Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_lists_gallery_make(struct pml_lists_gallery **gallery, const struct pml_lists_source *source);
 void pml_lists_gallery_free(struct pml_lists_gallery *gallery);
 
-/* The rows of the source, those first that most items have among their nearest: what a fixed download would hold.
+/* The rows of the source, those first that most voters have among their nearest: what a fixed download would hold.
  * Returns PML_DONE or PML_NO_MEMORY. */
 pml_outcome pml_lists_popular(const struct pml_lists_gallery *gallery, uint32_t *order);
 

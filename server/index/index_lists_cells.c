@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which items of a slot vote in which cell, and with what weight. The result does not depend on the number of threads: a
- * piece decides about its own items only. */
+ * Which rows vote in which cell of a slot, and with what weight. The result does not depend on the number of threads: a
+ * piece decides about its own rows only. */
 #include "common/rows/nearest.h"
 #include "index_lists_parts.h"
 
 #include <stdlib.h>
 
-/* ---- the cells of one item ---- */
+/* ---- the cells of one row ---- */
 
 /* r⁸ in 2^-16, each product rounded down. */
 static uint64_t eighth_power(uint64_t r)
@@ -15,17 +15,17 @@ static uint64_t eighth_power(uint64_t r)
     return fourth * fourth >> 16;
 }
 
-/* A query like this item falls into a cell that is d times as far as the nearest about d⁻⁸ times as often. */
-static void share_out(const struct pml_lists_voters *voters, size_t item, const int64_t *scores)
+/* A query like this row falls into a cell that is d times as far as the nearest about d⁻⁸ times as often. */
+static void share_out(const struct pml_lists_voters *voters, size_t row, const int64_t *scores)
 {
-    struct pml_lists_voter *votes = voters->votes + item * PML_LISTS_CELLS;
-    const uint32_t inverse = voters->slot->rows.inverse[item];
+    struct pml_lists_voter *votes = voters->votes + row * PML_LISTS_CELLS;
+    const uint32_t inverse = voters->rows->inverse[row];
     int64_t best[PML_LISTS_CELLS];
     uint32_t cells[PML_LISTS_CELLS];
     const struct pml_nearest nearest = {best, cells, PML_LISTS_CELLS};
     uint64_t weights[PML_LISTS_CELLS] = {0}, first = 0, sum = 0;
     pml_nearest_clear(&nearest);
-    for (uint32_t j = 0; j < voters->cells.cell_count; j++)
+    for (uint32_t j = 0; j < voters->cells->cell_count; j++)
         pml_nearest_offer(&nearest, scores[j], j);
     for (unsigned i = 0; i < PML_LISTS_CELLS && best[i] > INT64_MIN; i++) {
         const uint64_t distance = pml_rows_distance(best[i], inverse);
@@ -40,53 +40,50 @@ static void share_out(const struct pml_lists_voters *voters, size_t item, const 
 static pml_outcome share_piece(void *context, size_t piece)
 {
     const struct pml_lists_voters *voters = context;
-    const size_t rows = voters->slot->rows.count, first = piece * PML_TILE,
+    const size_t rows = voters->rows->count, first = piece * PML_TILE,
                  count = rows - first < PML_TILE ? rows - first : PML_TILE;
-    int64_t *scores = malloc(count * voters->cells.cell_count * sizeof *scores);
+    int64_t *scores = malloc(count * voters->cells->cell_count * sizeof *scores);
     if (!scores)
         return PML_NO_MEMORY;
-    pml_slot_cells_rank(&voters->cells, voters->slot->rows.values + first * voters->slot->rows.columns, count, scores,
-                        NULL);
+    pml_slot_cells_rank(voters->cells, voters->rows->values + first * voters->rows->columns, count, scores, NULL);
     for (size_t i = 0; i < count; i++)
-        share_out(voters, first + i, scores + i * voters->cells.cell_count);
+        share_out(voters, first + i, scores + i * voters->cells->cell_count);
     free(scores);
     return PML_DONE;
 }
 
-/* ---- the items of each cell ---- */
+/* ---- the voters of each cell ---- */
 
 static void group(const struct pml_lists_voters *voters)
 {
-    const uint32_t cells = voters->cells.cell_count;
-    const size_t votes = voters->slot->rows.count * PML_LISTS_CELLS;
+    const uint32_t cells = voters->cells->cell_count;
+    const size_t votes = voters->rows->count * PML_LISTS_CELLS;
     for (size_t i = 0; i < votes; i++)
         if (voters->votes[i].part > 0)
-            voters->starts[voters->votes[i].item + 1]++;
+            voters->starts[voters->votes[i].row + 1]++;
     for (uint32_t j = 0; j < cells; j++)
         voters->starts[j + 1] += voters->starts[j];
     for (size_t i = 0; i < votes; i++)
         if (voters->votes[i].part > 0)
-            voters->voters[voters->starts[voters->votes[i].item]++] =
+            voters->voters[voters->starts[voters->votes[i].row]++] =
                 (struct pml_lists_voter){(uint32_t)(i / PML_LISTS_CELLS), voters->votes[i].part};
     for (uint32_t j = cells; j > 0; j--) /* each start has moved to the end of its cell */
         voters->starts[j] = voters->starts[j - 1];
     voters->starts[0] = 0;
 }
 
-pml_outcome pml_lists_voters_make(struct pml_lists_voters *voters, const struct pml_lists_slot *slot,
-                                  const pml_pack *pack, uint32_t number, unsigned threads)
+pml_outcome pml_lists_voters_make(struct pml_lists_voters *voters, const struct pml_rows *rows,
+                                  const struct pml_slot_cells *cells, unsigned threads)
 {
-    const size_t count = slot->rows.count;
-    *voters = (struct pml_lists_voters){.slot = slot};
-    pml_outcome outcome = pml_slot_cells_read(&voters->cells, pack, number);
-    if (outcome != PML_DONE)
-        return outcome;
-    voters->starts = calloc((size_t)voters->cells.cell_count + 1, sizeof *voters->starts);
-    voters->votes = malloc(count * PML_LISTS_CELLS * sizeof *voters->votes);
-    voters->voters = malloc(count * PML_LISTS_CELLS * sizeof *voters->voters);
+    const size_t votes = rows->count * PML_LISTS_CELLS + 1;
+    *voters = (struct pml_lists_voters){.rows = rows,
+                                        .cells = cells,
+                                        .votes = malloc(votes * sizeof *voters->votes),
+                                        .starts = calloc((size_t)cells->cell_count + 1, sizeof *voters->starts),
+                                        .voters = malloc(votes * sizeof *voters->voters)};
     if (!voters->starts || !voters->votes || !voters->voters)
         return PML_NO_MEMORY;
-    if (pml_parallel(threads, (count + PML_TILE - 1) / PML_TILE, share_piece, voters, NULL) != 0)
+    if (pml_parallel(threads, (rows->count + PML_TILE - 1) / PML_TILE, share_piece, voters, NULL) != PML_DONE)
         return PML_NO_MEMORY;
     group(voters);
     return PML_DONE;
@@ -94,7 +91,6 @@ pml_outcome pml_lists_voters_make(struct pml_lists_voters *voters, const struct 
 
 void pml_lists_voters_free(struct pml_lists_voters *voters)
 {
-    pml_slot_cells_free(&voters->cells);
     free(voters->starts);
     free(voters->votes);
     free(voters->voters);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Orders the rows of a gallery by slot and item number, and finds their neighbours. The result does not depend on the
- * order of the rows, nor on a pack. */
+ * Orders the rows of a gallery by slot and item number, and finds their neighbours and those of the guests. The result does
+ * not depend on the order of the rows, nor on a pack. */
 #include "common/rows/knn.h"
 #include "index_lists_parts.h"
 
@@ -19,59 +19,53 @@ static int by_slot_and_item(const void *left, const void *right)
     return a->item < b->item ? -1 : a->item > b->item;
 }
 
-/* Fills origins in the order of slots and items, and the number of rows of every slot. */
+/* Fills origins in the order of slots and items, the number of rows of every slot, and the rows. */
 static pml_outcome order(struct pml_lists_gallery *gallery, const struct pml_lists_source *source)
 {
-    struct origin *origins = malloc(source->rows * sizeof *origins);
+    const size_t rows = source->rows->count;
+    struct origin *origins = malloc(rows * sizeof *origins);
     if (!origins)
         return PML_NO_MEMORY;
-    for (size_t i = 0; i < source->rows; i++) {
+    for (size_t i = 0; i < rows; i++) {
         origins[i] = (struct origin){source->slots[i], (uint32_t)i, source->items[i]};
         gallery->slots[source->slots[i]].rows.count++;
     }
-    qsort(origins, source->rows, sizeof *origins, by_slot_and_item);
-    for (size_t i = 0; i < source->rows; i++)
+    qsort(origins, rows, sizeof *origins, by_slot_and_item);
+    for (size_t i = 0; i < rows; i++)
         gallery->origins[i] = origins[i].row;
     free(origins);
-    return PML_DONE;
+    return pml_rows_gather(source->rows, gallery->origins, rows, &gallery->rows);
 }
 
-struct gathering {
-    struct pml_lists_gallery *gallery;
-    const struct pml_lists_source *source;
-    size_t *bad; /* first bad row of each piece, or the number of rows */
-};
-
-static pml_outcome gather_piece(void *context, size_t piece)
+/* The guests of every slot: those of its class, or all. */
+static pml_outcome seat_guests(struct pml_lists_gallery *gallery, const struct pml_lists_source *source)
 {
-    const struct gathering *job = context;
-    struct pml_rows *rows = &job->gallery->rows;
-    const size_t first = piece * PML_LISTS_PIECE,
-                 end = first + PML_LISTS_PIECE < rows->count ? first + PML_LISTS_PIECE : rows->count;
-    job->bad[piece] = rows->count;
-    for (size_t i = first; i < end; i++) {
-        const size_t origin = job->gallery->origins[i];
-        if (pml_quantise(job->source->features + origin * rows->columns, rows->columns,
-                         rows->values + i * rows->columns) == PML_OK)
-            pml_rows_measure(rows, i);
-        else if (origin < job->bad[piece])
-            job->bad[piece] = origin;
-    }
-    return PML_DONE;
-}
-
-static pml_outcome gather(struct pml_lists_gallery *gallery, const struct pml_lists_source *source, size_t *bad)
-{
-    const size_t pieces = (source->rows + PML_LISTS_PIECE - 1) / PML_LISTS_PIECE;
-    struct gathering job = {gallery, source, malloc((pieces > 0 ? pieces : 1) * sizeof *job.bad)};
-    if (!job.bad)
+    const struct pml_rows *voters = source->voters;
+    if (!voters)
+        return PML_DONE;
+    uint32_t *seated = malloc((voters->count + 1) * sizeof *seated);
+    size_t count = 0;
+    if (!seated)
         return PML_NO_MEMORY;
-    pml_outcome outcome = pml_parallel(source->threads, pieces, gather_piece, &job, NULL);
-    *bad = source->rows;
-    for (size_t i = 0; outcome == PML_DONE && i < pieces; i++)
-        *bad = job.bad[i] < *bad ? job.bad[i] : *bad;
-    free(job.bad);
-    return outcome != PML_DONE ? PML_NO_MEMORY : *bad < source->rows ? PML_REFUSED : PML_DONE;
+    for (uint32_t s = 0; s < (source->voter_slots ? gallery->slot_count : 1); s++)
+        for (size_t i = 0; i < voters->count; i++)
+            if (!source->voter_slots || source->voter_slots[i] == s)
+                seated[count++] = (uint32_t)i;
+    pml_outcome outcome = pml_rows_gather(voters, seated, count, &gallery->guests);
+    free(seated);
+    size_t first = 0, all = 0;
+    for (uint32_t s = 0; s < gallery->slot_count && outcome == PML_DONE; s++) {
+        struct pml_lists_slot *slot = &gallery->slots[s];
+        size_t own = source->voter_slots ? 0 : count;
+        for (size_t i = 0; source->voter_slots && i < voters->count; i++)
+            own += source->voter_slots[i] == s;
+        slot->guests = pml_rows_slice(&gallery->guests, first, own);
+        slot->guest_reach = slot->rows.count > PML_LISTS_NEIGHBOURS ? PML_LISTS_NEIGHBOURS : (unsigned)slot->rows.count;
+        first += source->voter_slots ? own : 0;
+        all += own * slot->guest_reach;
+    }
+    gallery->guest_neighbours = malloc((all + 1) * sizeof *gallery->guest_neighbours);
+    return gallery->guest_neighbours ? outcome : PML_NO_MEMORY;
 }
 
 /* Exactly, in the slots that are not too large for it. */
@@ -79,7 +73,7 @@ static pml_outcome find_neighbours(struct pml_lists_gallery *gallery, const stru
 {
     const size_t exact = source->exact > 0 ? source->exact : PML_LISTS_EXACT,
                  looked_at = source->looked_at > 0 ? source->looked_at : PML_LISTS_LOOKED_AT;
-    uint32_t *at = gallery->neighbours;
+    uint32_t *at = gallery->neighbours, *guests_at = gallery->guest_neighbours;
     size_t first = 0;
     pml_outcome outcome = PML_DONE;
     for (size_t s = 0; s < gallery->slot_count && outcome == PML_DONE; s++) {
@@ -89,35 +83,37 @@ static pml_outcome find_neighbours(struct pml_lists_gallery *gallery, const stru
         slot->rows = pml_rows_slice(&gallery->rows, first, count);
         slot->reach = count > PML_LISTS_NEIGHBOURS ? PML_LISTS_NEIGHBOURS : count > 0 ? (unsigned)count - 1 : 0;
         slot->neighbours = at;
-        if (slot->reach > 0)
-            outcome = count <= exact
-                          ? pml_knn(&slot->rows, slot->reach, source->threads, progress, at)
-                          : pml_lists_near(&slot->rows, slot->reach, looked_at, source->threads, progress, at);
+        slot->guest_neighbours = guests_at;
+        if (slot->reach > 0 && count > exact)
+            outcome = pml_lists_near(slot, looked_at, source->threads, progress);
+        else if (slot->reach > 0)
+            outcome = pml_knn(&slot->rows, slot->reach, source->threads, progress, at);
+        if (outcome == PML_DONE && count > 0 && count <= exact && slot->guests.count > 0)
+            outcome = pml_lists_guests_near(slot, source->threads);
         at += count * slot->reach;
+        guests_at += slot->guests.count * slot->guest_reach;
         first += count;
-        pml_progress_tell(source->progress, (double)first / (double)source->rows);
+        pml_progress_tell(source->progress, (double)first / (double)source->rows->count);
     }
     return outcome;
 }
 
-pml_outcome pml_lists_gallery_make(struct pml_lists_gallery **gallery, const struct pml_lists_source *source,
-                                   size_t *bad)
+pml_outcome pml_lists_gallery_make(struct pml_lists_gallery **gallery, const struct pml_lists_source *source)
 {
+    const size_t rows = source->rows->count;
     struct pml_lists_gallery *made = calloc(1, sizeof *made);
     *gallery = NULL;
     if (!made)
         return PML_NO_MEMORY;
     made->slot_count = source->slot_count;
     made->slots = calloc(source->slot_count, sizeof *made->slots);
-    made->origins = malloc(source->rows * sizeof *made->origins);
-    made->neighbours = malloc(source->rows * PML_LISTS_NEIGHBOURS * sizeof *made->neighbours);
+    made->origins = malloc(rows * sizeof *made->origins);
+    made->neighbours = malloc(rows * PML_LISTS_NEIGHBOURS * sizeof *made->neighbours);
     pml_outcome outcome = made->slots && made->origins && made->neighbours ? PML_DONE : PML_NO_MEMORY;
-    if (outcome == PML_DONE)
-        outcome = pml_rows_allocate(&made->rows, source->rows, source->columns);
     if (outcome == PML_DONE)
         outcome = order(made, source);
     if (outcome == PML_DONE)
-        outcome = gather(made, source, bad);
+        outcome = seat_guests(made, source);
     if (outcome == PML_DONE)
         outcome = find_neighbours(made, source);
     if (outcome == PML_DONE)
@@ -132,6 +128,8 @@ void pml_lists_gallery_free(struct pml_lists_gallery *gallery)
     if (!gallery)
         return;
     pml_rows_free(&gallery->rows);
+    pml_rows_free(&gallery->guests);
+    free(gallery->guest_neighbours);
     free(gallery->origins);
     free(gallery->neighbours);
     free(gallery->slots);

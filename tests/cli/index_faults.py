@@ -145,6 +145,14 @@ def test_lists_of_a_share_go_on(tester):
     kill(process)
     done = tester.run(*INDEX[:-2], "--share", "0.03", "--store", "sqlite:anew")
     tester.check(done.returncode == 0 and b"starting again" in done.stderr, "another share: %r" % done.stderr)
+    for first, then in (([], ["--voters", "public.npy"]), (["--voters", "public.npy"], ["--voters", "voters.npy"])):
+        tester.save("voters.npy", np.load(tester.path("public.npy"))[1:])
+        process = start(tester, *shared, *first, "--store", "sqlite:voted")
+        wait_until(lambda: size_of(tester, "voted.building") > 500000, process)
+        kill(process)
+        done = tester.run(*shared, *then, "--store", "sqlite:voted")
+        tester.check(done.returncode == 0 and b"starting again" in done.stderr, "other voters: %r" % done.stderr)
+        os.remove(tester.path("voted"))
     for name in ("share", "share.whole", "anew"):
         os.remove(tester.path(name))
 

@@ -18,6 +18,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 from harness import INPUT, OWN, PRIVACY, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
 from index_content import read_store  # noqa: E402
 from reference_crowd import public_list  # noqa: E402
+from reference_fronts import random_kernels, random_matrix  # noqa: E402
 from reference_server import DevicePack, first_ranked, inverse_norm, quantise_rows, scores_of  # noqa: E402
 
 TOP = 8
@@ -50,14 +51,15 @@ class Truth:
             np.add.at(votes, named, 232792560 // (rank + 4))
         return np.argsort(-votes, kind="stable")
 
-    def index(self, tester, cells, share, *options):
-        """Own cells and sketches of the queries, lists and sketches of the gallery, for one slot."""
+    def index(self, tester, cells, share, *options, queries="queries.npy", listing=(), asking=()):
+        """Own cells and sketches of the queries, lists and sketches of the gallery, for one slot. Options of the pack, of the
+        gallery's index and of the queries'."""
         tester.succeeds("pack", "pack", "--features", "public.npy", "--cells", cells,
                         *options, "--out", "p.pmpk", "--force")
         tester.succeeds("index", "index", "--pack", "p.pmpk", "--features", "gallery.npy", "--share", share,
-                        "--store", "sqlite:gallery.store", "--force")
-        tester.succeeds("index", "index", "--pack", "p.pmpk", "--features", "queries.npy",
-                        *OWN, "--store", "sqlite:queries.store", "--force")
+                        "--store", "sqlite:gallery.store", "--force", *listing)
+        tester.succeeds("index", "index", "--pack", "p.pmpk", "--features", queries,
+                        *OWN, "--store", "sqlite:queries.store", "--force", *asking)
         _, items, listed, _ = read_store(tester.path("gallery.store"))
         _, queries, own, _ = read_store(tester.path("queries.store"))
         self.lists = [[item for _, cell, item in listed if cell == which] for which in range(cells)]
@@ -258,6 +260,83 @@ def test_crowd(tester, truth):
     tester.fails("no plan", PRIVACY, ["--crowd"], "evaluate", *ONE, "--crowd", "10", "--epsilon", "0.01")
 
 
+FRONTS = ["--front", "image=image.pmfr", "--front", "text=text.pmfr"]
+
+
+def expect_fronts(truth, count):
+    """Figures at an ε without noise, after truth.index; `count` items are carried."""
+    same = truth.labels["queries"][:, None] == truth.labels["gallery"][None]
+    best = [truth.ranked(query, truth.lists[truth.own[query]])[:TOP] for query in range(len(same))]
+    everything = np.arange(len(truth.labels["gallery"]))
+    return {"carried_recall": np.mean([np.isin(near, truth.lists[truth.own[i]]).mean() for i, near in enumerate(truth.nearest)]),
+            "instance_recall": np.mean([np.isin(near, best[i]).mean() for i, near in enumerate(truth.nearest)]),
+            "original_recall": np.mean([np.isin(near, best[i]).mean() for i, near in enumerate(truth.original)]),
+            "precision_at_8": np.mean([same[i, best[i]].sum() / TOP for i in range(len(same))]),
+            "exact_precision_at_8": np.mean([same[i, truth.nearest[i]].mean() for i in range(len(same))]),
+            "random_precision_at_8": np.mean([same[i, truth.ranked(i, everything[np.random.default_rng(i).choice(
+                len(everything), count, replace=False)])[:TOP]].mean() for i in range(len(same)) for _ in range(4)])}
+
+
+def test_fronts(tester, truth):
+    """One modality asks for another or for itself, public rows vote: every figure is known where there is no noise."""
+    source = np.random.default_rng(23)
+    project = source.standard_normal((160, 7)) / 10
+    words = {part: np.exp(rows @ project).astype("f4") for part, rows in truth.features.items()}
+    fronts = {"image": random_matrix(source, 160, 24), "text": random_kernels(source, 7, 24, 40)}
+    for name, front in fronts.items():
+        tester.write(name + ".pmfr", front.file())
+    for part, rows in words.items():
+        tester.save("words_%s.npy" % part, rows)
+    gallery = fronts["image"].rows(truth.features["gallery"].astype("f4")).astype(float)
+    share, cells, keep = 0.07, 30, (truth.nearest, len(truth.features["gallery"]))
+    carried = math.floor(share * keep[1] + 0.5)
+    voters = ["--voters", "words_public.npy"]
+    for ask, queries, asked in (("text", "words_queries.npy", fronts["text"].rows(words["queries"])),
+                                ("image", "queries.npy", fronts["image"].rows(truth.features["queries"].astype("f4")))):
+        unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (asked.astype(float), gallery)]
+        truth.original = keep[0]
+        truth.nearest = np.argsort(-(unit[0] @ unit[1].T), axis=1, kind="stable")[:, :TOP]
+        given = [*FRONTS, "--with", "text=words_public.npy"]
+        for vote in (False, True):
+            truth.index(tester, cells, share, *given, queries=queries, asking=["--modality", ask],
+                        listing=[*voters, "--voters-modality", "text"] if vote else [])
+            report = tester.json("fronts", "evaluate", *ONE[:5], queries, *LABELS, *given, "--ask", ask, "--epsilon", "16",
+                                 "--cells", cells, "--share", share, "--releases", "4",
+                                 *(voters + ["--voters-modality", "text"] if vote else []))
+            check_schema(tester, "fronts", report)
+            row, right = report["rows"][0], expect_fronts(truth, carried)
+            tester.check((report["ask"], report["modality"], report["dimensions"], report["voters"]) ==
+                         (ask, "image", 24, len(words["public"]) if vote else 0), "fronts: %s" % report)
+            for name, value in right.items():
+                if name == "original_recall" and ask == "text":
+                    tester.check(row[name] is None, "nothing to compare words with")
+                    continue
+                near = 0.05 if name.startswith("random") else 0.003
+                tester.check(abs(row[name] - value) < near, "%s asks, %s: %g, not %g" % (ask, name, row[name], value))
+    truth.nearest = keep[0]
+    none = tester.json("no fronts", "evaluate", *ONE, "--epsilon", "16", "--share", share)
+    tester.check(none["rows"][0]["original_recall"] == none["rows"][0]["instance_recall"] and none["ask"] is None,
+                 "without fronts both are the same")
+    crowd = tester.json("crowd", "evaluate", *ONE[:5], "words_queries.npy", *LABELS, *given, "--ask", "text", *voters, "--crowd",
+                        "100000", "--epsilon", "1", "--share", "0.1", "--releases", "1")
+    check_schema(tester, "crowd of words", crowd)
+    guessed = tester.json("guessed", "evaluate", *ONE[:5], "words_queries.npy", *LABELS, *given, "--ask", "text", "--slots",
+                          "class", "--class-from", "predicted", "--epsilon", "8", "--share", "0.4", "--releases", "1", *voters,
+                          "--voters-labels", "public_labels.npy")
+    check_schema(tester, "classes of words", guessed)
+    text = tester.succeeds("text", "evaluate", *ONE[:5], "words_queries.npy", *LABELS, *given, "--ask", "text", "--epsilon", "8",
+                           "--share", "0.1").stdout.decode()
+    tester.check("text asks for image" in text and "precision@8" in text, text)
+    for what, code, needles, words in (("ask", USAGE, ["sound"], [*FRONTS, "--ask", "sound"]),
+                                       ("no fronts", USAGE, ["text", "--front"], ["--ask", "text"]),
+                                       ("narrow", INPUT, ["queries.npy", "text", "7"], [*FRONTS, "--ask", "text"]),
+                                       ("own lists", USAGE, ["--voters"], ["--voters", "public.npy", "--cells-per-item", "1"]),
+                                       ("no voters", USAGE, ["--voters"], ["--voters-labels", "public_labels.npy"]),
+                                       ("damaged", INPUT, ["gallery.npy"], ["--front", "image=gallery.npy"])):
+        tester.fails("fronts: " + what, code, needles, "evaluate", *ONE, *words)
+    tester.fails("a sample with fronts", USAGE, ["--front"], "evaluate", "--front", "image=image.pmfr")
+
+
 def test_kinds(tester, truth):
     """Everything that can be chosen."""
     few = ["--epsilon", "16", "--share", "0.1", "--releases", "1"]
@@ -375,7 +454,7 @@ def main():
         tester = Tester(sys.argv[1], folder)
         make_data(tester)
         truth = Truth(tester)
-        for test in (test_figures, test_noise, test_crowd, test_kinds, test_classes, test_bad_options):
+        for test in (test_figures, test_noise, test_crowd, test_fronts, test_kinds, test_classes, test_bad_options):
             if len(sys.argv) == 2 or test is test_crowd:
                 test(tester, truth)
         for test in (test_sample_gallery, test_text, test_nothing_is_left) if len(sys.argv) == 2 else ():

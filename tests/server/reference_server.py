@@ -48,6 +48,13 @@ class ServerPack:
         section(9, "<u4", self.n, self.K)
         self.prototype_cells = section(10, "<u2", self.G, self.M)
         self.sketch = section(11, "i1", self.L, self.d)
+        section(12, "u1", 65)
+        self.fronts, bodies = section(13, "u1", 8, 64), 0
+        if self.fronts is not None:
+            for record in self.fronts.astype("u1"):
+                kind, _, inputs, p = struct.unpack_from("<HHII", record.tobytes())
+                bodies += {3: self.d * (12 + inputs), 4: 8 * self.d + p * (12 + inputs + self.d)}.get(kind, 0)
+            section(14, "u1", bodies)
         assert at == size
         if self.anchors is not None:
             self.anchor_slots = np.repeat(np.arange(self.G), np.diff(self.starts))
@@ -122,17 +129,23 @@ def divided_vote(scores, inverse):
     return [(cell, (weight << 12) // sum(weights)) for cell, weight in zip(cells, weights)]
 
 
-def lists_of_share(rows, ids, prototypes, norms, prototype_cells, cells, millionths):
-    """Of every cell of one slot the rows that it lists."""
+def scores_of_cells(rows, prototypes, norms, prototype_cells, cells):
+    """Of every row its score with each cell; None: the cell has no prototypes."""
+    of_prototypes = scores_of(rows, prototypes, norms)
+    scores = [[None] * cells for _ in range(len(rows))]
+    for cell in range(cells):
+        own = np.flatnonzero(prototype_cells == cell)
+        for row in range(len(rows) if len(own) else 0):
+            scores[row][cell] = int(of_prototypes[row, own].max())
+    return scores
+
+
+def lists_of_share(rows, ids, prototypes, norms, prototype_cells, cells, millionths, voters=()):
+    """Of every cell of one slot the rows that it lists. `voters`: public rows that vote in this slot."""
     count = len(rows)
     wanted = max(1, (count * millionths + 500000) // 1000000) if count else 0
     inverses = np.array([inverse_norm(row.tolist()) for row in rows], dtype=np.int64)
-    of_prototypes = scores_of(rows, prototypes, norms)
-    scores = [[None] * cells for _ in range(count)]
-    for cell in range(cells):
-        own = np.flatnonzero(prototype_cells == cell)
-        for row in range(count if len(own) else 0):
-            scores[row][cell] = int(of_prototypes[row, own].max())
+    scores = scores_of_cells(rows, prototypes, norms, prototype_cells, cells)
     votes = [[0] * count for _ in range(cells)]
     between = scores_of(rows, rows, inverses)
     for row in range(count):
@@ -140,6 +153,13 @@ def lists_of_share(rows, ids, prototypes, norms, prototype_cells, cells, million
         for cell, part in divided_vote(scores[row], int(inverses[row])):
             for r, other in enumerate(near):
                 votes[cell][other] += part * COMMON // (r + 4)
+    if len(voters) and count:
+        of_cells = scores_of_cells(voters, prototypes, norms, prototype_cells, cells)
+        between = scores_of(voters, rows, inverses)
+        for guest, row in enumerate(voters):
+            for cell, part in divided_vote(of_cells[guest], inverse_norm(row.tolist())):
+                for r, item in enumerate(ranked_by(between[guest], ids)[:16], 1):
+                    votes[cell][item] += part * COMMON // (r + 3)
     listed = []
     for cell in range(cells):
         order = ranked_by([(scores[row][cell] or 0) * int(inverses[row]) for row in range(count)], ids)
@@ -269,12 +289,17 @@ class Frames:
 # Answers (6.5) -----------------------------------------------------------------------------------------------
 
 class Gallery:
-    """ids, payloads: one per row; ids None: the row's number; payloads None: empty. millionths: of a share; 0: own cells."""
+    """ids, payloads: one per row; ids None: the row's number; payloads None: empty. millionths: of a share; 0: own cells.
+    front: that maps the features (reference_fronts). voters: public rows that vote, already mapped; voter_labels: their
+    classes, None: each votes in every slot."""
 
     def __init__(self, pack_bytes, features, labels, ids=None, payloads=None, cells_per_item=1, iterations=5,
-                 millionths=0):
+                 millionths=0, front=None, voters=None, voter_labels=None):
         self.pack = pack = ServerPack(pack_bytes)
-        rows = quantise_rows(features)
+        rows = front.rows(features) if front else quantise_rows(features)
+        self.voters, self.voter_slots = np.zeros((0, pack.d), np.int64) if voters is None else voters, None
+        if voter_labels is not None:
+            self.voter_slots = np.array([pack.slots.get(int(label), -1) if pack.kind else 0 for label in voter_labels])
         self.labels, self.sketches = labels, sketch_rows(pack, rows)
         self.ids = np.arange(len(rows)) if ids is None else np.asarray(ids)
         self.payloads = [b""] * len(rows) if payloads is None else payloads
@@ -301,9 +326,10 @@ class Gallery:
         self.cells = np.full((len(rows), pack.m), -1)       # an item may be in every cell
         for slot in range(pack.G):
             members = np.flatnonzero(self.slots == slot)
+            voters = self.voters if self.voter_slots is None else self.voters[self.voter_slots == slot]
             for cell, listed in enumerate(lists_of_share(
                     rows[members], self.ids[members], pack.prototypes[slot], pack.prototype_norms[slot],
-                    pack.prototype_cells[slot], pack.m, millionths)):
+                    pack.prototype_cells[slot], pack.m, millionths, voters)):
                 self.cells[members[listed], cell] = cell
 
     def listed(self, slot, symbol):

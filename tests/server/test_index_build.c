@@ -14,6 +14,7 @@ static struct input gallery_input;
 static struct built built;
 static uint64_t numbers[ROWS];
 static uint32_t slots[ROWS];
+static struct pml_rows rows;
 
 void setUp(void)
 {
@@ -49,8 +50,7 @@ static pml_outcome fail_in_second_batch(void *context, size_t row, const uint8_t
 
 static struct pml_gallery make_gallery(uint8_t room[2])
 {
-    return (struct pml_gallery){
-        &gallery_input.features, numbers, gallery_input.labels.values, slots, payload_of, room, NULL};
+    return (struct pml_gallery){&rows, numbers, gallery_input.labels.values, slots, payload_of, room, NULL};
 }
 
 static const char *uri_of(const char *name)
@@ -181,13 +181,9 @@ static void test_places_are_those_of_the_embedding(void)
     struct pml_store *store;
     struct pml_store_info info = describe(ROWS, 1);
     struct pml_embedding *embedding = make_embedding();
-    struct pml_rows rows;
     static float places[ROWS * 2];
-    size_t bad;
     index_all("a", embedding, &info, false, 2);
     TEST_ASSERT_EQUAL(2, built.info.dimensions);
-    TEST_ASSERT_EQUAL(0, pml_rows_allocate(&rows, ROWS, COLUMNS));
-    TEST_ASSERT_EQUAL(0, pml_rows_quantise(&rows, gallery_input.features.values, 2, NULL, &bad));
     TEST_ASSERT_EQUAL(0, pml_embedding_items(embedding, &rows, slots, 2, places));
     TEST_ASSERT_EQUAL_MESSAGE(0, pml_store_open(&store, uri_of("a"), NULL, &said), said.text);
     for (size_t i = 0; i < ROWS; i += 97) {
@@ -203,7 +199,6 @@ static void test_places_are_those_of_the_embedding(void)
         pml_bytes_free(&found.bytes);
     }
     pml_store_close(store);
-    pml_rows_free(&rows);
     pml_embedding_free(embedding);
 }
 
@@ -272,6 +267,10 @@ int main(void)
             memcpy(gallery_input.features.values + i * COLUMNS, gallery_input.features.values + (i - 1) * COLUMNS,
                    COLUMNS * sizeof(float));
     }
+    size_t bad;
+    if (pml_rows_allocate(&rows, ROWS, COLUMNS) != PML_DONE ||
+        pml_rows_quantise(&rows, gallery_input.features.values, 2, NULL, &bad) != PML_DONE || bad < ROWS)
+        return 1;
     UNITY_BEGIN();
     RUN_TEST(test_cells_hold_the_nearest);
     RUN_TEST(test_places_are_those_of_the_embedding);
@@ -279,6 +278,7 @@ int main(void)
     RUN_TEST(test_what_a_store_has_follows_from_the_pack);
     free_input(&public_input);
     free_input(&gallery_input);
+    pml_rows_free(&rows);
     free(built.bytes);
     return UNITY_END();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lists of a chosen share: the same as by their definition (SPEC 6.5), whatever the order of rows and the threads. */
+ * Lists of a chosen share, with guests and without: the same as by their definition (SPEC 6.5), whatever the order of rows and the threads. */
 #define _XOPEN_SOURCE 700
 #include "common/rows/knn.h"
 #include "server/index/index_lists_parts.h"
@@ -7,6 +7,8 @@
 
 enum {
     ROWS = 420,
+    GUESTS = 60, /* behind the rows in all arrays */
+    ALL = ROWS + GUESTS,
     COLUMNS = 12,
     CLASSES = 5,
     CELLS = 11,
@@ -17,11 +19,12 @@ enum {
 };
 
 static struct built built;
-static float features[ROWS * COLUMNS];
-static int8_t quantised[ROWS * COLUMNS];
-static uint32_t slots[ROWS];
+static float features[ALL * COLUMNS];
+static int8_t quantised[ALL * COLUMNS];
+static uint32_t slots[ALL];
 static uint64_t numbers[ROWS];
-static int64_t near[ROWS][CELLS]; /* score with each cell of the slot */
+static int64_t near[ALL][CELLS]; /* score with each cell of the slot */
+static struct pml_rows rows, guests;
 
 void setUp(void)
 {
@@ -59,22 +62,29 @@ static int64_t score(const int8_t *query, const int8_t *row)
 
 static void find_cells(size_t row)
 {
-    const int8_t *rows;
+    const int8_t *prototypes;
     uint32_t norms[PROTOTYPES_MAX], cells[PROTOTYPES_MAX];
     TEST_ASSERT_TRUE(built.info.prototypes <= PROTOTYPES_MAX);
-    TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototypes(&built.pack, slots[row], &rows, norms, cells));
+    TEST_ASSERT_EQUAL(PML_OK, pml_pack_prototypes(&built.pack, slots[row], &prototypes, norms, cells));
     for (uint32_t j = 0; j < CELLS; j++)
         near[row][j] = INT64_MIN;
     for (uint32_t p = 0; p < built.info.prototypes; p++) {
-        const int64_t with = score(quantised + row * COLUMNS, rows + p * COLUMNS);
+        const int64_t with = score(quantised + row * COLUMNS, prototypes + p * COLUMNS);
         near[row][cells[p]] = with > near[row][cells[p]] ? with : near[row][cells[p]];
     }
 }
 
-/* The item itself, then its nearest; answers how many. */
+/* The item itself, then its nearest; of a guest, its nearest. Answers how many. */
 static size_t ballot(size_t row, struct entry *votes)
 {
     size_t count = 0;
+    if (row >= ROWS) {
+        for (size_t i = 0; i < ROWS; i++)
+            if (slots[i] == slots[row])
+                votes[count++] = (struct entry){0, score(quantised + row * COLUMNS, quantised + i * COLUMNS), i};
+        qsort(votes, count, sizeof *votes, by_rank);
+        return count < VOTED_FOR ? count : VOTED_FOR;
+    }
     for (size_t i = 0; i < ROWS; i++)
         if (i != row && slots[i] == slots[row])
             votes[1 + count++] = (struct entry){0, score(quantised + row * COLUMNS, quantised + i * COLUMNS), i};
@@ -109,21 +119,46 @@ static void find_parts(size_t row, uint64_t parts[CELLS])
         parts[j] = PARTS * weights[j] / sum;
 }
 
-/* listed[row][cell] */
-static void list_by_definition(double share, bool listed[ROWS][CELLS])
+/* Who votes besides the items: nobody, each guest in its slot, or each in every slot. */
+enum invited { NOBODY, EACH_IN_ITS_SLOT, ALL_EVERYWHERE };
+
+static double votes[ROWS][CELLS];
+
+static void cast(size_t row)
 {
-    static struct entry ballots[ROWS], ranked[ROWS];
-    static double votes[ROWS][CELLS];
+    static struct entry ballots[ROWS];
+    const size_t count = ballot(row, ballots);
+    uint64_t parts[CELLS];
+    find_parts(row, parts);
+    for (uint32_t cell = 0; cell < CELLS; cell++)
+        for (size_t r = 0; r < count; r++) /* whole numbers: exact */
+            votes[ballots[r].row][cell] += (double)parts[cell] * 232792560.0 / (double)(r + 4);
+}
+
+static void cast_all(enum invited invited)
+{
     memset(votes, 0, sizeof votes);
-    memset(listed, 0, ROWS * sizeof *listed);
-    for (size_t i = 0; i < ROWS; i++) {
-        const size_t count = ballot(i, ballots);
-        uint64_t parts[CELLS];
-        find_parts(i, parts);
-        for (uint32_t cell = 0; cell < CELLS; cell++)
-            for (size_t r = 0; r < count; r++) /* whole numbers: exact */
-                votes[ballots[r].row][cell] += (double)parts[cell] * 232792560.0 / (double)(r + 4);
+    for (size_t i = 0; i < ROWS; i++)
+        cast(i);
+    for (size_t i = ROWS; i < ALL && invited != NOBODY; i++) {
+        const uint32_t own = slots[i];
+        for (uint32_t slot = 0; slot < CLASSES; slot++) {
+            if (invited == EACH_IN_ITS_SLOT && slot != own)
+                continue;
+            slots[i] = slot;
+            find_cells(i);
+            cast(i);
+        }
+        slots[i] = own;
     }
+}
+
+/* listed[row][cell] */
+static void list_by_definition(double share, enum invited invited, bool listed[ROWS][CELLS])
+{
+    static struct entry ranked[ROWS];
+    memset(listed, 0, ROWS * sizeof *listed);
+    cast_all(invited);
     for (uint32_t slot = 0; slot < CLASSES; slot++) {
         for (uint32_t cell = 0; cell < CELLS; cell++) {
             size_t count = 0;
@@ -146,14 +181,14 @@ static void list_by_definition(double share, bool listed[ROWS][CELLS])
 
 /* ---- comparisons ---- */
 
-static struct pml_lists_source source_of(const float *values, const uint32_t *places, const uint64_t *items)
+static struct pml_lists_source source_of(enum invited invited)
 {
-    return (struct pml_lists_source){.features = values,
-                                     .rows = ROWS,
-                                     .columns = COLUMNS,
-                                     .slots = places,
+    return (struct pml_lists_source){.rows = &rows,
+                                     .slots = slots,
                                      .slot_count = CLASSES,
-                                     .items = items,
+                                     .items = numbers,
+                                     .voters = invited == NOBODY ? NULL : &guests,
+                                     .voter_slots = invited == EACH_IN_ITS_SLOT ? slots + ROWS : NULL,
                                      .threads = 2};
 }
 
@@ -161,52 +196,69 @@ static struct pml_cell_lists make_lists(const struct pml_lists_source *source, u
 {
     struct pml_lists_gallery *gallery;
     struct pml_cell_lists lists;
-    size_t bad;
-    TEST_ASSERT_EQUAL(0, pml_lists_gallery_make(&gallery, source, &bad));
+    TEST_ASSERT_EQUAL(0, pml_lists_gallery_make(&gallery, source));
     TEST_ASSERT_EQUAL(0, pml_lists_make(&lists, gallery, &built.pack, share, source->threads, NULL));
     pml_lists_gallery_free(gallery);
     return lists;
 }
 
-static void assert_as_defined(const struct pml_cell_lists *lists, uint32_t share)
+/* Returns how many entries differ from the definition. */
+static size_t count_faults(const struct pml_cell_lists *lists, uint32_t share, enum invited invited)
 {
     static bool listed[ROWS][CELLS];
-    list_by_definition((double)share / 1e6, listed);
+    size_t faults = 0;
+    list_by_definition((double)share / 1e6, invited, listed);
     TEST_ASSERT_EQUAL_UINT64(0, lists->starts[0]);
     for (size_t i = 0; i < ROWS; i++) {
         size_t at = lists->starts[i];
-        for (uint32_t cell = 0; cell < CELLS; cell++)
-            if (listed[i][cell])
-                TEST_ASSERT_EQUAL_UINT32(cell, at < lists->starts[i + 1] ? lists->cells[at++] : UINT32_MAX);
+        for (uint32_t cell = 0; cell < CELLS; cell++) {
+            const bool is = at < lists->starts[i + 1] && lists->cells[at] == cell;
+            at += is;
+            faults += is != listed[i][cell];
+        }
         TEST_ASSERT_EQUAL_UINT64(lists->starts[i + 1], at);
+    }
+    return faults;
+}
+
+static void check_definition(enum invited invited)
+{
+    static const uint32_t shares[] = {1, 50000, 142857, 333333, 500000};
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        const struct pml_lists_source source = source_of(invited);
+        struct pml_cell_lists lists = make_lists(&source, shares[i]);
+        TEST_ASSERT_EQUAL_UINT64(0, count_faults(&lists, shares[i], invited));
+        if (invited != NOBODY && i > 0) /* guests make a difference */
+            TEST_ASSERT_GREATER_THAN_UINT64(0, count_faults(&lists, shares[i], NOBODY));
+        pml_lists_free(&lists);
     }
 }
 
 static void test_lists_are_as_defined(void)
 {
-    static const uint32_t shares[] = {1, 50000, 142857, 333333, 500000};
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
-        const struct pml_lists_source source = source_of(features, slots, numbers);
-        struct pml_cell_lists lists = make_lists(&source, shares[i]);
-        assert_as_defined(&lists, shares[i]);
-        pml_lists_free(&lists);
-    }
+    check_definition(NOBODY);
+}
+
+static void test_guests_vote_as_defined(void)
+{
+    check_definition(EACH_IN_ITS_SLOT);
+    check_definition(ALL_EVERYWHERE);
 }
 
 /* ---- large slots ---- */
 
 /* Every list has different others, nearest first. Answers how many of the true neighbours it has. */
-static size_t count_found(const struct pml_rows *rows, unsigned reach, const uint32_t *exact, const uint32_t *lists)
+static size_t count_found(const struct pml_rows *among, unsigned reach, const uint32_t *exact, const uint32_t *lists)
 {
     size_t found = 0;
-    for (size_t i = 0; i < rows->count; i++) {
-        const int8_t *row = rows->values + i * COLUMNS;
+    for (size_t i = 0; i < among->count; i++) {
+        const int8_t *row = among->values + i * COLUMNS;
         int64_t before = INT64_MAX;
         for (unsigned r = 0; r < reach; r++) {
             const uint32_t other = lists[i * reach + r];
-            TEST_ASSERT_LESS_THAN_UINT64(rows->count, other);
+            TEST_ASSERT_LESS_THAN_UINT64(among->count, other);
             TEST_ASSERT_NOT_EQUAL(i, other);
-            const int64_t now = score(row, rows->values + other * COLUMNS);
+            const int64_t now = score(row, among->values + other * COLUMNS);
             TEST_ASSERT_TRUE(now < before || (now == before && other > lists[i * reach + r - 1]));
             before = now;
             for (unsigned k = 0; k < reach; k++)
@@ -219,35 +271,43 @@ static size_t count_found(const struct pml_rows *rows, unsigned reach, const uin
 static void test_neighbours_through_clusters(void)
 {
     enum { REACH = 9 };
-    struct pml_rows rows;
-    uint32_t *exact = malloc(sizeof *exact * ROWS * REACH), *lists = malloc(sizeof *lists * ROWS * REACH),
-             *again = malloc(sizeof *again * ROWS * REACH);
-    size_t bad, found[3];
+    struct pml_rows equal;
+    uint32_t exact[ROWS * REACH], lists[ROWS * REACH], again[ROWS * REACH];
+    uint32_t of_guests[GUESTS * REACH], of_guests_exact[GUESTS * REACH];
+    struct pml_lists_slot slot = {.rows = rows, .reach = REACH, .guests = guests, .guest_reach = REACH};
+    size_t found[3], guests_found[3] = {0};
     static const size_t looked_at[3] = {1, 120, ROWS};
-    TEST_ASSERT_EQUAL(0, pml_rows_allocate(&rows, ROWS, COLUMNS));
-    TEST_ASSERT_EQUAL(0, pml_rows_quantise(&rows, features, 1, NULL, &bad));
     TEST_ASSERT_EQUAL(0, pml_knn(&rows, REACH, 1, NULL, exact));
+    slot.guest_neighbours = of_guests_exact;
+    TEST_ASSERT_EQUAL(0, pml_lists_guests_near(&slot, 3));
+    slot.guest_neighbours = of_guests;
     for (size_t i = 0; i < 3; i++) {
-        TEST_ASSERT_EQUAL(0, pml_lists_near(&rows, REACH, looked_at[i], 1, NULL, lists));
-        TEST_ASSERT_EQUAL(0, pml_lists_near(&rows, REACH, looked_at[i], 3, NULL, again));
-        TEST_ASSERT_EQUAL(0, memcmp(lists, again, sizeof *lists * ROWS * REACH));
+        slot.neighbours = lists;
+        TEST_ASSERT_EQUAL(0, pml_lists_near(&slot, looked_at[i], 1, NULL));
+        slot.neighbours = again;
+        TEST_ASSERT_EQUAL(0, pml_lists_near(&slot, looked_at[i], 3, NULL));
+        TEST_ASSERT_EQUAL(0, memcmp(lists, again, sizeof lists));
         found[i] = count_found(&rows, REACH, exact, lists);
+        for (size_t j = 0; j < GUESTS * REACH; j++)
+            for (size_t k = 0; k < REACH; k++)
+                guests_found[i] += of_guests[j] == of_guests_exact[j / REACH * REACH + k];
     }
     TEST_ASSERT_GREATER_THAN_UINT64(ROWS * REACH * 9 / 10, found[0]);
     TEST_ASSERT_GREATER_THAN_UINT64(ROWS * REACH * 9 / 10, found[1]);
     TEST_ASSERT_LESS_THAN_UINT64(ROWS * REACH, found[1]); /* or it would have looked everywhere */
     TEST_ASSERT_EQUAL_UINT64(ROWS * REACH, found[2]);
-    for (size_t i = 1; i < ROWS; i++) { /* one cluster of equal rows: ties only */
-        memcpy(rows.values + i * COLUMNS, rows.values, COLUMNS);
-        pml_rows_measure(&rows, i);
+    TEST_ASSERT_GREATER_THAN_UINT64(GUESTS * REACH * 8 / 10, guests_found[1]);
+    TEST_ASSERT_EQUAL_UINT64(GUESTS * REACH, guests_found[2]);
+    TEST_ASSERT_EQUAL(0, pml_rows_allocate(&equal, ROWS, COLUMNS));
+    for (size_t i = 0; i < ROWS; i++) { /* one cluster of equal rows: ties only */
+        memcpy(equal.values + i * COLUMNS, rows.values, COLUMNS);
+        pml_rows_measure(&equal, i);
     }
-    TEST_ASSERT_EQUAL(0, pml_knn(&rows, REACH, 1, NULL, exact));
-    TEST_ASSERT_EQUAL(0, pml_lists_near(&rows, REACH, 40, 1, NULL, lists));
-    TEST_ASSERT_EQUAL(0, memcmp(lists, exact, sizeof *lists * ROWS * REACH));
-    pml_rows_free(&rows);
-    free(exact);
-    free(lists);
-    free(again);
+    TEST_ASSERT_EQUAL(0, pml_knn(&equal, REACH, 1, NULL, exact));
+    slot = (struct pml_lists_slot){.rows = equal, .reach = REACH, .neighbours = lists};
+    TEST_ASSERT_EQUAL(0, pml_lists_near(&slot, 40, 1, NULL));
+    TEST_ASSERT_EQUAL(0, memcmp(lists, exact, sizeof lists));
+    pml_rows_free(&equal);
 }
 
 /* Where everything is looked at, large slots are like others; where little is, lists still have their length. */
@@ -255,7 +315,7 @@ static void test_large_slots(void)
 {
     static const size_t looked_at[] = {1, ROWS};
     for (size_t i = 0; i < 2; i++) {
-        struct pml_lists_source source = source_of(features, slots, numbers);
+        struct pml_lists_source source = source_of(EACH_IN_ITS_SLOT);
         source.exact = 20;
         source.looked_at = looked_at[i];
         struct pml_cell_lists lists = make_lists(&source, 150000), all;
@@ -263,7 +323,7 @@ static void test_large_slots(void)
         all = make_lists(&source, 150000);
         TEST_ASSERT_EQUAL_UINT64(all.starts[ROWS], lists.starts[ROWS]);
         if (looked_at[i] == ROWS)
-            assert_as_defined(&lists, 150000);
+            TEST_ASSERT_EQUAL_UINT64(0, count_faults(&lists, 150000, EACH_IN_ITS_SLOT));
         pml_lists_free(&lists);
         pml_lists_free(&all);
     }
@@ -273,43 +333,45 @@ static void test_large_slots(void)
 static void test_popular_items(void)
 {
     static struct entry ballots[ROWS];
-    static double votes[ROWS];
-    const struct pml_lists_source source = source_of(features, slots, numbers);
+    static double popular[ROWS];
+    const struct pml_lists_source source = source_of(EACH_IN_ITS_SLOT);
     struct pml_lists_gallery *gallery;
     uint32_t order[ROWS];
     bool seen[ROWS] = {false};
-    size_t bad;
-    memset(votes, 0, sizeof votes);
-    for (size_t i = 0; i < ROWS; i++) {
+    memset(popular, 0, sizeof popular);
+    for (size_t i = 0; i < ALL; i++) {
         const size_t count = ballot(i, ballots);
         for (size_t r = 0; r < count; r++)
-            votes[ballots[r].row] += 232792560.0 / (double)(r + 4);
+            popular[ballots[r].row] += 232792560.0 / (double)(r + 4);
     }
-    TEST_ASSERT_EQUAL(0, pml_lists_gallery_make(&gallery, &source, &bad));
+    TEST_ASSERT_EQUAL(0, pml_lists_gallery_make(&gallery, &source));
     TEST_ASSERT_EQUAL(0, pml_lists_popular(gallery, order));
     for (size_t i = 0; i < ROWS; i++) {
         TEST_ASSERT_FALSE(seen[order[i]]);
         seen[order[i]] = true;
-        TEST_ASSERT_TRUE(i == 0 || votes[order[i]] <= votes[order[i - 1]]);
+        TEST_ASSERT_TRUE(i == 0 || popular[order[i]] <= popular[order[i - 1]]);
     }
     pml_lists_gallery_free(gallery);
 }
 
 static void test_neither_order_nor_threads_matter(void)
 {
-    static float moved[ROWS * COLUMNS];
-    static uint32_t moved_slots[ROWS];
+    static uint32_t moved_slots[ROWS], from[ROWS];
     static uint64_t moved_numbers[ROWS];
-    struct pml_lists_source source = source_of(features, slots, numbers);
+    struct pml_rows moved;
+    struct pml_lists_source source = source_of(EACH_IN_ITS_SLOT);
     struct pml_cell_lists expected = make_lists(&source, 200000);
     for (size_t i = 0; i < ROWS; i++) {
         const size_t to = (i * 263 + 5) % ROWS;
-        memcpy(moved + to * COLUMNS, features + i * COLUMNS, COLUMNS * sizeof *moved);
+        from[to] = (uint32_t)i;
         moved_slots[to] = slots[i];
         moved_numbers[to] = numbers[i];
     }
+    TEST_ASSERT_EQUAL(0, pml_rows_gather(&rows, from, ROWS, &moved));
     for (unsigned threads = 1; threads <= 3; threads += 2) {
-        source = source_of(moved, moved_slots, moved_numbers);
+        source.rows = &moved;
+        source.slots = moved_slots;
+        source.items = moved_numbers;
         source.threads = threads;
         struct pml_cell_lists lists = make_lists(&source, 200000);
         for (size_t i = 0; i < ROWS; i++) {
@@ -321,6 +383,7 @@ static void test_neither_order_nor_threads_matter(void)
         pml_lists_free(&lists);
     }
     pml_lists_free(&expected);
+    pml_rows_free(&moved);
 }
 
 static void test_how_many_are_wanted(void)
@@ -333,32 +396,31 @@ static void test_how_many_are_wanted(void)
     TEST_ASSERT_EQUAL_UINT64(2000000000u, pml_lists_wanted(4000000000u, 500000)); /* no product overflows */
 }
 
-static void test_a_bad_row_is_named(void)
-{
-    static float bad_features[ROWS * COLUMNS];
-    struct pml_lists_source source = source_of(bad_features, slots, numbers);
-    struct pml_lists_gallery *gallery;
-    size_t bad;
-    memcpy(bad_features, features, sizeof features);
-    memset(bad_features + 300 * COLUMNS, 0, COLUMNS * sizeof *bad_features);
-    memset(bad_features + 77 * COLUMNS, 0, COLUMNS * sizeof *bad_features);
-    TEST_ASSERT_EQUAL(PML_REFUSED, pml_lists_gallery_make(&gallery, &source, &bad));
-    TEST_ASSERT_EQUAL_UINT64(77, bad);
-    TEST_ASSERT_NULL(gallery);
-}
-
-/* Slots of many items, of ten, of one and of none; every fourth row equals the one before. */
+/* Slots of many items, of ten, of one and of none; every fourth row equals the one before. Guests in all slots, some in
+ * none; every fifth equals an item. */
 static void make_gallery(void)
 {
-    draw_rows(2, ROWS, COLUMNS, CLASSES, features);
-    for (size_t i = 0; i < ROWS; i++) {
-        numbers[i] = (i * 7919 + 11) % 100003;
+    size_t bad;
+    draw_rows(2, ALL, COLUMNS, CLASSES, features);
+    for (size_t i = 0; i < ALL; i++) {
         slots[i] = i < 10 ? 1 : i == 10 ? 3 : i % 3 == 0 ? 0 : 2;
         if (i % 4 == 1)
             memcpy(features + i * COLUMNS, features + (i - 1) * COLUMNS, COLUMNS * sizeof *features);
+        if (i >= ROWS) {
+            slots[i] = i % 7 == 6 ? PML_LISTS_NO_SLOT : i % 3 == 0 ? (uint32_t)(i / 3 % CLASSES) : 0;
+            if (i % 5 == 0)
+                memcpy(features + i * COLUMNS, features + (i - ROWS) * COLUMNS, COLUMNS * sizeof *features);
+        } else {
+            numbers[i] = (i * 7919 + 11) % 100003;
+        }
         TEST_ASSERT_EQUAL(PML_OK, pml_quantise(features + i * COLUMNS, COLUMNS, quantised + i * COLUMNS));
-        find_cells(i);
+        if (i < ROWS)
+            find_cells(i);
     }
+    TEST_ASSERT_EQUAL(0, pml_rows_allocate(&rows, ROWS, COLUMNS));
+    TEST_ASSERT_EQUAL(0, pml_rows_quantise(&rows, features, 1, NULL, &bad));
+    TEST_ASSERT_EQUAL(0, pml_rows_allocate(&guests, GUESTS, COLUMNS));
+    TEST_ASSERT_EQUAL(0, pml_rows_quantise(&guests, features + ROWS * COLUMNS, 1, NULL, &bad));
 }
 
 int main(void)
@@ -370,12 +432,14 @@ int main(void)
     built = build(&input);
     make_gallery();
     RUN_TEST(test_lists_are_as_defined);
+    RUN_TEST(test_guests_vote_as_defined);
     RUN_TEST(test_neighbours_through_clusters);
     RUN_TEST(test_large_slots);
     RUN_TEST(test_popular_items);
     RUN_TEST(test_neither_order_nor_threads_matter);
     RUN_TEST(test_how_many_are_wanted);
-    RUN_TEST(test_a_bad_row_is_named);
+    pml_rows_free(&rows);
+    pml_rows_free(&guests);
     free_input(&input);
     free(built.bytes);
     return UNITY_END();

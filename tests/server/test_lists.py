@@ -13,7 +13,8 @@ import numpy as np  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
 from harness import OWN, Tester  # noqa: E402
-from reference_server import Gallery, answer  # noqa: E402
+from reference_fronts import random_kernels, random_matrix  # noqa: E402
+from reference_server import Gallery, answer, quantise_rows  # noqa: E402
 
 QUERIES = 20
 PRIVACY = {"response": ["--epsilon", "4"], "gaussian": ["--epsilon", "8", "--value-bytes", "2"]}
@@ -38,6 +39,13 @@ SHARES = {
     "one slot, 2 %": (["--cells", "60", "--prototypes-per-cell", "1"], 20000),
     "one slot, joined cells, 5 %": (["--cells", "20", "--prototypes-per-cell", "4"], 50000),
     "one slot, half of it": (["--cells", "3"], 500000),
+}
+
+# Public rows vote too. name: options of the pack, share in millionths, whether the voters have classes
+VOTERS = {
+    "voters, 3 %": (["--cells", "30"], 30000, False),
+    "voters in every slot": (["--slots", "class", "--cells", "6"], 100000, False),
+    "voters in the slots of their classes": (["--slots", "class", "--cells", "6"], 100000, True),
 }
 
 
@@ -92,15 +100,14 @@ def check_case(tester, name, inputs):
     return gallery, release
 
 
-def check_share(tester, name, inputs):
-    """Lists of a share: all of them, as the store holds them."""
-    options, millionths = SHARES[name]
+def check_share(tester, name, inputs, options, millionths, index=(), **parts):
+    """Lists of a share: all of them, as the store holds them. Answers the lists."""
     tester.succeeds(name, "pack", "--features", "shapes/public.npy", "--labels", "shapes/public_labels.npy", "--out",
                     "share.pmpk", "--force", *options)
     tester.succeeds(name, "index", "--pack", "share.pmpk", "--features", "gallery.npy", "--labels",
                     "gallery_labels.npy", "--ids", "ids.txt", "--share", millionths / 1e6, "--store",
-                    "sqlite:share.db", "--force")
-    gallery = Gallery(tester.read("share.pmpk"), *inputs, millionths=millionths)
+                    "sqlite:share.db", "--force", *index)
+    gallery = Gallery(tester.read("share.pmpk"), *inputs, millionths=millionths, **parts)
     with sqlite3.connect(tester.path("share.db")) as store:
         rows = set(store.execute("SELECT slot, cell, item FROM cells"))
     for slot in range(gallery.pack.G):
@@ -109,6 +116,31 @@ def check_share(tester, name, inputs):
             found = {row for row in rows if row[:2] == (slot, cell)}
             tester.check(found == right, "%s: cell %d of slot %d lists %d items that it should not, of %d"
                          % (name, cell, slot, len(found - right), len(right)))
+    return rows
+
+
+def check_voters(tester, inputs):
+    """Voters with and without classes; then words that vote for pictures, each behind its front."""
+    source = np.random.default_rng(9)
+    voters = np.load(tester.path("shapes/public.npy"))[:150] + source.standard_normal((150, 1)).astype("f4")
+    labels = np.load(tester.path("shapes/public_labels.npy"))[:150]
+    labels[7] = 12345                                        # a class that the pack lacks: it votes nowhere
+    tester.save("voters.npy", voters)
+    tester.save("voters_labels.npy", labels)
+    for name, (options, millionths, classes) in VOTERS.items():
+        index = ["--voters", "voters.npy"] + (["--voters-labels", "voters_labels.npy"] if classes else [])
+        listed = check_share(tester, name, inputs, options, millionths, index, voters=quantise_rows(voters),
+                             voter_labels=labels if classes else None)
+        tester.check(listed != check_share(tester, name + ": nobody", inputs, options, millionths), name + ": they matter")
+    columns = voters.shape[1]
+    words = source.random((200, 9)).astype("f4")
+    picture, word = random_matrix(source, columns, 12), random_kernels(source, 9, 12, 20)
+    tester.write("picture.pmfr", picture.file())
+    tester.write("word.pmfr", word.file())
+    tester.save("words.npy", words)
+    fronts = ["--front", "picture=picture.pmfr", "--front", "word=word.pmfr", "--with", "word=words.npy"]
+    check_share(tester, "words vote for pictures", inputs, [*fronts, "--cells", "20"], 50000,
+                ["--voters", "words.npy", "--voters-modality", "word"], front=picture, voters=word.rows(words))
 
 
 def check_defaults(tester, inputs):
@@ -151,8 +183,9 @@ def main():
             gallery, release = check_case(tester, name, inputs)
         check_that_it_matters(tester, gallery, release, inputs)
         check_defaults(tester, inputs)
-        for name in SHARES:
-            check_share(tester, name, inputs)
+        for name, (options, millionths) in SHARES.items():
+            check_share(tester, name, inputs, options, millionths)
+        check_voters(tester, inputs)
     print("%d passed, %d failed" % (tester.passed, tester.failed))
     return 1 if tester.failed or not tester.passed else 0
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Checks the options that a person gave, and fills in the defaults. It looks at no feature and no label. */
 #include "build_options.h"
+#include "build_rows.h"
 #include "cells.h"
 #include "cells_rule.h"
 #include "common/message.h"
@@ -16,19 +17,20 @@
 #define SKETCH_MIN 8u
 #define SKETCH_DEFAULT_MAX 256u
 
-static pml_outcome check_shape(const struct pml_features *features, struct pml_message *message)
+static pml_outcome check_shape(const struct pml_build_options *options, const struct pml_features *features,
+                               struct pml_message *message)
 {
     if (!features || !features->values || features->rows == 0 || features->columns == 0)
         return pml_say(message, "There are no features: give an array of at least two rows.");
     if (features->rows < 2)
         return pml_say(message, "There is only one row of features; a pack needs at least two.");
-    if (features->rows > PML_ANCHORS_MAX)
+    if (pml_build_rows_count(options, features) > PML_ANCHORS_MAX)
         return pml_say(message, "There are %zu rows of features; a pack holds at most %u: give a sample of them.",
-                       features->rows, PML_ANCHORS_MAX);
-    if (features->columns > PML_FEATURES_MAX)
-        return pml_say(message, "A row has %zu features; at most %u are possible: reduce them first.",
+                       pml_build_rows_count(options, features), PML_ANCHORS_MAX);
+    if (pml_build_rows_columns(options, features) > PML_FEATURES_MAX)
+        return pml_say(message, "A row has %zu features; at most %u are possible without a front: reduce them first.",
                        features->columns, PML_FEATURES_MAX);
-    return PML_DONE;
+    return pml_build_rows_check(options, features, message);
 }
 
 static pml_outcome check_slots(const struct pml_build_options *options, const struct pml_features *features,
@@ -132,9 +134,11 @@ static pml_outcome resolve_sketch(struct pml_build_options *options, size_t colu
 pml_outcome pml_options_resolve(struct pml_build_options *options, const struct pml_features *features,
                                 const struct pml_labels *labels, struct pml_message *message)
 {
-    if (check_shape(features, message) != PML_DONE || check_slots(options, features, labels, message) != PML_DONE ||
-        resolve_neighbours(options, features->rows, message) != PML_DONE || check_alpha(options, message) != PML_DONE ||
-        resolve_cells(options, message) != PML_DONE || resolve_sketch(options, features->columns, message) != PML_DONE)
+    if (check_shape(options, features, message) != PML_DONE ||
+        check_slots(options, features, labels, message) != PML_DONE ||
+        resolve_neighbours(options, pml_build_rows_count(options, features), message) != PML_DONE ||
+        check_alpha(options, message) != PML_DONE || resolve_cells(options, message) != PML_DONE ||
+        resolve_sketch(options, pml_build_rows_columns(options, features), message) != PML_DONE)
         return PML_REFUSED;
     if (options->dimensions > PML_DIMENSIONS_MAX)
         return pml_say(message, "%u dimensions are too many: at most %u are possible.", options->dimensions,

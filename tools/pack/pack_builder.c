@@ -2,6 +2,7 @@
  * Builds a pack by calling the stages in order. Each stage is a file of its own. */
 #include "pack_builder.h"
 #include "build_options.h"
+#include "build_rows.h"
 #include "cells.h"
 #include "cells_choice.h"
 #include "common/generator.h"
@@ -22,10 +23,10 @@
 
 struct build {
     struct pml_build_options options;
-    const struct pml_labels *labels;
     struct pml_message *message;
     struct pml_progress progress;
-    struct pml_rows rows; /* as they came, then ordered by slot */
+    struct pml_rows rows;     /* as they came, then ordered by slot */
+    struct pml_labels labels; /* of the rows as they came */
     struct pml_slot_map map;
     struct pml_code_book codes;
     size_t prototype_count; /* of a slot */
@@ -47,19 +48,14 @@ static void begin_stage(struct build *build, const char *name)
 
 /* ---- rows and slots ---- */
 
-static pml_outcome quantise(struct build *build, const struct pml_features *features)
+static pml_outcome map_rows(struct build *build, const struct pml_features *features, const struct pml_labels *labels)
 {
-    begin_stage(build, "quantise");
-    size_t bad;
-    if (pml_rows_allocate(&build->rows, features->rows, features->columns) != PML_DONE ||
-        pml_rows_quantise(&build->rows, features->values, build->options.threads, &build->progress, &bad) != PML_DONE)
-        return pml_say_memory(build->message);
-    if (bad < features->rows)
-        return pml_say(build->message,
-                       "Row %zu of the features (counting from 0) is all zero, or holds a NaN or an infinite value: "
-                       "leave it out, or correct it.",
-                       bad);
-    return PML_DONE;
+    begin_stage(build, "features");
+    pml_outcome outcome = pml_build_rows(&build->rows, &build->options, features, &build->progress, build->message);
+    if (outcome == PML_DONE && labels && labels->values && build->options.slots != PML_SLOTS_ONE &&
+        pml_build_rows_labels(&build->labels, &build->options, features, labels) != PML_DONE)
+        outcome = pml_say_memory(build->message);
+    return outcome;
 }
 
 static pml_outcome order_rows(struct build *build)
@@ -76,8 +72,8 @@ static pml_outcome make_slots(struct build *build)
 {
     const struct pml_build_options *options = &build->options;
     begin_stage(build, "slots");
-    pml_outcome outcome = pml_slots_build(&build->map, &build->rows, build->labels, options->slots, options->slot_count,
-                                          options->seed, options->threads, build->message);
+    pml_outcome outcome = pml_slots_build(&build->map, &build->rows, &build->labels, options->slots,
+                                          options->slot_count, options->seed, options->threads, build->message);
     if (outcome != PML_DONE)
         return outcome;
     const unsigned factor = options->prototypes_per_cell > 0 ? options->prototypes_per_cell : 1; /* the least */
@@ -332,6 +328,7 @@ static pml_outcome write_pack(struct build *build, uint8_t **bytes, size_t *size
         .sketch = options->sketch,
         .response_only = !options->gaussian,
         .model = options->model,
+        .fronts = options->fronts,
     };
     if (pml_pack_bytes(&parts, bytes, size) != PML_DONE)
         return pml_say_memory(build->message);
@@ -368,6 +365,7 @@ static void fill_report(const struct build *build, struct pml_build_report *repo
 static void free_build(struct build *build)
 {
     pml_rows_free(&build->rows);
+    pml_labels_free(&build->labels);
     pml_slots_free(&build->map);
     free(build->codes.slots);
     free(build->codes.anchors);
@@ -385,7 +383,7 @@ pml_outcome pml_pack_build(const struct pml_features *features, const struct pml
                            const struct pml_build_options *options, uint8_t **pack, size_t *size,
                            struct pml_build_report *report, struct pml_message *message)
 {
-    struct build build = {.options = *options, .labels = labels, .message = message};
+    struct build build = {.options = *options, .message = message};
     build.progress = (struct pml_progress){options->progress, options->progress_context, NULL};
     *pack = NULL;
     *size = 0;
@@ -393,7 +391,7 @@ pml_outcome pml_pack_build(const struct pml_features *features, const struct pml
         message->text[0] = 0;
     pml_outcome outcome = pml_options_resolve(&build.options, features, labels, message);
     if (outcome == PML_DONE)
-        outcome = quantise(&build, features);
+        outcome = map_rows(&build, features, labels);
     if (outcome == PML_DONE)
         outcome = make_slots(&build);
     if (outcome == PML_DONE)

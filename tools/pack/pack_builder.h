@@ -4,6 +4,7 @@
 #ifndef PML_PACK_BUILDER_H
 #define PML_PACK_BUILDER_H
 
+#include "common/fronts.h"
 #include "common/npy.h"
 
 enum pml_codes { PML_CODES_RANDOM, PML_CODES_CLASS };
@@ -19,16 +20,21 @@ struct pml_build_options {
     /* 1 … 16; 0: auto, 1, 4 or 16, whichever does best on held-out rows (cells_choice.h); 2 where 1 leaves cells empty */
     unsigned prototypes_per_cell;
     unsigned rows_per_prototype; /* every prototype is the mean of at least this many different rows; 0: 2 */
-    int soft;                    /* for a crowd: soft prototypes (soft_prototypes.h) where a cell has few rows (cells.h) */
+    int soft; /* for a crowd: soft prototypes (soft_prototypes.h) where a cell has few rows (cells.h) */
     /* A pack is public. If not 0, the rows are public too: a slot with fewer rows than rows_per_prototype is then no
      * error, and its prototype is the mean of the rows it has. */
     int rows_are_public;
     enum pml_codes codes;
-    int slots;           /* PML_SLOTS_ONE, _CLASS, _GROUP */
-    unsigned slot_count; /* group: G; 0: 128 or the number of classes */
-    unsigned sketch;     /* L, 8 … 256; 0: d rounded up to a multiple of 8, at most 256 */
-    int gaussian;        /* add anchors, which are copies of all rows, with their codes and lists */
-    const char *model;   /* names the model that made the features (SPEC 1, section 12); NULL: no name */
+    int slots;                       /* PML_SLOTS_ONE, _CLASS, _GROUP */
+    unsigned slot_count;             /* group: G; 0: 128 or the number of classes */
+    unsigned sketch;                 /* L, 8 … 256; 0: d rounded up to a multiple of 8, at most 256 */
+    int gaussian;                    /* add anchors, which are copies of all rows, with their codes and lists */
+    const char *model;               /* names the model that made the features (SPEC 1, section 12); NULL: no name */
+    const struct pml_fronts *fronts; /* of the modalities (SPEC 1.1); NULL or none: features are used as they are */
+    size_t modality;                 /* of the features */
+    /* With fronts: with[v], further public rows of modality v, no rows for none. They count as the features do: cells,
+     * prototypes and anchors are made of all. With slots by class, row i has the class of row i of the features. NULL: none. */
+    const struct pml_features *with;
     uint64_t seed;
     unsigned threads; /* 0: the number of processors */
     /* Called now and then from the building thread with the name of the stage and done 0 … 1. May be NULL. */

@@ -20,15 +20,31 @@ enum {
     PROTOTYPE_CELLS,
     PROJECTION,
     MODEL,
+    FRONTS,
+    FRONT_BODIES,
     SECTIONS
 };
 
 #define HEADER 88u
+#define FRONT_RECORD 64u
 
 struct layout {
     uint32_t present;
     size_t offset[SECTIONS], size;
 };
+
+static size_t front_count(const struct pml_pack_parts *parts)
+{
+    return parts->fronts ? parts->fronts->count : 0;
+}
+
+static size_t bodies_size(const struct pml_pack_parts *parts)
+{
+    size_t size = 0;
+    for (size_t v = 0; v < front_count(parts); v++)
+        size += parts->fronts->list[v].front.body_size;
+    return size;
+}
 
 static struct layout lay_out(const struct pml_pack_parts *parts)
 {
@@ -48,6 +64,8 @@ static struct layout lay_out(const struct pml_pack_parts *parts)
         [PROTOTYPE_CELLS] = 2 * rows,
         [PROJECTION] = parts->sketch * d,
         [MODEL] = PML_MODEL_MAX + 1,
+        [FRONTS] = PML_MODALITIES_MAX * FRONT_RECORD,
+        [FRONT_BODIES] = bodies_size(parts),
     };
     struct layout layout = {.present = 1u << PROTOTYPES | 1u << PROTOTYPE_NORMS | 1u << SLOT_CODES | 1u << CELL_CODES |
                                        1u << PROTOTYPE_CELLS | 1u << PROJECTION};
@@ -60,6 +78,8 @@ static struct layout lay_out(const struct pml_pack_parts *parts)
     }
     if (parts->model)
         layout.present |= 1u << MODEL;
+    if (front_count(parts) > 0)
+        layout.present |= 1u << FRONTS | 1u << FRONT_BODIES;
     layout.size = HEADER;
     for (int i = 0; i < SECTIONS; i++) {
         if ((layout.present >> i & 1) == 0)
@@ -94,7 +114,7 @@ static void put_header(uint8_t *at, const struct pml_pack_parts *parts, const st
     const int full = !parts->response_only;
     memcpy(at, "PMPK", 4);
     put(at + 4, 0, 2);
-    put(at + 6, 2, 2);
+    put(at + 6, front_count(parts) > 0 ? 3 : 2, 2);
     at = put(at + 40, layout->size, 8);
     at = put(at, parts->anchors->columns, 4);
     at = put(at, full ? parts->anchors->count : 0, 4);
@@ -143,6 +163,24 @@ static void put_anchors(uint8_t *bytes, const struct pml_pack_parts *parts, cons
         put_words(bytes + layout->offset[LISTS], parts->lists, anchors->count * parts->neighbours);
 }
 
+static void put_fronts(uint8_t *bytes, const struct pml_pack_parts *parts, const struct layout *layout)
+{
+    uint8_t *record = bytes + layout->offset[FRONTS], *body = bytes + layout->offset[FRONT_BODIES];
+    for (size_t v = 0; v < front_count(parts); v++, record += FRONT_RECORD) {
+        const struct pml_named_front *named = &parts->fronts->list[v];
+        uint8_t *at = put(record, (unsigned)named->front.kind, 2);
+        at = put(at, named->front.root, 2);
+        at = put(at, named->front.inputs, 4);
+        put(at, named->front.kind == PML_FRONT_KERNELS ? named->front.centres : 0, 4);
+        memcpy(record + 16, named->name, strlen(named->name));
+        if (named->front.kind == PML_FRONT_SIGNS)
+            memcpy(record + 32, named->front.seed, 32);
+        if (named->front.body_size > 0)
+            memcpy(body, named->front.body, named->front.body_size);
+        body += named->front.body_size;
+    }
+}
+
 pml_outcome pml_pack_bytes(const struct pml_pack_parts *parts, uint8_t **bytes, size_t *size)
 {
     const struct layout layout = lay_out(parts);
@@ -154,6 +192,7 @@ pml_outcome pml_pack_bytes(const struct pml_pack_parts *parts, uint8_t **bytes, 
     put_slots(*bytes, parts, &layout);
     if (!parts->response_only)
         put_anchors(*bytes, parts, &layout);
+    put_fronts(*bytes, parts, &layout);
     pml_pack_seal(*bytes, layout.size);
     return PML_DONE;
 }

@@ -4,6 +4,7 @@
 #define PML_PACK_BYTES_H
 
 #include "codes.h"
+#include "common/fronts.h"
 #include "common/rows/rows.h"
 #include "slots_build.h"
 
@@ -18,8 +19,9 @@ struct pml_pack_parts {
     const uint32_t *lists;           /* n·K */
     const int8_t *projection;        /* L rows */
     uint32_t cells, prototype_count, neighbours, lambda, alpha, sketch;
-    int response_only; /* leave out anchors, their codes and lists */
-    const char *model; /* up to PML_MODEL_MAX bytes; NULL: none */
+    int response_only;               /* leave out anchors, their codes and lists */
+    const char *model;               /* up to PML_MODEL_MAX bytes; NULL: none */
+    const struct pml_fronts *fronts; /* NULL or none: a pack of version 0.2 */
 };
 
 /* Writes and seals the pack. The caller frees the bytes. Returns PML_DONE or PML_NO_MEMORY. */

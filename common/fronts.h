@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The modalities that a pack is built with: a name and a front file for each (SPEC 1.1, 1.2). */
+#ifndef PML_FRONTS_H
+#define PML_FRONTS_H
+
+#include "message.h"
+
+#include <privatemail_public.h>
+
+struct pml_named_front {
+    char name[PML_MODALITY_NAME_MAX + 1];
+    pml_front front;
+};
+
+/* In the order of their numbers. A zeroed struct has none: features are used as they are. */
+struct pml_fronts {
+    struct pml_named_front list[PML_MODALITIES_MAX];
+    uint8_t *files[PML_MODALITIES_MAX]; /* what the fronts point into */
+    size_t count;
+};
+
+/* Adds the front of "NAME=FILE". Returns PML_DONE, or with a message: PML_REFUSED when the text or the name cannot be used,
+ * PML_DAMAGED when the file cannot, PML_NO_MEMORY. */
+pml_outcome pml_fronts_add(struct pml_fronts *fronts, const char *text, struct pml_message *message);
+void pml_fronts_free(struct pml_fronts *fronts);
+
+/* The number of the modality of this name; NULL: the first. Returns PML_DONE, or PML_REFUSED with a message. */
+pml_outcome pml_fronts_find(const struct pml_fronts *fronts, const char *name, size_t *modality,
+                            struct pml_message *message);
+
+/* Splits "NAME=FILE" into the number of the modality and the file, which points into the text. Returns PML_DONE, or
+ * PML_REFUSED with a message. */
+pml_outcome pml_fronts_split(const struct pml_fronts *fronts, const char *text, size_t *modality, const char **file,
+                             struct pml_message *message);
+
+/* The front of a modality; without fronts, one that uses `columns` features as they are. */
+pml_front pml_fronts_of(const struct pml_fronts *fronts, size_t modality, size_t columns);
+
+#endif
