@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train: makes fronts, which map the features of a modality to those of a pack, and says how good they are. */
 #include "cli/shared/output.h"
-#include "train_inputs.h"
-#include "train_report.h"
+#include "cli/train/train_inputs.h"
+#include "cli/train/train_report.h"
 
 #include "common/parallel.h"
 
