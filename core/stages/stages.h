@@ -43,8 +43,8 @@ static inline uint64_t pml_quantise_row(const float *features, size_t count, int
 }
 
 /* front.c (SPEC 5.18): sums of a (secret) quantised row, one per output. `signs_begin` and `signs_add` take the row in
- * pieces; `row` makes them from a whole row, for a matrix and for kernels. `emit` makes int8 values of the sums; its mask
- * is not set when all of them are zero. */
+ * pieces; `row` makes them from a whole row, for a matrix and for kernels. `emit` makes int8 values of the sums,
+ * or zeros where the mask `valid` is not set; it returns the mask, not set either when all sums are zero. */
 void pml_front_signs_begin(const pml_front *front, pml_random *signs, int64_t *sums);
 void pml_front_signs_add(const pml_front *front, pml_random *signs, const int8_t *values, size_t count, int64_t *sums);
 void pml_front_row(const pml_front *front, const struct pml_kernels *kernels, const int8_t *row, int64_t *sums);
