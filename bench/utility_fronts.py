@@ -74,7 +74,8 @@ def print_retrieval(program, data):
                   f"{made[0]['bytes'] + made[0]['bytes_with']:,} |", flush=True)
             if method == "mnse":
                 last = made[0]
-                print(f"mnse, {centres} centres, first split: objective {', '.join(f'{value:.1f}' for value in last['objective'])}; "
+                steps = ", ".join(f"{value:.1f}" for value in last["objective"])
+                print(f"mnse, {centres} centres, first split: objective {steps}; "
                       f"L {last['lipschitz']:.1f}, eta {last['eta']:.3f}, gamma {last['gamma']:.4f}, "
                       f"condition {'holds' if last['condition'] else 'does not hold'}", file=sys.stderr)
 
@@ -149,10 +150,9 @@ def print_distances(program, data):
                         if method == "gauss":     # the length of a unit row's image is √(k/d); d/k instead of √(d/k)
                             wrong.append(compare(rows, mapped * factor, seed)[0])
                     found[method] = np.mean(each, axis=0)
-                print(f"| {name} | {k} | " + " | ".join(f"{found[method][0]:.3f} / {found[method][1]:.2f}" for method in ("gauss", "signs"))
-                      + f" | {found['signs'][0] - found['gauss'][0]:+.3f} | "
-                      + " | ".join(f"{found[method][0]:.3f} / {found[method][1]:.2f}" for method in ("pca", "dct"))
-                      + f" | {np.mean(wrong):.2f} |", flush=True)
+                cell = {method: f"{error:.3f} / {kept:.2f}" for method, (error, kept) in found.items()}
+                print(f"| {name} | {k} | {cell['gauss']} | {cell['signs']} | {found['signs'][0] - found['gauss'][0]:+.3f} | "
+                      f"{cell['pca']} | {cell['dct']} | {np.mean(wrong):.2f} |", flush=True)
 
 
 def main():

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train: makes fronts, which map the features of a modality to those of a pack, and says how good they are. */
 #include "cli/shared/output.h"
-#include "train_inputs.h"
-#include "train_report.h"
+#include "cli/train/train_inputs.h"
+#include "cli/train/train_report.h"
 
 #include "common/parallel.h"
 
@@ -75,10 +75,11 @@ static exit_code check_needs(const struct arguments *arguments)
     const struct pml_train_trait *trait = &pml_train_traits[arguments->options.method];
     const bool signs = arguments->options.method == PML_TRAIN_SIGNS;
     if (trait->lapack && !pml_train_has_lapack())
-        return command_fail(&command_train, EXIT_USAGE,
-                            "this build has no LAPACKE, which %s needs. Install liblapacke-dev and libopenblas-dev and "
-                            "build again, or use --method signs, gauss or dct.",
-                            trait->name);
+        return command_fail(
+            &command_train, EXIT_USAGE,
+            "%s needs LAPACKE, which this build does not know or cannot load. Install liblapacke-dev and "
+            "libopenblas-dev and build again, or use --method signs, gauss or dct.",
+            trait->name);
     if (!arguments->features && !(signs && arguments->inputs > 0))
         return command_fail(&command_train, EXIT_USAGE,
                             "--features is missing. privatemail train --help explains what it "
@@ -316,7 +317,7 @@ static const char help[] =
     "Options:\n"
     "  --method M         signs  random signs from a seed; up to a million features\n"
     "                     gauss  a random matrix\n"
-    "                     pca    the directions in which rows vary most. Default without labels\n"
+    "                     pca    the directions that hold most of the rows. Default without labels\n"
     "                     dct    the lowest frequencies of a cosine transform\n"
     "                     lda    the directions in which classes differ most. Default with labels\n"
     "                     cca    the directions in which two modalities agree. Default with --with, without labels\n"
@@ -339,9 +340,9 @@ static const char help[] =
     "  --force            replace the files of --out\n"
     "  --json             JSON on stdout instead of text (docs/CLI.md)\n"
     "  --help             this text\n\n"
-    "An option that the method does not use is ignored, with a note. All but signs, gauss and dct need a build with\n"
-    "LAPACKE. The same machine gives the same bytes for the same input; another one may round differently.\n\n"
-    "Exit codes: 0 done, 2 wrong options, or a build without LAPACKE, 3 an input cannot be read or does not fit, 4 a\n"
+    "An option that the method does not use is ignored, with a note. All but signs, gauss and dct need LAPACKE.\n"
+    "The same machine gives the same bytes for the same input; another one may round differently.\n\n"
+    "Exit codes: 0 done, 2 wrong options, or no LAPACKE, 3 an input cannot be read or does not fit, 4 a\n"
     "front cannot be written, 7 out of memory.\n\n"
     "Example: privatemail train --features pictures.npy --with text=words.npy --labels classes.npy --dimensions 9 \\\n"
     "                           --out pictures.pmfr --validate\n";

@@ -37,8 +37,6 @@ static uint64_t quantise(const pml_query *query, const pml_front *front, int8_t 
                 continue;
             }
             pml_quantise_values(&scale, valid, front->root, piece, count, out);
-            if (at == 0)
-                pml_quantise_default(valid, out);
             if (signs)
                 pml_front_signs_add(front, &random, out, count, sums);
         }
@@ -53,13 +51,13 @@ static uint64_t quantise(const pml_query *query, const pml_front *front, int8_t 
 uint64_t pml_query_map(const pml_query *query, const pml_front *front, const struct pml_kernels *kernels, int8_t *row,
                        int64_t *memory)
 {
-    if (front->kind == PML_FRONT_NONE)
-        return quantise(query, front, row, memory);
-    int8_t *inputs = (int8_t *)(memory + front->outputs);
+    const bool mapped = front->kind != PML_FRONT_NONE;
+    int8_t *inputs = mapped ? (int8_t *)(memory + front->outputs) : row;
     uint64_t valid = quantise(query, front, inputs, memory);
     if (front_keeps_row(front))
         pml_front_row(front, kernels, inputs, memory);
-    valid &= pml_front_emit(front, memory, row);
+    if (mapped)
+        valid = pml_front_emit(front, memory, valid, row);
     pml_quantise_default(valid, row);
     return valid;
 }

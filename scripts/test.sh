@@ -144,6 +144,7 @@ fuzz_all() {
 
 page_tests() {
     scripts/build-wasm.sh --out build/page-wasm &&
+        python tests/page/test_words.py &&
         python tests/page/test_page.py build/release/cli/privatemail build/page-wasm
 }
 
@@ -205,6 +206,7 @@ everything() {
     step clang test_library_quickly clang
     step "response only" test_library_quickly response-only
     step "gaussian only" test_library_quickly gaussian-only
+    step "without fronts" build_and_test_quickly no-front
     step "address, undefined" build_and_test asan -E in_postgres
     step memory test_library_quickly msan
     step valgrind valgrind_tests

@@ -143,6 +143,21 @@ def check_elementary(evaluate, tally, source):
     tally.relative("log", points, evaluate("log", points), mpmath.log, ELEMENTARY_ERROR)
 
 
+def check_exp31(evaluate, tally, source):
+    """SPEC 5.5: an integer at most 8 away from 2^31 e^(-x/2^27), which never grows with x."""
+    halved = 2.0 ** 58 / 3098164009                      # so far the result falls to half
+    xs = {0, 1, 2, 2 ** 32 - 2, 2 ** 32 - 1} | {source.randrange(2 ** 32) for _ in range(4000)}
+    xs |= {source.randrange(2 ** 27) for _ in range(6000)}
+    xs |= {int(n * halved) + i for n in range(1, 46) for i in range(-40, 41)}
+    points = sorted(x for x in xs if 0 <= x < 2 ** 32)
+    results = evaluate("exp31", [(x,) for x in points])
+    errors = [abs(value - mpf(2) ** 31 * mpmath.exp(-mpf(x) / 2 ** 27)) for x, value in zip(points, results)]
+    tally.check("exponential of integers, at most 8 off", [(error <= 8, (x, error)) for x, error in zip(points, errors)],
+                "worst %.2f" % max(errors))
+    tally.check("exponential of integers never grows", [(a >= b, (a, b)) for a, b in zip(results, results[1:])])
+    tally.check("exponential of integers at its ends", [(results[0] == 2 ** 31, results[0]), (results[-1] == 0, results[-1])])
+
+
 def check_normal(evaluate, tally, source):
     points = inside([source.uniform(-37, 37) for _ in range(4000)] + [source.uniform(-3, 3) for _ in range(3000)] +
                     [source.uniform(-2.5, -2) for _ in range(5000)] + scales(source, -60, 5, 1500) +
@@ -291,6 +306,8 @@ def main():
         check_gaussian_recall_ceiling(evaluate, tally, source)
     if response:
         check_keep(evaluate, tally)
+    if evaluate.has("exp31"):
+        check_exp31(evaluate, tally, source)
     check_refusals(evaluate, tally, gaussian)
     for built, name in ((gaussian, "Gaussian"), (response, "response")):
         if not built:

@@ -44,6 +44,8 @@ run() {
     if compile "$@" tests/programs/secrets.c $(sources); then
         expect 0 "$name" kernels response crowd answer gaussian
         expect 9 "$name, the planted leak is found" leak
+        expect 0 "$name, fronts" front
+        expect 9 "$name, the leak planted behind a front is found" front-leak
     fi
     name="$1 $2, transport"
     if compile "$@" tests/programs/transport_secrets.c -I. -Itransport/include -isystem "$bearssl/inc" \
@@ -92,4 +94,4 @@ cat "$out/log"
 passed=$(grep -c '^ok' "$out/log")
 failed=$(grep -c '^FAILED' "$out/log")
 echo "$passed passed, $failed failed$([ "$skipped" = 0 ] || echo ", $skipped skipped")"
-[ "$failed" = 0 ] && [ "$passed" -ge 16 ]
+[ "$failed" = 0 ] && [ "$passed" -ge 24 ]

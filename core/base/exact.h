@@ -16,9 +16,14 @@ uint32_t pml_scale_127(uint64_t value, uint64_t max);
 
 /* a·b without a branch. ARMv6-M and ARMv8-M baseline have no wide multiplication, and the compiler's helper for it
  * branches on the operands; ARMv7-M's (Cortex-M3) ends early. There, four products of 16-bit halves. */
+#if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(__ARM_ARCH_7M__)
+#define PML_NARROW_MULTIPLICATION 1
+#else
+#define PML_NARROW_MULTIPLICATION 0
+#endif
 static inline uint64_t multiply(uint32_t a, uint32_t b)
 {
-#if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(__ARM_ARCH_7M__)
+#if PML_NARROW_MULTIPLICATION
     uint32_t a1 = a >> 16, a0 = a & 0xFFFF, b1 = b >> 16, b0 = b & 0xFFFF;
     uint64_t middle = (uint64_t)(a1 * b0) + a0 * b1;
     return ((uint64_t)(a1 * b1) << 32) + (middle << 16) + a0 * b0;
@@ -33,8 +38,10 @@ static inline int64_t multiply_signed(int32_t a, uint32_t b)
 #if UINTPTR_MAX > 0xFFFFFFFF
     return (int64_t)a * b; /* one instruction */
 #else
-    uint32_t excess = b & (uint32_t)mask_less(a, 0);
-    return (int64_t)(multiply((uint32_t)a, b) - ((uint64_t)excess << 32));
+    uint64_t excess = (uint64_t)(b & (uint32_t)mask_less(a, 0)) << 32;
+    if (PML_NARROW_MULTIPLICATION) /* or clang sees one wide product, and calls the helper */
+        excess = hide(excess);
+    return (int64_t)(multiply((uint32_t)a, b) - excess);
 #endif
 }
 

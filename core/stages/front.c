@@ -70,19 +70,20 @@ void pml_front_row(const pml_front *front, const struct pml_kernels *kernels, co
 /* ---- int8 again ---- */
 
 /* Goes over the sums twice, first for the largest. */
-uint64_t pml_front_emit(const pml_front *front, const int64_t *sums, int8_t *out)
+uint64_t pml_front_emit(const pml_front *front, const int64_t *sums, uint64_t valid, int8_t *out)
 {
-    uint64_t top = 0, valid = 0;
+    uint64_t top = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < front->outputs; i++) {
-            const uint64_t negative = mask_less(sums[i], 0), size = ((uint64_t)sums[i] ^ negative) - negative;
+            const uint64_t negative = mask_less(sums[i], 0);
+            const uint64_t size = (((uint64_t)sums[i] ^ negative) - negative) & valid;
             if (pass == 0)
                 top = select64(mask_less((int64_t)top, (int64_t)size), size, top);
             else
                 out[i] = (int8_t)(int32_t)negate32(negative, pml_scale_127(size, top));
         }
         if (pass == 0)
-            valid = mask_nonzero(top);
+            valid &= mask_nonzero(top);
         top |= 1 & ~valid; /* all zero: any divisor does */
     }
     return valid;

@@ -48,7 +48,7 @@ static inline uint64_t pml_quantise_row(const float *features, size_t count, int
 void pml_front_signs_begin(const pml_front *front, pml_random *signs, int64_t *sums);
 void pml_front_signs_add(const pml_front *front, pml_random *signs, const int8_t *values, size_t count, int64_t *sums);
 void pml_front_row(const pml_front *front, const struct pml_kernels *kernels, const int8_t *row, int64_t *sums);
-uint64_t pml_front_emit(const pml_front *front, const int64_t *sums, int8_t *out);
+uint64_t pml_front_emit(const pml_front *front, const int64_t *sums, uint64_t valid, int8_t *out);
 
 /* slots.c: slot of a (secret) label; *known is a mask, and the slot is 0 where it is not set. */
 uint32_t pml_slots_find(const pml_pack *pack, int32_t label, uint64_t *known);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands for the phone: the pictures it knows, the WebAssembly core, the budget, the releases it keeps. In: a
-// picture's number and a choice { mechanism, epsilon }. Out: bytes that may be sent. After `open` nothing here talks to
-// the network but `relay`, when the page hands it a bundle.
+// What stands for the phone: the pictures and words it knows, the WebAssembly core, the budget, the releases it keeps.
+// In: a choice { number of a picture, words or null, mechanism, epsilon }. Out: bytes that may be sent. After `open`
+// nothing here talks to the network but `relay`, when the page hands it a bundle.
 import { PrivateMail } from './wasm/privatemail.js';
+import { Words } from './words.js';
 
 const OWNER = new TextEncoder().encode('demonstration 01'); // 16 bytes
 const DELTA = 1e-5;
@@ -44,6 +45,7 @@ function toQuery({ label, picture, features }) {
 export class Device {
     #library;
     #pack;
+    #wordsPack; // of the modalities image and text; null when the demo has no words
     #budget;
     #policy; // of the crowd
     #kept; // releases by choice; of a bundle the message with the drawn cell
@@ -62,12 +64,24 @@ export class Device {
         // A pack made for one person would mark that person. Here the id comes from the server that sends the pack, so
         // it pins nothing: a demonstration's limit. An app pins an id that it was shipped with.
         device.#pack = await device.#library.openPack(bytes, { id: known.pack });
+        await device.#openWords(known.words ?? null);
         device.#kept = new Map(JSON.parse(sessionStorage.getItem(RELEASES_KEY) ?? '[]'));
         device.#budget = await device.#openBudget();
         device.crowd = known.crowd ?? null;
         if (device.crowd !== null)
             await device.#openCrowd(device.crowd);
         return device;
+    }
+
+    async #openWords(known) {
+        this.words = null;
+        this.#wordsPack = null;
+        if (known === null)
+            return;
+        const bytes = await fetchOf(`v1/pack/${known.pack}`, (response) => response.arrayBuffer());
+        this.#wordsPack = await this.#library.openPack(bytes, { id: known.pack, model: known.model });
+        this.words = new Words({ ...known, vectors: fromText(known.vectors) });
+        this.examples = known.examples;
     }
 
     /** The policy is the app's own. The keys come with it, as the pack's id does: an app ships both. */
@@ -104,29 +118,48 @@ export class Device {
         });
     }
 
-    #client({ mechanism, epsilon }) {
-        if (mechanism === 'crowd')
-            return this.#pack.client({ epsilon, crowd: this.#policy });
-        return this.#pack.client({ mechanism, epsilon, delta: mechanism === 'gaussian' ? DELTA : 0 });
+    #packOf({ words }) {
+        return words === null ? this.#pack : this.#wordsPack;
     }
 
-    /** { bytes, receipt, rows, symbols, fresh, milliseconds }. The bytes of the same picture and choice are reused,
+    #client(choice) {
+        const { mechanism, epsilon } = choice;
+        if (mechanism === 'crowd')
+            return this.#packOf(choice).client({ epsilon, crowd: this.#policy });
+        return this.#packOf(choice).client({ mechanism, epsilon, delta: mechanism === 'gaussian' ? DELTA : 0 });
+    }
+
+    /** What is sought, as the core takes it, and a name for it: the same words in the same order are the same query. */
+    #query({ number, words }) {
+        if (words === null) {
+            const { features, label } = this.queries[number];
+            return { features, label, modality: undefined, name: number };
+        }
+        const { features, known } = this.words.read(words);
+        return { features, label: 0, modality: 'text', name: known.join('-') };
+    }
+
+    #keyOf(choice) {
+        return [this.#packOf(choice).info.id, this.#query(choice).name, choice.mechanism, choice.epsilon].join(' ');
+    }
+
+    /** { bytes, receipt, rows, symbols, pack, fresh, milliseconds }. The bytes of the same query and choice are reused,
      * which is free; new ones are paid for, and kept before anybody can send them. */
-    async release(number, choice) {
-        const key = [this.pack.id, number, choice.mechanism, choice.epsilon].join(' ');
+    async release(choice) {
+        const key = this.#keyOf(choice);
         const client = this.#client(choice);
         try {
             const fresh = !this.#kept.has(key);
             const start = performance.now();
             if (fresh) {
-                const { features, label } = this.queries[number];
+                const { features, label, modality } = this.#query(choice);
                 await client.arm(this.#budget);
-                this.#kept.set(key, toText(client.release(features, label).bytes));
+                this.#kept.set(key, toText(client.release(features, label, { modality }).bytes));
             }
             const milliseconds = performance.now() - start;
             sessionStorage.setItem(RELEASES_KEY, JSON.stringify([...this.#kept]));
             const seen = this.#decode(fromText(this.#kept.get(key)), choice);
-            return { ...seen, receipt: client.receipt, fresh, milliseconds };
+            return { ...seen, pack: this.#packOf(choice).info, receipt: client.receipt, fresh, milliseconds };
         } finally {
             client.close();
         }
@@ -134,20 +167,20 @@ export class Device {
 
     /** { messages, receipt, fresh, milliseconds }: a bundle for one epoch. A picture's cell is drawn once and kept;
      * when it is sent again, only the crowd's share is paid. The fakes are new each time. */
-    async bundle(number, choice) {
-        const key = [this.pack.id, number, choice.mechanism, choice.epsilon].join(' ');
+    async bundle(choice) {
+        const key = this.#keyOf(choice);
         const client = this.#client(choice);
         try {
             const fresh = !this.#kept.has(key);
             const start = performance.now();
-            const { features, label } = this.queries[number];
+            const { features, label, modality } = this.#query(choice);
             await client.armBundle(this.#budget, fresh ? 'query' : 'kept');
-            const { messages } = fresh ? client.bundle(features, label)
+            const { messages } = fresh ? client.bundle(features, label, { modality })
                 : client.keptBundle(fromText(this.#kept.get(key)));
             const milliseconds = performance.now() - start;
             this.#kept.set(key, toText(messages.find(({ own }) => own === 1).bytes));
             sessionStorage.setItem(RELEASES_KEY, JSON.stringify([...this.#kept]));
-            return { messages, receipt: client.receipt, fresh, milliseconds };
+            return { messages, pack: this.#packOf(choice).info, receipt: client.receipt, fresh, milliseconds };
         } finally {
             client.close();
         }
@@ -160,20 +193,21 @@ export class Device {
     }
 
     /** What the server sees in it. */
-    #decode(bytes, { mechanism }) {
+    #decode(bytes, choice) {
+        const pack = this.#packOf(choice);
         return {
             bytes,
-            rows: mechanism === 'gaussian' ? this.#pack.rows(bytes) : null,
-            symbols: mechanism === 'response' ? this.#pack.releaseSymbols(bytes) : null,
+            rows: choice.mechanism === 'gaussian' ? pack.rows(bytes) : null,
+            symbols: choice.mechanism === 'response' ? pack.releaseSymbols(bytes) : null,
         };
     }
 
     /** Ranks an answer by the true features; validates all of it first. */
-    async rank(answer, number, choice, limit) {
+    async rank(answer, choice, limit) {
         const client = this.#client(choice);
         try {
-            const { features, label } = this.queries[number];
-            return await client.answer(answer, features, label, { limit });
+            const { features, label, modality } = this.#query(choice);
+            return await client.answer(answer, features, label, { modality, limit });
         } finally {
             client.close();
         }

@@ -10,6 +10,7 @@ import { readSlots } from './answer_reader.js';
 import { Device } from './device.js';
 import * as show from './show.js';
 import * as showCrowd from './show_crowd.js';
+import * as showWords from './show_words.js';
 
 const PAUSE = 400; // milliseconds without a change before a search is paid for
 const TOP = 8;
@@ -90,19 +91,32 @@ async function makePrivate(make) {
 }
 
 async function search(device, truth, choice) {
-    const release = await makePrivate(() => device.release(choice.number, choice));
+    const release = await makePrivate(() => device.release(choice));
     show.received(device, release);
     show.budget(device, release);
     const answer = await post(release.bytes);
     const result = await rank(device, answer, choice);
     const slots = readSlots(answer, SHOWN_PER_SLOT);
     show.names(release, slots, device);
-    show.found(device, release, slots, result, choice.number, truth[choice.number]);
+    show.found(device, release, slots, result, choice, truth[choice.number]);
+}
+
+/** By words. Nothing is made, paid or sent when the table knows none of them. */
+async function searchWords(device, choice) {
+    if (device.words.read(choice.words).features === null)
+        throw new Trouble('None of these words is in the demo’s word list, so nothing was sent. Try the name of a ' +
+            'piece of clothing.');
+    const release = await makePrivate(() => device.release(choice));
+    showWords.received(device, release);
+    show.budget(device, release);
+    const answer = await post(release.bytes);
+    const result = await rank(device, answer, choice);
+    showWords.found(device, release, readSlots(answer, SHOWN_IN_CROWD), result);
 }
 
 async function rank(device, answer, choice) {
     try {
-        return await device.rank(answer, choice.number, choice, TOP);
+        return await device.rank(answer, choice, TOP);
     } catch {
         throw new Trouble('What came back is no answer to this message. Send the same bytes again.', { resend: true });
     }
@@ -134,24 +148,39 @@ async function askCrowd(device, bundle) {
 }
 
 async function searchInCrowd(device, truth, choice) {
-    const bundle = await makePrivate(() => device.bundle(choice.number, choice));
+    const bundle = await makePrivate(() => device.bundle(choice));
     show.budget(device, bundle);
     showCrowd.waiting();
     const { sent, answer } = await askCrowd(device, bundle);
     const result = await rank(device, answer, choice);
     const slots = readSlots(answer, SHOWN_IN_CROWD);
-    show.found(device, { ...bundle, sent }, slots, result, choice.number, truth[choice.number]);
+    show.found(device, { ...bundle, sent }, slots, result, choice, truth[choice.number]);
     const { bundles, needed, seen } = await observe(device, 'crowd?seen', 'GET');
     showCrowd.filling({ bundles, needed }, 'done');
     showCrowd.mixed(device, seen, bundles);
 }
 
+/** Words are asked by response: their pack has no more, and no crowd. */
 function readChoice() {
+    const byWords = document.querySelector('input[name="modality"]:checked').value === 'text';
     return {
         number: Number(document.querySelector('input[name="query"]:checked').value),
-        mechanism: document.querySelector('input[name="mechanism"]:checked').value,
+        words: byWords ? element('words').dataset.sought : null,
+        mechanism: byWords ? 'response' : document.querySelector('input[name="mechanism"]:checked').value,
         epsilon: Number(element('epsilon').value),
     };
+}
+
+function showChoice(device) {
+    const choice = readChoice();
+    showWords.choice(device, choice.words);
+    show.choice(device, choice);
+}
+
+function wayOf({ words, mechanism }) {
+    if (words !== null)
+        return (device, truth, choice) => searchWords(device, choice);
+    return mechanism === 'crowd' ? searchInCrowd : search;
 }
 
 function tell(trouble) {
@@ -173,8 +202,7 @@ function searcher(device, truth) {
         while (wanted !== null) {
             const choice = wanted;
             wanted = null;
-            const way = choice.mechanism === 'crowd' ? searchInCrowd : search;
-            const trouble = await way(device, truth, choice).then(() => null, (error) => error);
+            const trouble = await wayOf(choice)(device, truth, choice).then(() => null, (error) => error);
             tell(trouble);
             if (timer === 0 && wanted === null)
                 document.body.dataset.state = trouble ? 'trouble' : 'done';
@@ -197,12 +225,18 @@ function searcher(device, truth) {
 
 function listen(device, later) {
     const changed = () => {
-        show.choice(device, readChoice());
+        showChoice(device);
         later(PAUSE);
     };
     element('epsilon').addEventListener('input', changed);
     for (const input of document.querySelectorAll('input[type="radio"]'))
         input.addEventListener('change', changed);
+    // What is being typed is no query yet: every one is paid for.
+    element('words').addEventListener('submit', (event) => {
+        event.preventDefault();
+        element('words').dataset.sought = element('typed').value;
+        changed();
+    });
     element('again').addEventListener('click', () => later(0));
     element('reset').addEventListener('click', async () => {
         await device.reset();
@@ -221,7 +255,8 @@ async function start() {
         fetch('truth.json').then((response) => response.json()),
     ]);
     show.setUp(device, device.publicPoints(CLOUD));
-    show.choice(device, readChoice());
+    showWords.setUp(device);
+    showChoice(device);
     const later = searcher(device, truth);
     listen(device, later);
     later(0);

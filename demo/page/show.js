@@ -1,35 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts what happened into the cards. In: what the device made, what the server answered. Keeps nothing but the
-// addresses of the pictures on show.
+// Puts what happened into the cards. In: what the device made, what the server answered.
 import * as crowd from './show_crowd.js';
 import { drawMap } from './show_map.js';
-import { bytesText, count, element, factorText, fill, make, percent, say } from './show_parts.js';
+import {
+    bytesText, count, element, factorText, fill, make, percent, pictureOf, release, say,
+} from './show_parts.js';
 
 const HEX_PER_LINE = 16;
 const FEW = 24; // pictures in the strip
 const HINTS = {
     response: 'Names one group of pictures for each class: the right one with a known chance, else another by lot.',
     gaussian: 'Sends one point of a map for each class, blurred by noise. For work on maps; for search take Response.',
+    words: 'Names one of a few groups of pictures: the one that fits, with a known chance, else another by lot.',
     crowd: 'Names one group of one class, among the messages of many people and fakes. A relay mixes them all.',
 };
 const BADGES = {
     alone: { received: 'all the server ever sees', answer: 'an answer for every class' },
     crowd: { received: 'knows what, not who', answer: 'the answer to your own message' },
 };
-
-/** Pictures come inside the answer: fetching them would tell which were looked at. */
-const shownPictures = { names: [], answer: [], result: [] };
-
-function pictureOf(place, payload, alt) {
-    const address = URL.createObjectURL(new Blob([payload], { type: 'image/png' }));
-    shownPictures[place].push(address);
-    return make('img', { src: address, alt, width: 28, height: 28 });
-}
-
-function release(place) {
-    shownPictures[place].forEach((address) => URL.revokeObjectURL(address));
-    shownPictures[place] = [];
-}
 
 // ---- once --------------------------------------------------------------------------------------------------------
 
@@ -50,7 +38,7 @@ export function setUp(device, points) {
 
 // ---- 1: on this device ---------------------------------------------------------------------------------------------
 
-export function choice(device, { number, mechanism, epsilon }) {
+export function choice(device, { number, words, mechanism, epsilon }) {
     const { label, picture } = device.queries[number];
     Object.assign(element('query-picture'), { src: picture, alt: `The picture you look for: ${device.names[label]}` });
     say('query-class', device.names[label]);
@@ -59,9 +47,10 @@ export function choice(device, { number, mechanism, epsilon }) {
     say('epsilon-letter', inCrowd ? 'ε₀' : 'ε');
     say('epsilon-text', epsilon);
     say('epsilon-odds', inCrowd ? 'What holds even if all others work together. In the crowd far less is shown.'
-        : `No picture makes any message more than ${factorText(epsilon)} times as likely as another picture does` +
+        : `${words === null ? 'No picture makes' : 'No words make'} any message more than ${factorText(epsilon)} ` +
+        `times as likely as ${words === null ? 'another picture does' : 'other words do'}` +
         `${mechanism === 'gaussian' ? ' (but for a chance of δ = 10⁻⁵)' : ''}.`);
-    say('mechanism-hint', HINTS[mechanism]);
+    say('mechanism-hint', HINTS[words === null ? mechanism : 'words']);
     arrange(inCrowd);
     if (inCrowd)
         crowd.promises(device.promise(epsilon));
@@ -95,14 +84,14 @@ function paidText({ fresh, messages, receipt: { epsilon } }) {
 // ---- 2: what the server received -----------------------------------------------------------------------------------
 
 /** Bytes from `start` on; the spaces fall where those of the whole message do. */
-function hexText(bytes, start, end) {
+export function hexText(bytes, start, end) {
     const space = (at) => (at % HEX_PER_LINE === HEX_PER_LINE - 1 ? '\n' : ' ');
     const digits = (byte) => byte.toString(16).padStart(2, '0');
     return Array.from(bytes.subarray(start, end), (byte, i) => digits(byte) + space(start + i)).join('');
 }
 
 /** The last bytes of a release, which depend on the query; those before say which pack, mechanism and step. */
-function bodySize({ slots, cells }, rows) {
+export function bodySize({ slots, cells }, rows) {
     return rows ? rows.length : Math.ceil(slots * Math.ceil(Math.log2(cells)) / 8);
 }
 
@@ -142,7 +131,7 @@ export function names({ symbols }, slots, device) {
 
 // ---- when an answer is there ---------------------------------------------------------------------------------------
 
-export function found(device, made, slots, ranked, number, truth) {
+export function found(device, made, slots, ranked, { number }, truth) {
     answer(device, slots, ranked, device.queries[number].label);
     result(device, ranked, truth);
     receipt(device, made, ranked);
@@ -151,10 +140,13 @@ export function found(device, made, slots, ranked, number, truth) {
 
 // ---- 3: what came back ---------------------------------------------------------------------------------------------
 
+export const answerText = ({ carried, gallery, share, bytes }) =>
+    `${count(carried)} of ${count(gallery)} pictures (${percent(share)}), ${bytesText(bytes)}. ` +
+    'The pictures are inside, so that nothing has to be fetched afterwards.';
+
 function answer(device, slots, { carried, gallery, share, bytes }, own) {
     release('answer');
-    say('answer-text', `${count(carried)} of ${count(gallery)} pictures (${percent(share)}), ${bytesText(bytes)}. ` +
-        'The pictures are inside, so that nothing has to be fetched afterwards.');
+    say('answer-text', answerText({ carried, gallery, share, bytes }));
     const classes = device.slots();
     const rows = slots.map(({ slot, count: all, first }) => {
         const { name, label } = classes[slot];
@@ -201,18 +193,20 @@ function result(device, { matches }, truth) {
 // ---- 5: receipt, and the figures above ------------------------------------------------------------------------------
 
 /** Of a response, one cell in m comes down, whatever the cells that were named hold this time. */
-const ceilingOf = (device, { mechanism, epsilon }, { share }) =>
+const ceilingOf = (device, { receipt: { mechanism, epsilon } }, { share }) =>
     device.ceiling(epsilon, mechanism === 'response' ? 1 / device.pack.cells : share);
 
-function receipt(device, made, result) {
+export function receipt(device, made, result) {
     const { mechanism, epsilon, delta, keep, sigma, sensitivity } = made.receipt;
+    const isByWords = made.pack.id !== device.pack.id;
     const rows = made.messages ? crowdReceipt(device, made, result) : [
+        ['asked with', isByWords ? 'words (modality text)' : 'a picture'],
         ['mechanism', mechanism === 'response' ? 'response (pure ε)' : 'Gaussian (ε, δ)'],
         ['ε', epsilon],
         ['δ', delta === 0 ? '0' : '10⁻⁵'],
         mechanism === 'response' ? ['right group named with chance', keep.toFixed(4)]
             : ['noise σ / sensitivity Δ', (sigma / sensitivity).toFixed(3)],
-        ['best any method can do, g(ε, f)', ceilingOf(device, made.receipt, result).toFixed(4)],
+        ...(isByWords ? [] : [['best any method can do, g(ε, f)', ceilingOf(device, made, result).toFixed(4)]]),
         ['message', `${made.bytes.length} bytes`],
         ['answer', `${count(result.bytes)} bytes`],
         ['private step', made.fresh ? `${made.milliseconds.toFixed(1)} ms` : 'not needed: kept bytes'],
@@ -248,6 +242,7 @@ function figures(device, made, result, truth) {
     say('figure-down', bytesText(made.sent?.answerSize ?? bytes));
     say('figure-share', percent(share));
     say('figure-chance-name', named ? 'chance of the right group' : 'limit of any method at this ε');
-    say('figure-chance', named ? percent(keep) : `≤ ${percent(ceilingOf(device, made.receipt, result))}`);
+    say('figure-chance', named ? percent(keep) : `≤ ${percent(ceilingOf(device, made, result))}`);
+    say('figure-found-name', 'of the true 8 best, found');
     say('figure-found', `${foundOf(matches, truth)} of ${truth.length}`);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all cards are made of: elements and numbers as text.
+// What all cards are made of: elements, pictures, numbers as text. Keeps nothing but the addresses of the pictures on
+// show.
 
 export const element = (id) => document.getElementById(id);
 
@@ -16,8 +17,23 @@ export function make(name, properties = {}, ...children) {
     return made;
 }
 
+/** Pictures come inside the answer: fetching them would tell which were looked at. */
+const shownPictures = { names: [], answer: [], result: [] };
+
+export function pictureOf(place, payload, alt) {
+    const address = URL.createObjectURL(new Blob([payload], { type: 'image/png' }));
+    shownPictures[place].push(address);
+    return make('img', { src: address, alt, width: 28, height: 28 });
+}
+
+export function release(place) {
+    shownPictures[place].forEach((address) => URL.revokeObjectURL(address));
+    shownPictures[place] = [];
+}
+
 export const count = (number) => number.toLocaleString('en');
-export const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
+/** One figure after the point where none would say 0 or 100. */
+export const percent = (share) => `${(100 * share).toFixed(share < 0.0995 || (share >= 0.995 && share < 1) ? 1 : 0)} %`;
 
 export function bytesText(bytes) {
     if (bytes < 1000)

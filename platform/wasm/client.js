@@ -128,17 +128,19 @@ export class Client {
         }
     }
 
-    /** Calls the core with an address, features, their number and label; of what is copied here nothing stays. */
-    #callWith(address, features, label, name, ...values) {
+    /** Calls the core with an address and a query; of what is copied here nothing stays. */
+    #callWith(address, { features, label, modality }, name, ...values) {
         const machine = this.#machine;
-        const { features: place, count, labelled } = this.#pack;
+        const { features: place, labelled } = this.#pack;
+        const number = this.#pack.find(modality);
+        const count = this.#pack.counts[number];
         const known = label === undefined && !labelled ? 0 : toInteger(machine, label, -(2 ** 31), 2 ** 31 - 1);
         if (!Number.isInteger(features?.length))
             throw machine.error(STATUS.ARGUMENT);
         try {
             if (features.length === count)
                 machine.floats(place, count).set(features);
-            machine.call(name, address, place, features.length, known, ...values);
+            machine.call(name, address, place, features.length, known, number, ...values);
         } finally {
             machine.wipe(place, 4 * count);
         }
@@ -146,15 +148,17 @@ export class Client {
 
     /**
      * The message for the server: { bytes, receipt, rows }. `features`: a Float32Array, or an array of numbers, as long
-     * as the pack says; the caller's to wipe. `label`: the class, as the pack's maker numbered it; packs of one slot
-     * need none. `rows`: what the server sees, or null when the pack has no codes. Needs an `arm` each; when the network
-     * fails, send the same bytes again.
+     * as the modality says; the caller's to wipe. `label`: the class, as the pack's maker numbered it; packs of one
+     * slot need none. `modality`: a name of pack.modalities(), the first unless given; another name is refused with
+     * PML_ERROR_MODALITY. Time depends on it, so it is not hidden; the bytes do not tell it. `rows`: what the server
+     * sees, or null when the pack has no codes. Needs an `arm` each; when the network fails, send the same bytes again.
      */
-    release(features, label) {
+    release(features, label, { modality } = {}) {
         const machine = this.#machine;
         this.#checkState();
         const size = machine.core.pml_client_release_size(this.#address);
-        this.#callWith(this.#address, features, label, 'pml_wasm_client_release', machine.chunk, size);
+        const query = { features, label, modality };
+        this.#callWith(this.#address, query, 'pml_wasm_client_release', machine.chunk, size);
         const bytes = machine.bytes(machine.chunk, size).slice();
         return { bytes, receipt: this.receipt, rows: this.#pack.rowsOf(bytes) };
     }
@@ -164,9 +168,9 @@ export class Client {
      * `bytes` are all messages in their order; hand them over as a whole. `own` is 0 for a fake, else 1 to the policy's
      * `own`: the answer to it is worth ranking. Keep the message whose `own` is 1, and never tell which it was.
      */
-    bundle(features, label) {
+    bundle(features, label, { modality } = {}) {
         this.#checkState();
-        this.#callWith(this.#address, features, label, 'pml_wasm_bundle_query');
+        this.#callWith(this.#address, { features, label, modality }, 'pml_wasm_bundle_query');
         return this.#bundle();
     }
 
@@ -210,11 +214,11 @@ export class Client {
 
     /**
      * Ranks an answer by the true features: { matches, carried, gallery, share, bytes }. `source`: the answer's bytes,
-     * or an iterable or ReadableStream of its pieces. `scope`: 'own' slot or 'all'. A match has item (BigInt), label,
-     * slot, score (cosine) and payload. In a crowd it is the answer to one own message, which has one slot. After an
-     * error ask for the same bytes again, never make a new release.
+     * or an iterable or ReadableStream of its pieces. `modality`: that of the release. `scope`: 'own' slot or 'all'. A
+     * match has item (BigInt), label, slot, score (cosine) and payload. In a crowd it is the answer to one own message,
+     * which has one slot. After an error ask for the same bytes again, never make a new release.
      */
-    async answer(source, features, label, { scope = 'own', limit = 10 } = {}) {
+    async answer(source, features, label, { modality, scope = 'own', limit = 10 } = {}) {
         const machine = this.#machine;
         this.#checkState();
         toInteger(machine, limit, 1, MATCHES_MAX);
@@ -227,7 +231,7 @@ export class Client {
         const size = machine.core.pml_ranking_size(this.#pack.address);
         const memory = machine.take(size);
         try {
-            this.#callWith(memory, features, label, 'pml_wasm_ranking_begin', size, this.#pack.address,
+            this.#callWith(memory, { features, label, modality }, 'pml_wasm_ranking_begin', size, this.#pack.address,
                 SCOPES.get(scope), this.#substitute, this.#policySize > 0, matches, limit, machine.small);
             this.#ranking = machine.view().getUint32(machine.small, true);
             return this.#ranked(await this.#feed(source), matches);

@@ -66,19 +66,20 @@ pml_status pml_wasm_client_init(pml_client **client, void *memory, size_t size, 
 }
 
 EXPORTED(pml_wasm_client_release)
-pml_status pml_wasm_client_release(pml_client *client, const float *features, size_t count, int32_t label, uint8_t *out,
-                                   size_t capacity)
+pml_status pml_wasm_client_release(pml_client *client, const float *features, size_t count, int32_t label,
+                                   uint32_t modality, uint8_t *out, size_t capacity)
 {
-    const pml_query query = {.features = features, .count = count, .label = label};
+    const pml_query query = {.features = features, .count = count, .label = label, .modality = modality};
     return pml_client_release(client, &query, out, capacity);
 }
 
 /* ---- crowd ---- */
 
 EXPORTED(pml_wasm_bundle_query)
-pml_status pml_wasm_bundle_query(pml_client *client, const float *features, size_t count, int32_t label)
+pml_status pml_wasm_bundle_query(pml_client *client, const float *features, size_t count, int32_t label,
+                                 uint32_t modality)
 {
-    const pml_query query = {.features = features, .count = count, .label = label};
+    const pml_query query = {.features = features, .count = count, .label = label, .modality = modality};
     return pml_crowd_begin(client, &(pml_crowd_content){.query = &query});
 }
 
@@ -155,11 +156,11 @@ pml_status pml_wasm_open_feed(pml_open *open, const void *bytes, size_t size, ui
 /* ---- ranking ---- */
 
 EXPORTED(pml_wasm_ranking_begin)
-pml_status pml_wasm_ranking_begin(void *memory, const float *features, size_t count, int32_t label, size_t size,
-                                  const pml_pack *pack, pml_scope scope, bool substitute, bool crowd,
+pml_status pml_wasm_ranking_begin(void *memory, const float *features, size_t count, int32_t label, uint32_t modality,
+                                  size_t size, const pml_pack *pack, pml_scope scope, bool substitute, bool crowd,
                                   pml_match *matches, size_t capacity, pml_ranking **ranking)
 {
-    const pml_query query = {.features = features, .count = count, .label = label};
+    const pml_query query = {.features = features, .count = count, .label = label, .modality = modality};
     const pml_ranking_config config = {
         .matches = matches, .capacity = capacity, .scope = scope, .substitute = substitute, .crowd = crowd};
     return pml_ranking_begin(ranking, memory, size, pack, &query, &config);
@@ -199,7 +200,7 @@ struct field {
     {#name, #member, offsetof(pml_##name, member),                                                                     \
      _Generic(((pml_##name *)0)->member,                                                                               \
               bool: 'b', int: 'i', unsigned: 'u', unsigned long: 'u', unsigned long long: 'q', double: 'd',            \
-              uint8_t *: 'a')}
+              uint8_t *: 'a', const char *: 't')}
 #define SIZE(name) {#name, NULL, sizeof(pml_##name), 's'}
 /* clang-format on */
 
@@ -209,6 +210,7 @@ static const struct field fields[] = {
     FIELD(pack_info, id),
     FIELD(pack_info, size),
     FIELD(pack_info, features),
+    FIELD(pack_info, modalities),
     FIELD(pack_info, anchors),
     FIELD(pack_info, neighbours),
     FIELD(pack_info, dimensions),
@@ -222,6 +224,11 @@ static const struct field fields[] = {
     FIELD(pack_info, sketch),
     FIELD(pack_info, cell_codes),
     FIELD(pack_info, lists),
+    SIZE(modality),
+    FIELD(modality, name),
+    FIELD(modality, features),
+    FIELD(modality, kind),
+    FIELD(modality, root),
     SIZE(budget_left),
     FIELD(budget_left, epsilon_cap),
     FIELD(budget_left, epsilon_spent),

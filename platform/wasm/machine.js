@@ -7,6 +7,7 @@ const STATUS_NAMES = [
     'OK', 'ARGUMENT', 'MEMORY', 'BUFFER', 'STATE', 'EPSILON', 'DELTA', 'MECHANISM', 'DIMENSION', 'FEATURES', 'LABEL',
     'PACK', 'PACK_VERSION', 'PACK_SIZE', 'PACK_HASH', 'PACK_ID', 'SECTION', 'SENSITIVITY', 'ENTROPY', 'PERSIST',
     'BUDGET', 'SPENT', 'RELEASE', 'ANSWER', 'PACK_MODEL', 'CROWD', 'KEYS', 'SEALED',
+    'MODALITY', 'FRONT',
 ];
 export const STATUS = Object.fromEntries(STATUS_NAMES.map((name, index) => [name, -index]));
 
@@ -160,6 +161,7 @@ export class Machine {
             d: (at) => view.getFloat64(at, true),
             i: (at) => view.getInt32(at, true),
             q: (at) => view.getBigUint64(at, true),
+            t: (at) => this.text(view.getUint32(at, true)),
             u: (at) => view.getUint32(at, true),
         };
         const { members } = this.#fields[structure];

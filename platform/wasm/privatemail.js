@@ -16,6 +16,7 @@ import { Relay, RelayError } from './relay.js';
 export { Budget, Client, memoryStore, PrivateMailError, Relay, RelayError };
 
 const SLOT_KINDS = ['one', 'class', 'group'];
+const FRONT_KINDS = [undefined, 'none', 'signs', 'matrix', 'kernels'];
 
 const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
@@ -33,6 +34,7 @@ export class Pack {
     #address;
     #numbers; // features, rows or symbols: as many as the pack's largest of them
     #info;
+    #modalities;
 
     constructor(key, machine, bytes, id, model) {
         if (key !== OPEN)
@@ -49,7 +51,9 @@ export class Pack {
         else
             this.#openFor(model, open);
         const raw = machine.ask('pack_info', 'pml_pack_describe', this.#address);
-        this.#numbers = machine.take(4 * Math.max(raw.features, raw.slots * Math.max(raw.dimensions, 1)));
+        this.#modalities = Array.from({ length: Math.max(raw.modalities, 1) }, (_, index) => this.#modality(index));
+        const inputs = this.#modalities.map(({ features }) => features);
+        this.#numbers = machine.take(4 * Math.max(...inputs, raw.slots * Math.max(raw.dimensions, 1)));
         this.#info = Object.freeze({
             id: toHex(raw.id),
             model: machine.text(machine.core.pml_pack_model(this.#address)),
@@ -94,6 +98,29 @@ export class Pack {
         return this.#info;
     }
 
+    #modality(index) {
+        const raw = this.#machine.ask('modality', 'pml_pack_modality', this.#address, index);
+        return Object.freeze({ ...raw, kind: FRONT_KINDS[raw.kind] });
+    }
+
+    /**
+     * What may be asked for: [{ name, features, kind, root }, …]. A query has as many `features` as its modality;
+     * `kind` says how its front maps them. A pack without fronts has one modality, whose name is ''.
+     */
+    modalities() {
+        return [...this.#modalities];
+    }
+
+    /** The number of a modality; undefined is the first. */
+    #find(name) {
+        const index = name === undefined ? 0 : this.#modalities.findIndex((one) => one.name === name);
+        if (index >= 0)
+            return index;
+        const { status, message } = this.#machine.error(STATUS.MODALITY);
+        const known = this.#modalities.map((one) => `'${one.name}'`).join(', ');
+        throw new PrivateMailError(status, `${message}: it has ${known}, not '${name}'`);
+    }
+
     /** The classes: [{ label, slot }, …]; none when there is one slot. */
     classes() {
         const machine = this.#machine;
@@ -125,7 +152,8 @@ export class Pack {
     client(options) {
         const pack = {
             address: this.#address,
-            count: this.#info.features,
+            find: (modality) => this.#find(modality),
+            counts: this.#modalities.map(({ features }) => features),
             features: this.#numbers,
             labelled: this.#info.slotKind !== 'one',
             rowsOf: (bytes) => this.#rowsOrNull(bytes),

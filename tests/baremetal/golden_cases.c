@@ -80,7 +80,8 @@ static bool rows_are_golden(const struct golden_release *golden)
 bool release_is_golden(const struct golden_release *golden, uint8_t flip)
 {
     static uint8_t message[MESSAGE_MAX];
-    const pml_query query = {.features = bench.features, .count = golden->d, .label = golden->label};
+    const pml_query query = {
+        .features = bench.features, .count = golden->d, .label = golden->label, .modality = golden->modality};
     bench.config.value_bytes = (unsigned)golden->value_bytes;
     bench.seed = golden->seed;
     if (golden->d > CASE_FEATURES || !bench_init())
@@ -100,7 +101,8 @@ bool bundle_is_golden(const struct golden_bundle *golden)
 {
     static uint8_t message[MESSAGE_MAX];
     static pml_crowd policy;
-    const pml_query query = {.features = bench.features, .count = golden->d, .label = golden->label};
+    const pml_query query = {
+        .features = bench.features, .count = golden->d, .label = golden->label, .modality = golden->modality};
     const pml_crowd_content content = {golden->bits ? &query : NULL, golden->kept, golden->kept_size};
     unsigned own;
     policy = (pml_crowd){.clients = 1000,
@@ -146,7 +148,8 @@ bool answer_is_golden(const struct golden_answer *golden, size_t piece)
 {
     static pml_match matches[MATCHES_MAX];
     pml_answer_summary summary;
-    const pml_query query = {.features = bench.features, .count = golden->d, .label = golden->label};
+    const pml_query query = {
+        .features = bench.features, .count = golden->d, .label = golden->label, .modality = golden->modality};
     const pml_ranking_config config = {.matches = matches,
                                        .capacity = golden->limit,
                                        .scope = golden->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT,

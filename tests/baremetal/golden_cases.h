@@ -14,6 +14,7 @@ enum call { CALL_OPEN, CALL_INIT, CALL_ARM, CALL_RELEASE, CALL_ROWS, CALL_ANSWER
 /* The largest of the golden packs; exactly pack k where there is only response, as on a chip with 16 KiB of RAM. A crowd
  * needs more than response, and less than the Gaussian. */
 #define CASE_FEATURES 64
+#define CASE_FRONT (GOLDEN_FRONTS ? PML_FRONT_MEMORY(16, 24) : 0)
 #if PML_WITH_GAUSSIAN
 #define CASE_MEMORY PML_GAUSSIAN_MEMORY(CASE_FEATURES, 10, 12, 2)
 #elif PML_WITH_CROWD
@@ -23,8 +24,8 @@ enum call { CALL_OPEN, CALL_INIT, CALL_ARM, CALL_RELEASE, CALL_ROWS, CALL_ANSWER
 #endif
 
 struct bench {
-    uint8_t memory[CASE_MEMORY];
-    uint8_t ranking[PML_RANKING_MEMORY(CASE_FEATURES)];
+    uint8_t memory[CASE_MEMORY + CASE_FRONT];
+    uint8_t ranking[PML_RANKING_MEMORY(CASE_FEATURES) + CASE_FRONT];
     pml_pack pack;
     pml_config config;
     pml_client *client;

@@ -52,7 +52,8 @@ void check_residue(const struct golden_release *golden)
     static const pml_query no_query;
     static pml_query query; /* the caller's own: not on the stack that is searched */
     static uint8_t message[128];
-    query = (pml_query){.features = bench.features, .count = golden->d, .label = golden->label};
+    query = (pml_query){
+        .features = bench.features, .count = golden->d, .label = golden->label, .modality = golden->modality};
     ready = ready && pml_client_release(bench.client, &query, message, sizeof message) == PML_OK;
     report_check(ready && !is_left(golden->bits, golden->d * sizeof *golden->bits, stack_meter_here()) &&
                      !is_left(row, golden->d, stack_meter_here()),

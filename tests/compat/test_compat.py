@@ -134,8 +134,9 @@ def main():
             with open(expected_path(version), encoding="utf-8") as stream:
                 compare(tester, said, json.load(stream))
             check_answers(tester)
-            check_budget(tester)
-            check_later_versions(tester)
+            if os.path.exists(tester.path("one.pmpk")):    # a whole set, which the command made
+                check_budget(tester)
+                check_later_versions(tester)
             passed, failed = passed + tester.passed, failed + tester.failed
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed or not passed else 0

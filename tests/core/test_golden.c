@@ -246,7 +246,8 @@ static void test_releases_and_their_rows(void)
         setup_client(&f);
         float *x = floats_of(g->bits, g->d);
         TEST_ASSERT_EQUAL_MESSAGE(PML_OK, pml_client_arm(f.client, &f.budget), g->name);
-        TEST_ASSERT_EQUAL_MESSAGE(PML_OK, release_query(f.client, x, g->d, g->label, out, sizeof out), g->name);
+        const pml_query query = {.features = x, .count = g->d, .label = g->label, .modality = g->modality};
+        TEST_ASSERT_EQUAL_MESSAGE(PML_OK, pml_client_release(f.client, &query, out, sizeof out), g->name);
         written = pml_client_release_size(f.client);
         TEST_ASSERT_EQUAL_MESSAGE(g->release_size, written, g->name);
         TEST_ASSERT_EQUAL_HEX8_ARRAY_MESSAGE(g->release, out, written, g->name);
@@ -277,7 +278,7 @@ static void test_bundles(void)
         f.script.seed = g->seed;
         setup_client(&f);
         float *x = g->bits ? floats_of(g->bits, g->d) : NULL;
-        const pml_query query = {.features = x, .count = g->d, .label = g->label};
+        const pml_query query = {.features = x, .count = g->d, .label = g->label, .modality = g->modality};
         const pml_crowd_content content = {g->bits ? &query : NULL, g->kept, g->kept_size};
         const size_t length = pml_client_release_size(f.client);
         TEST_ASSERT_EQUAL_MESSAGE(PML_OK, pml_crowd_arm(f.client, &f.budget, (pml_bundle)g->kind), g->name);
@@ -321,6 +322,7 @@ static void check_answer(const struct golden_answer *g, const pml_crowd *crowd)
         setup_fixture(&f, g->pack, PML_GAUSSIAN, 1.0);
     if (pml_client_size(&f.pack, &f.config) == 0)
         return; /* this build lacks the pack's mechanism */
+    f.modality = g->modality;
     setup_client(&f);
     float *x = floats_of(g->bits, g->d);
     bool sketches = f.pack.sketch > 0;

@@ -15,11 +15,19 @@ void tearDown(void)
 {
 }
 
+/* What a pack's fronts add. */
+static size_t of_fronts(const pml_pack *pack)
+{
+    pml_pack_info info;
+    TEST_ASSERT_EQUAL(PML_OK, pml_pack_describe(pack, &info));
+    return info.modalities > 0 ? PML_FRONT_MEMORY(info.inputs, info.features) : 0;
+}
+
 static size_t by_macro(const pml_pack *pack, pml_mechanism mechanism)
 {
-    return mechanism == PML_GAUSSIAN
-               ? PML_GAUSSIAN_MEMORY(pack->features, pack->slots, pack->neighbours, pack->dimensions)
-               : PML_RESPONSE_MEMORY(pack->features, pack->slots);
+    return of_fronts(pack) + (mechanism == PML_GAUSSIAN
+                                  ? PML_GAUSSIAN_MEMORY(pack->features, pack->slots, pack->neighbours, pack->dimensions)
+                                  : PML_RESPONSE_MEMORY(pack->features, pack->slots));
 }
 
 static void each_client(void (*check)(struct fixture *))
@@ -49,7 +57,8 @@ static void test_macro_and_function_agree(void)
 
 static void test_macro_is_a_constant_expression(void)
 {
-    static uint8_t memory[PML_RESPONSE_MEMORY(512, 100) + PML_GAUSSIAN_MEMORY(1, 1, 1, 1) + PML_RANKING_MEMORY(1)];
+    static uint8_t memory[PML_RESPONSE_MEMORY(512, 100) + PML_GAUSSIAN_MEMORY(1, 1, 1, 1) + PML_RANKING_MEMORY(1) +
+                          PML_FRONT_MEMORY(7, 3)];
     TEST_ASSERT_TRUE(sizeof memory > 0);
 }
 
@@ -116,10 +125,10 @@ static void rank_at_any_alignment(const struct golden_answer *g)
     pml_match matches[PML_MATCHES_MAX];
     pml_answer_summary summary;
     memcpy(features, g->bits, g->d * sizeof *features);
-    const pml_query query = {.features = features, .count = g->d, .label = g->label};
+    const pml_query query = {.features = features, .count = g->d, .label = g->label, .modality = g->modality};
     const pml_ranking_config config = {
         .matches = matches, .capacity = g->limit, .scope = g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT};
-    TEST_ASSERT_EQUAL(PML_RANKING_MEMORY(pack.features), size);
+    TEST_ASSERT_EQUAL(PML_RANKING_MEMORY(pack.features) + of_fronts(&pack), size);
     for (size_t shift = 0; shift < 16; shift++) {
         uint8_t *memory = malloc(size + 64), *place = memory + 16 + shift;
         memset(memory, 0xC3, size + 64);

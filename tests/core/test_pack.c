@@ -80,6 +80,9 @@ static int name_of_damage(const struct pack_fields *fields, size_t at)
         return PML_ERROR_PACK_SIZE;
     if (at < HEADER_SIZE)
         return 0;
+    const size_t records = section_offset(fields, 13); /* they say where the bodies end, so they are looked at first */
+    if (records > 0 && at >= records && at < records + RECORDS_SIZE)
+        return 0;
     return is_gap(fields, at) ? PML_ERROR_PACK : PML_ERROR_PACK_HASH;
 }
 
@@ -89,7 +92,7 @@ static void test_every_changed_byte_is_refused(void)
     for (unsigned i = 0; i < GOLDEN_PACK_COUNT; i++) {
         size_t size;
         uint8_t *bytes = copy_golden(i, &size);
-        const struct pack_fields fields = read_fields(bytes);
+        const struct pack_fields fields = read_all_fields(bytes);
         for (size_t at = 0; at < size; at++)
             for (size_t change = 0; change < sizeof changes; change++) {
                 bytes[at] ^= changes[change];

@@ -374,7 +374,7 @@ static void test_the_length_depends_on_pack_mechanism_and_width_only(void)
             make_features(&f.pack, (uint32_t)(7 * i + e), features);
             TEST_ASSERT_EQUAL(g->release_size, pml_client_release_size(f.client));
             TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f.client, &f.budget));
-            TEST_ASSERT_EQUAL(PML_OK, release_query(f.client, features, g->d, g->label, out, sizeof out));
+            TEST_ASSERT_EQUAL(PML_OK, release_query(f.client, features, f.pack.features, g->label, out, sizeof out));
             written = pml_client_release_size(f.client);
             TEST_ASSERT_EQUAL(g->release_size, written);
             TEST_ASSERT_EQUAL(PML_OK, parse_copy(&f.pack, out, written));

@@ -51,7 +51,7 @@ static void persist_fails(void)
 static void bad_features(void)
 {
     arm();
-    query.features[pack->features - 1] = (float)INFINITY;
+    query.features[asked.count - 1] = (float)INFINITY;
     want(PML_ERROR_FEATURES, release());
 }
 
@@ -101,7 +101,7 @@ static void begin(void)
 
 static void begin_bad(void)
 {
-    query.features[pack->features - 1] = (float)INFINITY;
+    query.features[asked.count - 1] = (float)INFINITY;
     want(PML_ERROR_FEATURES, begin_given());
 }
 
@@ -247,16 +247,21 @@ void tearDown(void)
     answer = (struct writer){0};
 }
 
-static void search_these(const struct scenario *these, size_t count, unsigned index, int mechanism)
+static void search_prepared(const struct scenario *these, size_t count)
 {
     unsigned failed = 0;
-    prepare(index, mechanism);
     for (size_t i = 0; i < count; i++)
         if (search(these + i) > 0) {
             printf("    ... after: %s\n", these[i].name);
             failed++;
         }
     TEST_ASSERT_EQUAL(0, failed);
+}
+
+static void search_these(const struct scenario *these, size_t count, unsigned index, int mechanism)
+{
+    prepare(index, mechanism);
+    search_prepared(these, count);
 }
 
 static void search_all(unsigned index, int mechanism)
@@ -285,6 +290,53 @@ static void test_gaussian_leaves_nothing(void)
     search_all(PACK_CLASS, PML_GAUSSIAN);
     tearDown();
     search_all(PACK_WIDE, PML_GAUSSIAN);
+}
+#endif
+
+#if PML_WITH_FRONT
+/* Every kind of front, without and with roots, from an array and in pieces. */
+static void search_fronts(const struct scenario *these, size_t count, int mechanism)
+{
+    for (uint32_t modality = 0; modality < 8; modality++)
+        for (int pieces = 0; pieces < 2; pieces++) {
+            pml_front front;
+            prepare(PACK_FRONTS, mechanism);
+            TEST_ASSERT_EQUAL(PML_OK, pml_pack_front(&f.pack, modality, &front));
+            asked.modality = modality;
+            asked.count = front.inputs;
+            asked.pieces = pieces != 0;
+            search_prepared(these, count);
+            tearDown();
+        }
+}
+
+static void test_fronts_leave_nothing(void)
+{
+    if (PML_WITH_RESPONSE)
+        search_fronts(scenarios, sizeof scenarios / sizeof scenarios[0], PML_RESPONSE);
+    if (PML_WITH_GAUSSIAN)
+        search_fronts(scenarios, sizeof scenarios / sizeof scenarios[0], PML_GAUSSIAN);
+}
+
+#if PML_WITH_CROWD
+static void test_fronts_leave_nothing_in_a_crowd(void)
+{
+    search_fronts(crowd_scenarios, sizeof crowd_scenarios / sizeof crowd_scenarios[0], PML_CROWD);
+}
+#endif
+
+static void leave_sums(void)
+{
+    memcpy((uint8_t *)f.client->row + PML_ROUND8(pack->features), sums, 16);
+}
+
+static void test_a_planted_sum_is_found(void)
+{
+    const struct scenario memory = {"sums in memory", leave_sums, 0};
+    prepare(PACK_FRONTS, PML_WITH_RESPONSE ? PML_RESPONSE : PML_GAUSSIAN);
+    asked.modality = 4;
+    asked.count = 9;
+    TEST_ASSERT_EQUAL(5, search(&memory)); /* three windows, two differences */
 }
 #endif
 
@@ -329,6 +381,13 @@ int main(void)
 #endif
 #if PML_WITH_CROWD
     RUN_TEST(test_a_crowd_leaves_nothing);
+#endif
+#if PML_WITH_FRONT
+    RUN_TEST(test_fronts_leave_nothing);
+#if PML_WITH_CROWD
+    RUN_TEST(test_fronts_leave_nothing_in_a_crowd);
+#endif
+    RUN_TEST(test_a_planted_sum_is_found);
 #endif
     RUN_TEST(test_planted_residue_is_found);
     return UNITY_END();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Any bytes as a pack: raw; with magic, size and hash made right; and with the norms of its rows made right too. What
- * opens is read through every getter and used for a release of either mechanism. The bytes of the hash, which are
+ * Any bytes as a pack: raw; with magic, size and hash made right; and with the norms of its rows and centres made right
+ * too. What opens is read through every getter and used for a release of either mechanism, of some modality. The bytes of the hash, which are
  * overwritten, choose the configuration. */
 #include "base/sha256.h"
 #include "fuzz_common.h"
@@ -56,6 +56,58 @@ static void read_anchors_and_classes(const pml_pack *pack, const pml_pack_info *
     }
 }
 
+#if PML_WITH_FRONT
+static void read_modalities(const pml_pack *pack, const pml_pack_info *info)
+{
+    for (uint32_t v = 0; v < info->modalities; v++) {
+        pml_modality modality;
+        pml_front front;
+        uint32_t found;
+        demand(pml_pack_modality(pack, v, &modality) == PML_OK && strlen(modality.name) <= PML_MODALITY_NAME_MAX);
+        demand(modality.name[0] != 0 && pml_pack_find_modality(pack, modality.name, &found) == PML_OK && found == v);
+        demand(pml_pack_front(pack, v, &front) == PML_OK && front.inputs == modality.features);
+        demand(front.outputs == info->features && front.kind == modality.kind && front.root == modality.root);
+        const uint8_t *end = pack->bytes + pack->size;
+        demand(front.body_size == 0 || (front.body > pack->bytes && front.body_size <= (size_t)(end - front.body)));
+        demand((front.kind != PML_FRONT_MATRIX && front.kind != PML_FRONT_KERNELS) || front.inputs <= info->inputs);
+    }
+    pml_modality none;
+    demand(pml_pack_modality(pack, info->modalities > 0 ? info->modalities : 1, &none) == PML_ERROR_MODALITY);
+}
+
+static void read_piece(void *context, size_t first, size_t count, float *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = (float)((int)((first + i) * 89 + *(const uint8_t *)context) % 255 - 127) + 0.5f;
+}
+
+/* A query of one of the modalities, unless that would take too long. */
+static pml_query choose_query(const pml_pack *pack, const pml_pack_info *info, const float *features, int32_t label,
+                              uint8_t *choice)
+{
+    pml_modality modality;
+    const uint32_t index = info->modalities > 0 ? *choice % info->modalities : 0;
+    demand(pml_pack_modality(pack, index, &modality) == PML_OK);
+    if (modality.kind == PML_FRONT_NONE || (uint64_t)modality.features * info->features > 1u << 20)
+        return (pml_query){.features = features, .count = info->features, .label = label, .modality = index};
+    return (pml_query){
+        .count = modality.features, .label = label, .modality = index, .read = read_piece, .read_context = choice};
+}
+#endif
+
+/* Features that a query of a modality has. */
+static size_t count_of(const pml_pack *pack, uint32_t modality)
+{
+#if PML_WITH_FRONT
+    pml_modality view;
+    demand(pml_pack_modality(pack, modality, &view) == PML_OK);
+    return view.features;
+#else
+    (void)modality;
+    return pack->features;
+#endif
+}
+
 /* One release from beginning to end, and back to rows. */
 static void use_client(pml_client *client, const pml_pack *pack, const pml_pack_info *info, uint8_t choice)
 {
@@ -76,8 +128,15 @@ static void use_client(pml_client *client, const pml_pack *pack, const pml_pack_
         .epsilon_response = 4095.0, .epsilon_gaussian = gaussian, .delta = gaussian > 0 ? 0.5 : 0.0};
     demand(pml_budget_create(&budget, owner, &caps) == PML_OK);
     demand(pml_client_arm(client, &budget) == PML_OK);
+#if PML_WITH_FRONT
+    const pml_query query = choose_query(pack, info, features, label, &choice);
+#else
     const pml_query query = {.features = features, .count = info->features, .label = label};
-    demand(pml_client_release(client, &query, release, size) == PML_OK);
+#endif
+    int released = pml_client_release(client, &query, release, size);
+    demand(released == (query.count == count_of(pack, query.modality) ? PML_OK : PML_ERROR_DIMENSION));
+    if (released != PML_OK)
+        goto end;
     pml_release_view view;
     demand(pml_release_parse(pack, release, size, &view) == PML_OK);
     int status = pml_release_rows(pack, release, size, rows, count);
@@ -85,6 +144,7 @@ static void use_client(pml_client *client, const pml_pack *pack, const pml_pack_
     demand(status == (codes ? PML_OK : PML_ERROR_SECTION));
     for (size_t i = 0; i < count; i++)
         demand(rows[i] >= -0x1p50f && rows[i] <= 0x1p50f);
+end:
     free(release);
     free(rows);
     free(features);
@@ -102,6 +162,7 @@ static void use_pack(const pml_pack *pack, const pml_pack_info *info, pml_mechan
         .value_bytes = gaussian ? choices[2] % 3 : 0,
         .entropy = fuzz_entropy,
         .persist = fuzz_persist,
+        .substitute = info->modalities > 0, /* a front may map to zero */
     };
     size_t size = pml_client_size(pack, &config);
     bool built = gaussian ? PML_WITH_GAUSSIAN : PML_WITH_RESPONSE;
@@ -134,6 +195,9 @@ static void try_pack(const uint8_t *bytes, size_t size, const uint8_t *choices)
     demand(pml_pack_open(&pack, bytes, size, NULL, NULL) == PML_OK);
     read_slots(&pack, &info);
     read_anchors_and_classes(&pack, &info);
+#if PML_WITH_FRONT
+    read_modalities(&pack, &info);
+#endif
     use_pack(&pack, &info, PML_RESPONSE, choices);
     use_pack(&pack, &info, PML_GAUSSIAN, choices);
 }
@@ -141,7 +205,7 @@ static void try_pack(const uint8_t *bytes, size_t size, const uint8_t *choices)
 static void seal(uint8_t *bytes, size_t size)
 {
     memcpy(bytes, "PMPK\0\0", 6);
-    bytes[6] = 2 - (bytes[6] & 1); /* both versions */
+    bytes[6] = load_le32(bytes + AT_SECTIONS) >> 13 & 1 ? 3 : 2 - (bytes[6] & 1); /* all versions */
     bytes[7] = 0;
     store_le64(bytes + AT_SIZE, size);
     pml_sha256(bytes + AT_SIZE, size - AT_SIZE, bytes + AT_HASH);
@@ -158,6 +222,25 @@ static void repair_norms(uint8_t *bytes, size_t size, const struct pack_fields *
         store_le32(bytes + norms + 4 * i, pml_inverse_norm((const int8_t *)bytes + rows + i * f->d, f->d));
 }
 
+/* The same of the centres of fronts. */
+static void repair_centres(uint8_t *bytes, size_t size, const struct pack_fields *f)
+{
+    const size_t records = section_offset(f, 13);
+    if (records == 0 || records + RECORDS_SIZE > size)
+        return;
+    size_t body = records + RECORDS_SIZE; /* a multiple of 16 */
+    for (size_t v = 0; v < RECORDS_SIZE / RECORD_SIZE; v++) {
+        const uint8_t *record = bytes + records + v * RECORD_SIZE;
+        const size_t inputs = load_le32(record + 4), centres = load_le32(record + 8);
+        if (inputs > PML_FEATURES_MAX || centres > PML_FRONT_CENTRES_MAX || body + front_body_size(record, f->d) > size)
+            return;
+        uint8_t *norms = bytes + body + 8 * (size_t)f->d;
+        for (size_t c = 0; load_le16(record) == PML_FRONT_KERNELS && c < centres; c++)
+            store_le32(norms + 12 * c, pml_inverse_norm((const int8_t *)norms + 12 * centres + c * inputs, inputs));
+        body += front_body_size(record, f->d);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *bytes = exact_copy(data, size), choices[4] = {2, 1, 0, 0};
@@ -170,6 +253,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (f.d <= PML_FEATURES_MAX && f.n <= PML_ANCHORS_MAX && f.m <= PML_PROTOTYPES_MAX) {
             repair_norms(bytes, size, &f, 1);
             repair_norms(bytes, size, &f, 3);
+            repair_centres(bytes, size, &f);
             seal(bytes, size);
             try_pack(bytes, size, choices);
         }

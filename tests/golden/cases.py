@@ -2,7 +2,8 @@
 import random
 import struct
 
-from reference import (SLOT_CLASS, SLOT_GROUP, SLOT_ONE, Pack, bits_from_floats, quantise, sketch, write_answer)
+from cases_front import fronts_of, modality_features, seed_bytes
+from reference import (SLOT_CLASS, SLOT_GROUP, SLOT_ONE, Pack, bits_from_floats, row_of, sketch, write_answer)
 
 SIGMA = {"one": 65536, "1.2": 45511, "1.5": 29127, "6": 1820, "0.25": 1048576}   # round(65536 / sigma^2)
 
@@ -12,10 +13,6 @@ DRAWS = [                         # response draws: (name of the seed, m, G, eps
     ("draw 4", 100, 30, 1.0), ("draw 5", 4096, 20, 8.0), ("draw 6", 65536, 16, 16.0), ("draw 7", 5, 200, 0.1),
     (REJECT_SEED, 65175, 16, 8.0),
 ]
-
-
-def seed_bytes(name, count=32):
-    return random.Random("seed " + name).randbytes(count)
 
 
 def random_row(source, d):
@@ -89,8 +86,28 @@ def tied_fields(source):
                 **sketching("h", 8, 10))
 
 
+def packs_with_fronts():
+    """Of version 0.3."""
+    source = random.Random("packs of version 0.3")
+    packs = [
+        ("m: eight modalities, every kind of front", dict(
+            kind=SLOT_CLASS, d=13, classes=class_table([-1, 4]), fronts=fronts_of("m", 13),
+            **gaussian_part(source, 13, [6, 5], 2, 8000, 3, SIGMA["1.2"], 100),
+            **response_part(source, 13, 2, 5, 2, 8000, per_cell=2), **sketching("m", 16, 13), model="several models")),
+        ("n: fronts of extremes", dict(
+            kind=SLOT_ONE, d=5, fronts=fronts_of("n", 5), **response_part(source, 5, 1, 7))),
+        ("o: fronts that map to zero", dict(
+            kind=SLOT_ONE, d=4, fronts=fronts_of("o", 4), **response_part(source, 4, 1, 4), **sketching("o", 8, 4))),
+        ("p: signs alone, whose fronts have no bodies", dict(
+            kind=SLOT_ONE, d=24, fronts=fronts_of("p", 24), **response_part(source, 24, 1, 16))),
+    ]
+    # Of a row of zeros the first prototype would be the nearest: it must not be that of the public row too.
+    packs[2][1]["prototypes"][0] = [-127, 9, -50, 41]
+    return packs
+
+
 def make_packs():
-    """[(name, Pack)] in the order a to l."""
+    """[(name, Pack)] in the order a to p."""
     source = random.Random("packs")
     packs = [
         ("a: one slot", dict(
@@ -132,12 +149,18 @@ def make_packs():
     packs.append(("l: names its model", dict(
         kind=SLOT_ONE, d=7, slot_codes=codes(source, 1, 2, 5000), **response_part(source, 7, 1, 6, 2, 5000),
         **sketching("l", 8, 7), model="caf\u00e9-net v2, 224\u00d7224, mean 0.5 \U0001f4f7 " + "x" * 26)))
+    packs += packs_with_fronts()
     packs[6][1]["anchor_codes"][:3] = [[32767, -32767], [-32767, 32767], [32767, 32767]]
     return [(name, Pack(fields)) for name, fields in packs]
 
 
-def features(source, pack, label=None):
-    """Patterns of a feature vector, near a row of the label's slot, at a random scale."""
+def features(source, pack, label=None, modality=0):
+    """Patterns of a feature vector, near a row of the label's slot when there is no front, at a random scale."""
+    if pack.fronts:
+        bits = None
+        while bits is None or pack.fronts[modality][1].map(bits) is None:
+            bits = modality_features(source, pack.fronts[modality][1])
+        return bits
     slot = 0 if label is None else pack.slot_of(label)
     if pack.anchors:
         row = pack.anchors[source.randrange(pack.starts[slot], pack.starts[slot + 1])]
@@ -148,7 +171,7 @@ def features(source, pack, label=None):
 
 
 def release_cases(packs):
-    """[(name, pack index, mechanism, epsilon, delta, value bytes, label, seed, bits)]."""
+    """[(name, pack index, mechanism, epsilon, delta, value bytes, label, seed, bits, modality)]."""
     source, cases = random.Random("releases"), []
     epsilons = {1: (0.5, 1.0, 2.0, 4.0, 8.0, 16.0), 2: (1.0, 2.0, 4.0, 8.0, 16.0, 0.5)}
     for index, (name, pack) in enumerate(packs):
@@ -156,7 +179,8 @@ def release_cases(packs):
         for mechanism, usable in ((1, pack.prototypes), (2, pack.anchors)):
             if not usable:
                 continue
-            count = 6 if index == 1 else 4
+            modalities = [v for v, (modality, _) in enumerate(pack.fronts) if modality not in ("never", "far")] or [0]
+            count = max(6 if index == 1 else 4, len(modalities))
             chosen = [(epsilons[mechanism][(i + 2 * index) % 6], labels[i % len(labels)]) for i in range(count)]
             if index in (0, 1, 3):
                 chosen.append((0.1, labels[-1]))
@@ -165,16 +189,17 @@ def release_cases(packs):
                 if index == 1 and epsilon == 0.1 and mechanism == 2:
                     width = 2                                     # two bytes that need e > 0
                 title = "%s %s %d" % (name[0], ("response", "gaussian")[mechanism - 1], i)
+                modality = modalities[i % len(modalities)]
                 cases.append((title, index, mechanism, epsilon, delta, width, label, seed_bytes(title),
-                              features(source, pack, label)))
+                              features(source, pack, label, modality), modality))
     return cases
 
 
 def update_cases(packs):
-    """[(pack index, bits, label)]: near an anchor, an anchor itself, opposite to an anchor, anything."""
+    """[(pack index, bits, label)], of packs without fronts: near an anchor, an anchor itself, opposite to an anchor, anything."""
     source, cases = random.Random("updates"), []
     for index, (_, pack) in enumerate(packs):
-        if not pack.anchors:
+        if not pack.anchors or pack.fronts:
             continue
         labels = [label for label, _ in pack.classes] or [0]
         anchor = source.choice(pack.anchors)
@@ -211,11 +236,11 @@ def quantise_cases():
 
 
 def sketch_cases(packs):
-    """[(pack index, bits)] for every pack with sketches."""
+    """[(pack index, bits)] for every pack with sketches and without fronts."""
     source = random.Random("sketches")
     cases = []
     for index, (_, pack) in enumerate(packs):
-        if pack.L:
+        if pack.L and not pack.fronts:
             label = pack.classes[-1][0] if pack.classes else None
             single = [0] * pack.d
             single[source.randrange(pack.d)] = bits_from_floats([-0.7])[0]
@@ -223,13 +248,13 @@ def sketch_cases(packs):
     return cases
 
 
-def answer_slots(source, pack, items, counts, labels_of):
+def answer_slots(source, pack, items, counts, labels_of, modality):
     """Random candidates: repeated sketches (equal scores), a zero sketch, repeated items, empty payloads."""
     slots, known = [], []
     for slot, count in enumerate(counts):
         rows = []
         for i in range(count):
-            fresh = sketch(pack, quantise(features(source, pack, labels_of(slot))))
+            fresh = sketch(pack, row_of(pack, features(source, pack, labels_of(slot), modality), modality))
             row = source.choice(known) if known and i % 3 == 2 else fresh
             row = [0] * pack.L if i == 5 else row
             known.append(row)
@@ -239,21 +264,22 @@ def answer_slots(source, pack, items, counts, labels_of):
     return slots
 
 
-def answers_of(source, packs, name, index, gallery, counts, limit, modes, items, only=None):
+def answers_of(source, packs, name, index, gallery, counts, limit, modes, items, only=None, modality=0):
     """One answer as several cases. only: the one slot of a crowd's answer."""
     pack = packs[index][1]
     by_slot = [[label for label, slot in pack.classes if slot == wanted] for wanted in range(pack.G)]
     slots = answer_slots(source, pack, items, counts,
-                         lambda slot: source.choice(by_slot[slot]) if pack.classes else None)
+                         lambda slot: source.choice(by_slot[slot]) if pack.classes else None, modality)
     slots = [[(item, 0 if label is None else label, row, payload) for item, label, row, payload in rows]
              for rows in slots]
     data, offsets = write_answer(pack, gallery, slots, only)
-    return [(name + title, index, slots, offsets, data, features(source, pack, label), label, all_slots, limit)
+    return [(name + title, index, slots, offsets, data, features(source, pack, label, modality), label, all_slots, limit,
+             modality)
             for title, label, all_slots in modes]
 
 
 def answer_cases(packs):
-    """[(name, pack index, slots, offsets, bytes, bits, label, all slots, limit)]."""
+    """[(name, pack index, slots, offsets, bytes, bits, label, all slots, limit, modality)]."""
     source = random.Random("answers")
     large = [65535, 65536, (1 << 32) - 1, 1 << 32, (1 << 40) - 1, 7, 8]
     return (answers_of(source, packs, "a, one slot", 0, 30, [14], 5, [("", 0, 0)], range(30))
@@ -262,7 +288,10 @@ def answer_cases(packs):
                           (", all slots", -7, 1)], [0, 1, 23, 24, 255, 256, 300, 700, 701, 998, 999])
             + answers_of(source, packs, "c, group slots, large items", 2, 1 << 40, [4, 6, 9], 8,
                          [(", own slot", 6, 0), (", all slots", 5, 1)], large)
-            + answers_of(source, packs, "f, no sketches", 5, 9, [4, 5], 5, [(", all slots", 2147483647, 1)], range(9)))
+            + answers_of(source, packs, "f, no sketches", 5, 9, [4, 5], 5, [(", all slots", 2147483647, 1)], range(9))
+            + [case for v in (2, 5, 6) for case in answers_of(
+                random.Random("answers of modality %d" % v), packs, "m, modality %d" % v, 12, 40, [9, 6], 6,
+                [(", own slot", 4, 0), (", all slots", -1, 1)], range(40), None, v)])
 
 
 def crowd_answer_cases(packs):
@@ -274,11 +303,12 @@ def crowd_answer_cases(packs):
                          [0, 1, 23, 24, 255, 256, 300, 700, 701, 998, 999], 2)
             + answers_of(source, packs, "c, crowd, slot 0", 2, 1 << 40, [5, 0, 0], 8, [(", all slots", 6, 1)],
                          [65535, 65536, (1 << 32) - 1, 1 << 32, (1 << 40) - 1, 7, 8], 0)
-            + answers_of(source, packs, "b, crowd, empty", 1, 7, [0, 0, 0, 0], 3, [("", 3, 1)], range(7), 3))
+            + answers_of(source, packs, "b, crowd, empty", 1, 7, [0, 0, 0, 0], 3, [("", 3, 1)], range(7), 3)
+            + answers_of(source, packs, "m, crowd, modality 7", 12, 40, [0, 9], 6, [("", 4, 1)], range(40), 1, 7))
 
 
 def bundle_cases(packs):
-    """[(name, pack index, floor, policy, bits, label, kept symbol)]: a query when there are bits, a kept cell when there is
+    """[(name, pack index, floor, policy, bits, label, kept symbol, modality)]: a query when there are bits, a kept cell when there is
     a symbol, else an idle client."""
     source, cases = random.Random("bundles"), []
 
@@ -292,16 +322,19 @@ def bundle_cases(packs):
               ("kept", 0, 8.0, policy(1.0, 8, 2)), ("kept", 1, 8.0, policy(2.5, 4, 5)), ("kept", 7, 6.0, policy(0.3, 8, 3)),
               ("idle", 0, 8.0, policy(2.0, 8, 1)), ("idle", 1, 8.0, policy(2.0, 8, 3, True)),
               ("idle", 10, 8.0, policy(0.0, 8, 1)), ("idle", 11, 3.0, policy(1.0, 2, 2, True)),
-              ("cover unused", 11, 3.0, policy(1.0, 2, 2, True))]
-    for number, (kind, index, floor, chosen_policy) in enumerate(chosen):
+              ("cover unused", 11, 3.0, policy(1.0, 2, 2, True)), ("query", 12, 8.0, policy(0.5, 4, 2), 4),
+              ("query", 12, 4.0, policy(1.0, 2, 1), 7), ("idle", 12, 8.0, policy(1.0, 3, 1, True)),
+              ("query", 15, 6.0, policy(1.0, 3, 2), 1)]
+    for number, (kind, index, floor, chosen_policy, *rest) in enumerate(chosen):
+        modality = rest[0] if rest else 0
         pack = packs[index][1]
         label = source.choice(pack.classes)[0] if pack.classes else 0
         bits, kept = None, None
         if kind in ("query", "cover unused"):
-            bits = features(source, pack, label if pack.classes else None)
+            bits = features(source, pack, label if pack.classes else None, modality)
         if kind == "kept":
             kept = source.randrange(pack.G * pack.m)
-        cases.append(("bundle %d, %s" % (number, kind), index, floor, chosen_policy, bits, label, kept))
+        cases.append(("bundle %d, %s" % (number, kind), index, floor, chosen_policy, bits, label, kept, modality))
     return cases
 
 

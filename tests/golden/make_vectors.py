@@ -6,154 +6,22 @@ from decimal import Decimal
 from fractions import Fraction
 
 import cases
+import cases_front
 from reference import (GAUSSIAN, RESPONSE, Calibration, Certificate, KeyStream, decode_rows, deviate,
-                       encode_gaussian, encode_response, inverse_norm, private_row, quantise, rank_answer,
+                       encode_gaussian, encode_response, exp31, inverse_norm, private_row, quantise, rank_answer,
                        response_draw, response_threshold, sketch, update, write_budget)
 from reference_crowd import BUDGET_NAMES, bundle, crowd_release, read_budget_2, symbol_of, upgrade_budget, write_budget_2
+from vectors_text import Header, patterns, quoted, signed, unsigned
 
 TARGET = pathlib.Path(__file__).with_name("vectors.h")
 PLAIN = TARGET.with_suffix(".txt")
 
-PLAIN_HEAD = """\
-# Golden vectors. Written by make_vectors.py: do not edit.
-# One case a line, fields separated by a tab, "-" for an empty one. Bytes are hexadecimal; features and rows are
-# IEEE-754 binary32 patterns, eight digits each, most significant first. Packs are counted from 0.
-# pack     name  bytes  id  model
-# release  name  pack  mechanism (1 response, 2 Gaussian)  epsilon  delta  value_bytes  entropy  features  label  bytes  rows
-# answer   name  pack  bytes  features  label  scope (0 own slot, 1 all)  limit  matches: item:label:slot:score:offset:size,...
-# crowd_answer  as answer, to one message of a crowd: it has one slot
-# bundle   name  pack  kind (1 query, 2 kept, 3 idle)  epsilon  clusters  copies  own  cover  entropy  features  label  kept
-#          bytes (all messages)  own (a byte per message)
-# budget   bytes  owner  epsilon_cap  epsilon_spent (both in 2^-20)  mu2_cap  mu2_spent (both in 2^-40)  delta (in 2^-64)
-#          floor_cap  floor_spent (both in 2^-20)  crowd_mu2_cap  crowd_mu2_spent (both in 2^-40)  crowd_delta
-#          crowd_delta0_cap  crowd_delta0_spent (all in 2^-64)
-"""
 
-STRUCTS = """\
-/* Golden vectors. Written by make_vectors.py: do not edit. Features and rows are IEEE-754 binary32 patterns. */
-#ifndef GOLDEN_VECTORS_H
-#define GOLDEN_VECTORS_H
-
-#include <stddef.h>
-#include <stdint.h>
-
-struct golden_pack { const char *name; const uint8_t *bytes; size_t size; const uint8_t *id; const char *model; };
-
-/* mechanism: 1 response, 2 gaussian; seed: 32 bytes of entropy; row_count: G*k, or 0 when there are no rows */
-struct golden_release {
-    const char *name; unsigned pack; int mechanism; double epsilon, delta; int value_bytes;
-    const uint8_t *seed; const uint32_t *bits; size_t d; int32_t label;
-    const uint8_t *release; size_t release_size; const uint32_t *rows; size_t row_count;
-};
-
-struct golden_match {
-    uint64_t item; int32_t label; uint32_t slot; int32_t score; uint64_t payload_offset; uint32_t payload_size;
-};
-
-/* the best `limit` matches; all_slots 0: only candidates of the slot of `label` are ranked */
-struct golden_answer {
-    const char *name; unsigned pack; const uint8_t *bytes; size_t size; const uint32_t *bits; size_t d;
-    int32_t label; int all_slots; size_t limit; const struct golden_match *matches; size_t match_count;
-};
-
-struct golden_certificate { unsigned pack; uint32_t floor_weight; uint64_t delta_q8; uint64_t row_bound; };
-
-/* G*k values each: the centres times 16384, and the label rows U (SPEC 5.6, 5.7) */
-struct golden_centres { unsigned pack; const int64_t *centres; const int64_t *label_rows; size_t count; };
-
-/* the neighbours and weights of a query, num of SPEC 5.9, and the row on the grid of step g */
-struct golden_update {
-    unsigned pack; const uint32_t *bits; size_t d; int32_t label; const uint16_t *anchors; const uint32_t *weights;
-    size_t neighbours; const int64_t *num; uint32_t g; const int32_t *row; size_t k;
-};
-
-/* r to double precision; g and s do not change when r is off by 1e-6 of itself */
-struct golden_calibration {
-    unsigned pack; double epsilon, delta; double r; uint32_t g, s, e, step; int value_bytes;
-};
-
-/* words: u32 words taken from the key stream in all */
-struct golden_deviates { const uint8_t *seed; uint32_t s; const int32_t *values; size_t count; uint64_t words; };
-
-struct golden_below { const uint8_t *seed; uint64_t n; const uint32_t *values; size_t count; uint64_t words; };
-
-struct golden_response_draw {
-    const uint8_t *seed; uint32_t m, G; double epsilon; uint64_t P; uint32_t T; const uint16_t *U; uint64_t words;
-};
-
-struct golden_quantise { const char *name; const uint32_t *bits; size_t d; const int8_t *q; uint32_t inverse_norm; };
-
-struct golden_sketch { unsigned pack; const uint32_t *bits; size_t d; const int8_t *sketch; size_t length; };
-
-/* kind: 1 query, 2 kept, 3 idle; bits only of a query, kept only of a kept cell; own: per message */
-struct golden_bundle {
-    const char *name; unsigned pack; int kind; double epsilon, clusters; uint32_t copies, own_messages; int cover;
-    const uint8_t *seed; const uint32_t *bits; size_t d; int32_t label; const uint8_t *kept; size_t kept_size;
-    const uint8_t *bytes; size_t size; const uint8_t *own; size_t count;
-};
-
-/* bytes are of version 1 or 2, current is the same budget in version 2 */
-struct golden_budget {
-    const uint8_t *bytes; size_t size; const uint8_t *owner; uint32_t response_cap, response_spent;
-    uint64_t gaussian_cap, gaussian_spent, delta; uint32_t floor_cap, floor_spent;
-    uint64_t crowd_cap, crowd_spent, crowd_delta, delta0_cap, delta0_spent; const uint8_t *current;
-};
-"""
-
-
-class Header:
-    """Collects arrays and tables as C text, and the plain lines for other languages."""
-
-    def __init__(self):
-        self.lines = [STRUCTS]
-        self.plain_lines = [PLAIN_HEAD]
-
-    def plain(self, *fields):
-        self.plain_lines.append("\t".join(str(field) or "-" for field in fields) + "\n")
-
-    def array(self, kind, name, values):
-        """Emits an array and returns its name; "NULL" when empty."""
-        values = list(values)
-        if not values:
-            return "NULL"
-        form = {"uint8_t": "0x%02x", "uint32_t": "0x%08x"}.get(kind, "%d")
-        self.lines.append("static const %s %s[%d] = {" % (kind, name, len(values)))
-        line = "   "
-        for value in values:
-            text = " " + form % value + ","
-            if len(line) + len(text) > 118:
-                self.lines.append(line)
-                line = "   "
-            line += text
-        self.lines += [line, "};"]
-        return name
-
-    def table(self, kind, name, rows, counted=None):
-        """Emits an array of structs and the macro that counts it, named after `counted` or the struct."""
-        self.lines.append("\nstatic const struct golden_%s %s[] = {" % (kind, name))
-        self.lines += ["    { " + ", ".join(row) + " }," for row in rows]
-        macro = "GOLDEN_%s_COUNT" % (counted or kind).upper()
-        self.lines += ["};", "#define %s (sizeof %s / sizeof %s[0])\n" % (macro, name, name)]
-
-    def text(self):
-        return "\n".join(self.lines + ["#endif", ""])
-
-
-def patterns(bits):
-    return "".join("%08x" % pattern for pattern in bits)
-
-
-def quoted(text):
-    return '"%s"' % text
-
-
-def signed(value):
-    """A C constant of an int32, INT32_MIN included."""
-    return "INT32_MIN" if value == -2147483648 else str(value)
-
-
-def unsigned(value):
-    return "UINT64_C(%d)" % value
+def fronted_rows(packs, rows, column):
+    """How many rows, the last ones, are of packs with fronts; a column has the pack's number."""
+    fronted = [bool(packs[int(row[column])][1].fronts) for row in rows]
+    assert fronted == sorted(fronted)
+    return sum(fronted)
 
 
 def write_packs(header, packs):
@@ -164,31 +32,31 @@ def write_packs(header, packs):
         model = "".join("\\%03o" % byte for byte in pack.model.encode())
         rows.append([quoted(name), data, str(len(pack.bytes)), own_id, '"%s"' % model])
         header.plain("pack", name, pack.bytes.hex(), pack.id.hex(), pack.model)
-    header.table("pack", "golden_packs", rows)
+    header.table("pack", "golden_packs", rows, fronted=sum(bool(pack.fronts) for _, pack in packs))
 
 
 def write_releases(header, packs):
     """The releases, and the calibrations they need."""
     rows, calibrations = [], {}
     for number, case in enumerate(cases.release_cases(packs)):
-        name, index, mechanism, epsilon, delta, width, label, seed, bits = case
+        name, index, mechanism, epsilon, delta, width, label, seed, bits, modality = case
         pack, prefix = packs[index][1], "release_%d" % number
         if mechanism == RESPONSE:
             check_threshold(epsilon, pack.m)
-            release = encode_response(pack, bits, label, epsilon, seed)
+            release = encode_response(pack, bits, label, epsilon, seed, modality)
         else:
-            release = encode_gaussian(pack, bits, label, epsilon, delta, width, seed)
+            release = encode_gaussian(pack, bits, label, epsilon, delta, width, seed, modality)
             for either in (1, 2):
                 calibrations[index, epsilon, delta, either] = None
         assert mechanism in (RESPONSE, GAUSSIAN)
         decoded = [cases.float_bits_exact(value) for value in decode_rows(pack, release)]
         rows.append([quoted(name), str(index), str(mechanism), repr(epsilon), repr(delta), str(width),
                      header.array("uint8_t", prefix + "_seed", seed), header.array("uint32_t", prefix + "_bits", bits),
-                     str(pack.d), signed(label), header.array("uint8_t", prefix, release), str(len(release)),
-                     header.array("uint32_t", prefix + "_rows", decoded), str(len(decoded))])
+                     str(len(bits)), signed(label), header.array("uint8_t", prefix, release), str(len(release)),
+                     header.array("uint32_t", prefix + "_rows", decoded), str(len(decoded)), str(modality)])
         header.plain("release", name, index, mechanism, repr(epsilon), repr(delta), width, seed.hex(), patterns(bits),
-                     label, release.hex(), patterns(decoded))
-    header.table("release", "golden_releases", rows)
+                     label, release.hex(), patterns(decoded), modality)
+    header.table("release", "golden_releases", rows, fronted=fronted_rows(packs, rows, 1))
     write_calibrations(header, packs, calibrations)
 
 
@@ -197,14 +65,14 @@ def write_calibrations(header, packs, wanted):
     assert all(certificate.accepted for certificate in certificates.values())
     header.table("certificate", "golden_certificates", [
         [str(index), str(one.floor_weight), unsigned(one.delta), unsigned(one.row_bound)]
-        for index, one in certificates.items()])
+        for index, one in certificates.items()], fronted=sum(bool(packs[index][1].fronts) for index in certificates))
     rows = []
     for index, epsilon, delta, width in wanted:
         one = Calibration(packs[index][1], certificates[index], epsilon, delta, width)
         assert one.robust, "an r slightly off could give another g or s: choose another case"
         rows.append([str(index), repr(epsilon), repr(delta), repr(float(one.r))]
                     + [str(value) for value in (one.g, one.s, one.e, one.step, width)])
-    header.table("calibration", "golden_calibrations", rows)
+    header.table("calibration", "golden_calibrations", rows, fronted=fronted_rows(packs, rows, 0))
 
 
 def write_updates(header, packs):
@@ -238,11 +106,11 @@ def check_threshold(epsilon, m):
 def write_answers(header, packs, kind, chosen):
     rows, known = [], {}
     for number, case in enumerate(chosen):
-        name, index, slots, offsets, data, bits, label, all_slots, limit = case
+        name, index, slots, offsets, data, bits, label, all_slots, limit, modality = case
         prefix = "%s_%d" % (kind, number)
         if data not in known:
             known[data] = header.array("uint8_t", prefix, data)
-        matches = rank_answer(packs[index][1], slots, offsets, bits, label, all_slots, limit)
+        matches = rank_answer(packs[index][1], slots, offsets, bits, label, all_slots, limit, modality)
         assert all(data[offset:offset + size] in [row[3] for row in slots[slot]]
                    for _, _, slot, _, offset, size in matches)
         if matches:
@@ -251,10 +119,10 @@ def write_answers(header, packs, kind, chosen):
                              for match in matches] + ["};"]
         rows.append([quoted(name), str(index), known[data], str(len(data)),
                      header.array("uint32_t", prefix + "_bits", bits), str(len(bits)), signed(label), str(all_slots),
-                     str(limit), prefix + "_matches" if matches else "NULL", str(len(matches))])
+                     str(limit), prefix + "_matches" if matches else "NULL", str(len(matches)), str(modality)])
         header.plain(kind, name, index, data.hex(), patterns(bits), label, int(all_slots), limit,
-                     ",".join(":".join(map(str, match)) for match in matches))
-    header.table("answer", "golden_%ss" % kind, rows, kind)
+                     ",".join(":".join(map(str, match)) for match in matches), modality)
+    header.table("answer", "golden_%ss" % kind, rows, kind, fronted_rows(packs, rows, 1))
 
 
 def write_random(header):
@@ -331,29 +199,53 @@ def write_budgets(header):
 
 def write_bundles(header, packs):
     rows = []
-    for number, (name, index, floor, policy, bits, label, kept_symbol) in enumerate(cases.bundle_cases(packs)):
+    for number, case in enumerate(cases.bundle_cases(packs)):
+        name, index, floor, policy, bits, label, kept_symbol, modality = case
         pack, prefix, seed = packs[index][1], "bundle_%d" % number, cases.seed_bytes(name)
         check_threshold(floor, pack.G * pack.m)
         kept = b"" if kept_symbol is None else crowd_release(pack, kept_symbol)
         kind = 1 if bits else 2 if kept else 3
-        messages = bundle(pack, floor, policy, seed, symbol_of(pack, bits, label) if bits else None, kept or None)
+        true_symbol = symbol_of(pack, bits, label, modality) if bits else None
+        messages = bundle(pack, floor, policy, seed, true_symbol, kept or None)
         data, own = b"".join(message for _, message in messages), bytes(own for own, _ in messages)
         numbers = [repr(floor), repr(policy["clusters"]), policy["copies"], policy["own"], int(policy["cover"])]
         rows.append([quoted(name), str(index), str(kind)] + [str(value) for value in numbers]
                     + [header.array("uint8_t", prefix + "_seed", seed),
-                       header.array("uint32_t", prefix + "_bits", bits or []), str(pack.d), signed(label),
+                       header.array("uint32_t", prefix + "_bits", bits or []), str(len(bits) if bits else pack.d), signed(label),
                        header.array("uint8_t", prefix + "_kept", kept), str(len(kept)),
                        header.array("uint8_t", prefix, data), str(len(data)),
-                       header.array("uint8_t", prefix + "_own", own), str(len(own))])
+                       header.array("uint8_t", prefix + "_own", own), str(len(own)), str(modality)])
         header.plain("bundle", name, index, kind, *numbers, seed.hex(), patterns(bits or []), label, kept.hex(),
-                     data.hex(), own.hex())
-    header.table("bundle", "golden_bundles", rows)
+                     data.hex(), own.hex(), modality)
+    header.table("bundle", "golden_bundles", rows, fronted=fronted_rows(packs, rows, 1))
+
+
+def write_fronts(header, packs):
+    step = (1 << 58) / 3098164009                      # what halves the exponential
+    chosen = {0, 1, 2, (1 << 32) - 1, (1 << 32) - 2, 1 << 27, 1 << 31}
+    chosen |= {int(n * step) + i for n in range(1, 47) for i in (0, 1) if n * step + 1 < 1 << 32}
+    header.table("exponential", "golden_exponentials", [["%du" % x, "%du" % exp31(x)] for x in sorted(chosen)])
+    rows = []
+    for number, (name, index, modality, bits) in enumerate(cases_front.front_cases(packs)):
+        front = packs[index][1].fronts[modality][1]
+        mapped = front.map(bits) or []
+        rows.append([quoted(name), str(index), str(modality), header.array("uint32_t", "front_%d_bits" % number, bits),
+                     str(len(bits)), header.array("int8_t", "front_%d" % number, mapped), str(front.d)])
+    header.table("front", "golden_fronts", rows)
+    rows = []
+    for index, pack in ((index, pack) for index, (_, pack) in enumerate(packs) if pack.fronts):
+        for v, (name, front) in enumerate(pack.fronts):
+            data = front.file()
+            rows.append([quoted(name), str(index), str(v),
+                         header.array("uint8_t", "front_file_%d_%d" % (index, v), data), str(len(data))])
+    header.table("front_file", "golden_front_files", rows)
 
 
 def vectors():
     header, packs = Header(), cases.make_packs()
     write_packs(header, packs)
     write_vectors(header, packs)
+    write_fronts(header, packs)
     write_random(header)
     write_releases(header, packs)
     write_updates(header, packs)

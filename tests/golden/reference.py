@@ -2,7 +2,6 @@
 
 `from reference import *` also gives the formats and the random words.
 """
-import struct
 from decimal import Decimal, ROUND_CEILING, ROUND_FLOOR, getcontext
 from fractions import Fraction
 from functools import lru_cache
@@ -10,6 +9,8 @@ from math import cos, floor, isqrt, pi, sin
 
 from reference_formats import *   # noqa: F401,F403
 from reference_formats import dot, inverse_norm, pack_symbols, read_release, unpack_symbols, write_release
+from reference_front import *     # noqa: F401,F403
+from reference_front import UNIT, exp31, kernel, quantise, quantise_exact, round_half_up
 from reference_random import *    # noqa: F401,F403
 from reference_random import KeyStream, deviate
 
@@ -17,12 +18,6 @@ getcontext().prec = 120
 
 RESPONSE, GAUSSIAN = 1, 2
 ONE = 65536
-UNIT = 1 << 60                    # a cosine of 1
-
-
-def round_half_up(x):
-    """Rounding of SPEC: floor(x + 1/2), for an exact rational x."""
-    return floor(Fraction(x) + Fraction(1, 2))
 
 
 def ceil_divide(a, b):
@@ -33,30 +28,13 @@ def decimal_floor(x):
     return int(x.to_integral_value(ROUND_FLOOR))
 
 
-# Quantise, scores, weights (5.1 to 5.5) ----------------------------------------------------------------------
+# Scores and weights (5.3 to 5.5) ----------------------------------------------------------------------
 
-def floats_from_bits(bits):
-    """binary32 patterns as Python floats, which hold them exactly."""
-    return list(struct.unpack("<%df" % len(bits), struct.pack("<%dI" % len(bits), *bits)))
-
-
-def bits_from_floats(values):
-    return list(struct.unpack("<%dI" % len(values), struct.pack("<%df" % len(values), *values)))
-
-
-def quantise_exact(values):
-    """sign * floor(127|x|/M + 1/2) of exact numbers; all zero when M = 0."""
-    exact = [Fraction(value) for value in values]
-    largest = max(abs(value) for value in exact)
-    if largest == 0:
-        return [0] * len(exact)
-    return [(1 if value > 0 else -1) * round_half_up(127 * abs(value) / largest) for value in exact]
-
-
-def quantise(bits):
-    row = quantise_exact(floats_from_bits(bits))
-    assert any(row)
-    return row
+def row_of(pack, bits, modality=0):
+    """The row of a query. One that cannot be used becomes the public row, as with `substitute`."""
+    front = pack.fronts[modality][1] if pack.fronts else None
+    row = front.map(bits) if front else quantise(bits)
+    return row or [127] + [0] * (pack.d - 1)
 
 
 def ranked(query, rows, norms):
@@ -69,17 +47,8 @@ def nearest_cell(pack, query, slot):
     return pack.cells[part][ranked(query, pack.prototypes[part], pack.prototype_norms[part])[0]]
 
 
-def scaled_exponential(numerator, denominator):
-    """65536 * e^(-numerator/denominator)."""
-    return ONE * (-Decimal(numerator) / Decimal(denominator)).exp()
-
-
-def round_decimal(x):
-    return decimal_floor(x + Decimal("0.5"))
-
-
 def floor_weight(pack):
-    return max(1, decimal_floor(scaled_exponential(2 * pack.bandwidth, ONE)))
+    return max(1, kernel(-UNIT, pack.bandwidth) >> 15)
 
 
 def neighbour_weights(pack, query):
@@ -87,14 +56,13 @@ def neighbour_weights(pack, query):
     own_norm, least, result = inverse_norm(query), floor_weight(pack), []
     for index in ranked(query, pack.anchors, pack.anchor_norms)[:pack.K]:
         cosine = dot(query, pack.anchors[index]) * pack.anchor_norms[index] * own_norm
-        assert abs(cosine) <= UNIT
-        weight = round_decimal(scaled_exponential(pack.bandwidth * (UNIT - cosine), ONE * UNIT))
+        weight = (kernel(cosine, pack.bandwidth) + (1 << 14)) >> 15
         result.append((index, min(max(weight, least), ONE)))
     return result
 
 
 def label_weight(pack, s, t):
-    return round_decimal(scaled_exponential(pack.bandwidth * (s - t) ** 2, 2 * ONE))
+    return (exp31(min(pack.bandwidth * (s - t) ** 2 << 10, (1 << 32) - 1)) + (1 << 14)) >> 15
 
 
 def label_row(pack, slot):
@@ -257,8 +225,8 @@ def response_draw(stream, m, G, epsilon):
     return threshold, 0 if value < threshold else 1 + other, [stream.below(m) for _ in range(G)]
 
 
-def encode_response(pack, bits, label, epsilon, seed):
-    query, slot = quantise(bits), pack.slot_of(label)
+def encode_response(pack, bits, label, epsilon, seed, modality=0):
+    query, slot = row_of(pack, bits, modality), pack.slot_of(label)
     _, shift, symbols = response_draw(KeyStream(seed), pack.m, pack.G, epsilon)
     symbols[slot] = (nearest_cell(pack, query, slot) + shift) % pack.m
     return write_release(pack.id, RESPONSE, pack_symbols(symbols, pack.m))
@@ -282,14 +250,14 @@ def private_row(pack, label_rows, query, slot, g):
     return [round_half_up(Fraction(numerator, 512 * total * g)) for numerator in numerators]
 
 
-def encode_gaussian(pack, bits, label, epsilon, delta, value_bytes, seed):
+def encode_gaussian(pack, bits, label, epsilon, delta, value_bytes, seed, modality=0):
     certificate = Certificate(pack)
     assert certificate.accepted
     calibration = Calibration(pack, certificate, epsilon, delta, value_bytes)
     g, limit, stream, values = calibration.g, calibration.limit, KeyStream(seed), []
     for slot in range(pack.G):
         if slot == pack.slot_of(label):
-            row = private_row(pack, certificate.label_rows, quantise(bits), slot, g)
+            row = private_row(pack, certificate.label_rows, row_of(pack, bits, modality), slot, g)
         else:
             row = [round_half_up(centre / g) for centre in certificate.centres[slot]]
         for coordinate in row:
@@ -326,12 +294,12 @@ def sketch_score(a, b):
     return dot(a, b) * inverse_norm(a) * inverse_norm(b) >> 30
 
 
-def rank_answer(pack, slots, offsets, bits, label, all_slots, limit):
+def rank_answer(pack, slots, offsets, bits, label, all_slots, limit, modality=0):
     """Best matches as (item, label, slot, score, payload offset, payload size).
 
     Of several candidates with one item number the first in the ranking counts.
     """
-    own, own_slot, found = sketch(pack, quantise(bits)), pack.slot_of(label), []
+    own, own_slot, found = sketch(pack, row_of(pack, bits, modality)), pack.slot_of(label), []
     for slot, candidates in enumerate(slots):
         if all_slots or slot == own_slot:
             for (item, candidate_label, other, payload), offset in zip(candidates, offsets[slot]):

@@ -7,8 +7,8 @@ import math
 import struct
 from fractions import Fraction
 
-from reference import (KeyStream, RESPONSE, dot, nearest_cell, pack_symbols, quantise, read_release,
-                       response_threshold, unpack_symbols, write_release)
+from reference import (KeyStream, RESPONSE, dot, nearest_cell, pack_symbols, read_release,
+                       response_threshold, row_of, unpack_symbols, write_release)
 
 CROWD = 3                         # mechanism number of flattened slots
 CLUSTERS_MAX = 63
@@ -102,9 +102,9 @@ def crowd_symbol(pack, release):
     return symbol
 
 
-def symbol_of(pack, bits, label):
+def symbol_of(pack, bits, label, modality=0):
     slot = pack.slot_of(label)
-    return slot * pack.m + nearest_cell(pack, quantise(bits), slot)
+    return slot * pack.m + nearest_cell(pack, row_of(pack, bits, modality), slot)
 
 
 def bundle(pack, floor, policy, seed, true_symbol=None, kept=None):

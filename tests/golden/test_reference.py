@@ -12,6 +12,7 @@ from fractions import Fraction
 import cases
 import make_vectors
 from reference import *   # noqa: F401,F403
+from test_reference_front import *   # noqa: F401,F403
 from reference import UNIT, WORD, axis, ceil_divide, normal_cumulative, quantise_exact, round_half_up
 
 PACKS = cases.make_packs()
@@ -73,7 +74,7 @@ def test_packs_read_back():
     """A reader that knows only the tables of SPEC 1."""
     for _, pack in PACKS:
         data = pack.bytes
-        assert data[:8] == b"PMPK\0\0%c\0" % (2 if pack.model else 1)
+        assert data[:8] == b"PMPK\0\0%c\0" % (3 if pack.fronts else 2 if pack.model else 1)
         assert data[8:40] == hashlib.sha256(data[40:]).digest()
         size, d, n = struct.unpack_from("<QII", data, 40)
         K, k, G, kind = struct.unpack_from("<HHHH", data, 56)
@@ -82,15 +83,18 @@ def test_packs_read_back():
         assert (n, K, k, G, m, C) == (pack.n, pack.K, pack.k, pack.G, pack.m, len(pack.classes))
         assert (M, L) == (pack.M, pack.L)
         sizes = [8 * C, G * M * d, 4 * G * M, n * d, 4 * n, 4 * (G + 1), 2 * n * k, 2 * G * k, 2 * G * m * k, 4 * n * K,
-                 2 * G * M, L * d, 65]
+                 2 * G * M, L * d, 65, 512, sum(len(front.body()) for _, front in pack.fronts)]
         position, sections = 88, {}
         for bit, length in enumerate(sizes):
             if present >> bit & 1:
-                assert length and not any(data[position:position + -position % 16])
+                assert (length or bit == 14) and not any(data[position:position + -position % 16])
                 position += -position % 16
                 sections[bit] = data[position:position + length]
                 position += length
-        assert position == size and present < 1 << 13
+        assert position == size and present < 1 << 15 and present >> 13 == (3 if pack.fronts else 0)
+        if pack.fronts:
+            again = read_fronts(sections[13], sections[14], d)
+            assert [(name, vars(front)) for name, front in again] == [(name, vars(front)) for name, front in pack.fronts]
         assert sections.get(12, b"") == (pack.model.encode().ljust(65, b"\0") if pack.model else b"")
         flat = [value for row in pack.anchor_codes for value in row]
         assert struct.unpack("<%dh" % len(flat), sections.get(6, b"")) == tuple(flat)
@@ -261,15 +265,15 @@ def test_calibration_is_private():
 
 
 def test_gaussian_releases_decode_to_row_plus_noise():
-    for name, index, mechanism, epsilon, delta, width, label, seed, bits in cases.release_cases(PACKS):
+    for name, index, mechanism, epsilon, delta, width, label, seed, bits, modality in cases.release_cases(PACKS):
         pack = PACKS[index][1]
         if mechanism != GAUSSIAN:
             continue
         certificate = Certificate(pack)
         one = Calibration(pack, certificate, epsilon, delta, width)
-        release = encode_gaussian(pack, bits, label, epsilon, delta, width, seed)
+        release = encode_gaussian(pack, bits, label, epsilon, delta, width, seed, modality)
         stream, own = KeyStream(seed), pack.slot_of(label)
-        weights, numerators = update(pack, certificate.label_rows, quantise(bits), own)
+        weights, numerators = update(pack, certificate.label_rows, row_of(pack, bits, modality), own)
         exact = [list(centre) for centre in certificate.centres]
         exact[own] = [Fraction(value, 512 * sum(w for _, w in weights)) for value in numerators]
         rows = decode_rows(pack, release)
@@ -281,13 +285,13 @@ def test_gaussian_releases_decode_to_row_plus_noise():
 
 
 def test_response_releases_decode():
-    for name, index, mechanism, epsilon, _, _, label, seed, bits in cases.release_cases(PACKS):
+    for name, index, mechanism, epsilon, _, _, label, seed, bits, modality in cases.release_cases(PACKS):
         pack = PACKS[index][1]
         if mechanism != RESPONSE:
             continue
-        release = encode_response(pack, bits, label, 60.0, seed)   # nearly certain: the own symbol is the nearest
+        release = encode_response(pack, bits, label, 60.0, seed, modality)   # nearly certain: the own symbol is the nearest
         symbols, own = unpack_symbols(read_release(release)[4], pack.m, pack.G), pack.slot_of(label)
-        best = nearest_cell(pack, quantise(bits), own)
+        best = nearest_cell(pack, row_of(pack, bits, modality), own)
         assert symbols[own] == best
         rows = decode_rows(pack, release)
         if pack.cell_codes:
@@ -312,15 +316,15 @@ def test_sketches():
 
 def test_answers_are_ranked():
     chosen = cases.answer_cases(PACKS) + cases.crowd_answer_cases(PACKS)
-    for name, index, slots, offsets, data, bits, label, all_slots, limit in chosen:
+    for name, index, slots, offsets, data, bits, label, all_slots, limit, modality in chosen:
         pack = PACKS[index][1]
-        matches = rank_answer(pack, slots, offsets, bits, label, all_slots, limit)
+        matches = rank_answer(pack, slots, offsets, bits, label, all_slots, limit, modality)
         items = [match[0] for match in matches]
         assert len(set(items)) == len(items) <= limit
         assert all((a[3], -a[0]) > (b[3], -b[0]) for a, b in zip(matches, matches[1:]))
         allowed = range(pack.G) if all_slots else [pack.slot_of(label)]
         assert len(items) == min(limit, len({row[0] for slot in allowed for row in slots[slot]}))
-        own = sketch(pack, quantise(bits))
+        own = sketch(pack, row_of(pack, bits, modality))
         for item, _, slot, score, offset, size in matches:
             same = [sketch_score(own, row[2]) for s in allowed for row in slots[s] if row[0] == item]
             assert slot in allowed and score == max(same) and offset + size <= len(data)

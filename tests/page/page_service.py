@@ -8,6 +8,8 @@ import subprocess
 import sys
 import urllib.request
 
+from page_words import make_words
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DIMENSIONS = 2
 CELLS = 4
@@ -51,11 +53,13 @@ class Service:
         self.release_size = RELEASE_HEAD + -(-(len(names) * CELLS - 1).bit_length() // 8)
         shutil.copytree(os.path.join(ROOT, "demo", "page"), self.page)
         shutil.copytree(self.wasm, os.path.join(self.page, "wasm"), ignore=shutil.ignore_patterns("objects"))
+        self.words, words_pack = make_words(self, names)
         self.run("keys", "--out", "gateway.keys")
         self.start_crowd()
         subprocess.run([sys.executable, os.path.join(ROOT, "demo", "demo_page.py"), self.path("shapes"), self.page,
                         "--pack", self.id, "--names", self.path("names.json"), "--kind", "drawn pictures of shapes",
-                        "--start", str(START_ROW), "--epsilon", str(EPSILON), "--crowd", self.path("crowd.json")],
+                        "--start", str(START_ROW), "--epsilon", str(EPSILON), "--crowd", self.path("crowd.json"),
+                        "--words", self.path("words.json"), "--words-pack", words_pack],
                        check=True, timeout=60)
 
     def start_crowd(self):
@@ -81,8 +85,8 @@ class Service:
     def start(self, pack="first"):
         """At the same address as before, once it has one."""
         self.process = self.spawn(
-            [self.program, "serve", "--pack", pack + ".pmpk", "--store", f"sqlite:{pack}.store", "--files", self.page,
-             "--connect-to", self.relay, "--connect-to", self.observer, "--listen", self.address, "--log", "off",
+            [self.program, "serve", "--pack", pack + ".pmpk", "--store", f"sqlite:{pack}.store", "--pack", "words.pmpk",
+             "--store", "sqlite:words.store", "--files", self.page, "--connect-to", self.relay, "--connect-to", self.observer, "--listen", self.address, "--log", "off",
              "--grace", "0", "--json"])
         line = self.process.stdout.readline()
         if not line:
@@ -105,11 +109,11 @@ class Service:
             process.wait(20)
             process.stdout.close()
 
-    def decode(self, release):
+    def decode(self, release, pack="first"):
         """What `privatemail decode` reads in it; fails unless every byte is as it must be."""
         with open(self.path("sent.cbor"), "wb") as file:
             file.write(release)
-        seen = json.loads(self.run("decode", "sent.cbor", "--pack", "first.pmpk", "--json"))
+        seen = json.loads(self.run("decode", "sent.cbor", "--pack", pack + ".pmpk", "--json"))
         return seen[0] if isinstance(seen, list) else seen
 
     def open_bundle(self, bundle, size):

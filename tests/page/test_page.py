@@ -22,6 +22,7 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(os.path.dirname(HERE)), "demo
 
 from browser import Browser  # noqa: E402
 from page_service import CELLS, EPSILON, NEIGHBOURS, START_ROW, Service  # noqa: E402
+from page_words import check_words  # noqa: E402
 
 SLOTS = 12
 PATIENCE = 150  # seconds: an epoch takes its time on a busy machine
@@ -372,7 +373,7 @@ def main():
             with Browser() as browser:
                 tester = Tester(service, browser, screenshots)
                 for part in (check_first_search, check_choices, check_what_leaves, check_crowd, check_looks,
-                             check_keyboard, check_reload, check_budget, check_faults):
+                             check_keyboard, check_reload, check_budget, check_words, check_faults):
                     part(tester)
         finally:
             service.stop()

@@ -128,7 +128,8 @@ static void test_every_row_of_a_client_is_in_the_certified_set(void)
                 features[i] = pml_pack_anchor(&f.pack, anchor)[i];
             TEST_ASSERT_EQUAL(PML_OK, pml_quantise(features, t.pack->features, query));
             TEST_ASSERT_EQUAL(PML_OK, pml_pack_class(&f.pack, c, &label, &slot));
-            true_row(f.client, features, label, row);
+            const pml_query asked = {.features = features, .count = f.pack.features, .label = label};
+            true_row(f.client, &asked, row);
             check_row(&f, &t, query, slot, row);
         }
     release_target(&t);
@@ -166,7 +167,8 @@ static void draw_sample(struct sample *sample)
         f.budget = fresh;
         TEST_ASSERT_EQUAL(PML_OK, pml_pack_class(&f.pack, 2, &label, &slot));
         TEST_ASSERT_EQUAL(PML_OK, pml_client_arm(f.client, &f.budget));
-        true_row(f.client, features, label, row);
+        const pml_query query = {.features = features, .count = f.pack.features, .label = label};
+        true_row(f.client, &query, row);
         TEST_ASSERT_EQUAL(
             PML_OK, release_query(f.client, features, v->features, label, sample->bytes[r], sizeof *sample->bytes));
         TEST_ASSERT_EQUAL(PML_OK,

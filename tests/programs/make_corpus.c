@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Writes the golden packs, releases and answers, and requests of an epoch, as seeds of the fuzz targets: make_corpus DIR
- * fills DIR/pack, DIR/release, DIR/answer and DIR/epoch. */
+ * Writes the golden packs, front files, releases and answers, and requests of an epoch, as seeds of the fuzz targets:
+ * make_corpus DIR fills DIR/pack, DIR/front, DIR/release, DIR/answer and DIR/epoch. */
 #define _POSIX_C_SOURCE 200809L
 #include "golden/vectors.h"
 
@@ -23,7 +23,7 @@ static void fail(const char *path)
 
 static void make_folders(const char *directory)
 {
-    static const char *const kinds[] = {"", "/pack", "/release", "/answer", "/epoch"};
+    static const char *const kinds[] = {"", "/pack", "/front", "/release", "/answer", "/epoch"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         char path[4096];
         snprintf(path, sizeof path, "%s%s", directory, kinds[i]);
@@ -66,6 +66,8 @@ int main(int count, char **arguments)
     make_folders(directory);
     for (size_t i = 0; i < GOLDEN_PACK_COUNT; i++)
         write_seed(directory, "pack", i, NULL, 0, golden_packs[i].bytes, golden_packs[i].size);
+    for (size_t i = 0; i < GOLDEN_FRONT_FILE_COUNT; i++)
+        write_seed(directory, "front", i, NULL, 0, golden_front_files[i].bytes, golden_front_files[i].size);
     for (size_t i = 0; i < GOLDEN_RELEASE_COUNT; i++)
         write_seed(directory, "release", i, NULL, 0, golden_releases[i].release, golden_releases[i].release_size);
     for (size_t i = 0; i < GOLDEN_ANSWER_COUNT; i++) {

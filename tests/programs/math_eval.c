@@ -2,6 +2,9 @@
  * Evaluates the library's real functions for tests/check_math.py. In: lines "verb number …" on standard input.
  * Out: one line each, the result as a hexadecimal float, or "?" for a verb that this build does not have. */
 #include "base/elementary.h"
+#if PML_WITH_GAUSSIAN || PML_WITH_FRONT
+#include "base/exponential.h"
+#endif
 #include "privatemail_public.h"
 #if PML_WITH_GAUSSIAN || PML_WITH_CROWD
 #include "privacy/normal.h"
@@ -14,10 +17,20 @@
 typedef double (*unary)(double);
 typedef double (*binary)(double, double);
 
+#if PML_WITH_GAUSSIAN || PML_WITH_FRONT
+static double exp31(double x)
+{
+    return pml_exp31((uint32_t)x); /* integers below 2^32: exact */
+}
+#endif
+
 static const struct {
     const char *name;
     unary function;
 } unaries[] = {
+#if PML_WITH_GAUSSIAN || PML_WITH_FRONT
+    {"exp31", exp31},
+#endif
     {"exp", pml_exp},
     {"log", pml_log},
 #if PML_WITH_GAUSSIAN

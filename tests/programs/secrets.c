@@ -4,6 +4,7 @@
  * kernels that the CPU runs, as valgrind shows it; mode `leak` plants one such branch, to show that it would be found. */
 #include "golden/vectors.h"
 #include "pipeline_crowd.h"
+#include "query.h"
 #include "stages/answer.h"
 #include "stages/stages.h"
 #include "support/kernel_sets.h"
@@ -16,7 +17,8 @@
 #define SECRET(place, size) (void)VALGRIND_MAKE_MEM_UNDEFINED(place, size)
 #define PUBLIC(place, size) (void)VALGRIND_MAKE_MEM_DEFINED(place, size)
 
-enum { PACK = 1, MAX_FEATURES = 64 }; /* the golden pack with class slots and all sections */
+/* The golden packs with class slots and all sections, and with fronts of every kind. */
+enum { PACK = 1, FRONTS = 12, MAX_FEATURES = 64 };
 
 static int entropy(void *context, uint8_t *out, size_t size)
 {
@@ -41,7 +43,7 @@ static void need(int status)
 }
 
 /* An armed client; `substitute` leaves no public verdict on the input. */
-static pml_client *armed(pml_pack *pack, pml_mechanism mechanism, const struct pml_kernels *kernels,
+static pml_client *armed(unsigned index, pml_pack *pack, pml_mechanism mechanism, const struct pml_kernels *kernels,
                          const pml_crowd *crowd)
 {
     static const uint8_t owner[16] = "secrets";
@@ -55,7 +57,7 @@ static pml_client *armed(pml_pack *pack, pml_mechanism mechanism, const struct p
                          .kernels = kernels};
     pml_budget budget;
     pml_client *client;
-    need(pml_pack_open(pack, golden_packs[PACK].bytes, golden_packs[PACK].size, NULL, NULL));
+    need(pml_pack_open(pack, golden_packs[index].bytes, golden_packs[index].size, NULL, NULL));
     size_t size = pml_client_size(pack, &config);
     need(pml_client_init(&client, malloc(size), size, pack, &config));
     const pml_budget_caps caps = {.epsilon_response = 10.0,
@@ -86,7 +88,7 @@ static void make_query(float *features, int32_t *label)
 static void response(const struct pml_kernels *kernels, bool leak)
 {
     pml_pack pack;
-    pml_client *client = armed(&pack, PML_RESPONSE, kernels, NULL);
+    pml_client *client = armed(PACK, &pack, PML_RESPONSE, kernels, NULL);
     float features[MAX_FEATURES];
     int32_t label;
     uint8_t out[256];
@@ -112,7 +114,7 @@ static void crowd(const struct pml_kernels *kernels)
 {
     static const pml_crowd policy = {.clients = 9, .clusters = 4.0, .copies = 8, .own = 5};
     pml_pack pack;
-    pml_client *client = armed(&pack, PML_RESPONSE, kernels, &policy);
+    pml_client *client = armed(PACK, &pack, PML_RESPONSE, kernels, &policy);
     float features[MAX_FEATURES];
     int32_t label;
     uint8_t out[64];
@@ -156,11 +158,11 @@ static void answer(const struct pml_kernels *kernels)
 }
 
 #if PML_WITH_GAUSSIAN
-/* Quantising and the search for neighbours; then, from the finished row on, the release. */
+/* Quantising, the search for neighbours and their weights; then, from the finished row on, the release. */
 static void gaussian(const struct pml_kernels *kernels)
 {
     pml_pack pack;
-    pml_client *client = armed(&pack, PML_GAUSSIAN, kernels, NULL);
+    pml_client *client = armed(PACK, &pack, PML_GAUSSIAN, kernels, NULL);
     const pml_pack *v = &pack;
     float features[MAX_FEATURES];
     int32_t label;
@@ -172,6 +174,8 @@ static void gaussian(const struct pml_kernels *kernels)
     make_query(features, &label);
     pml_quantise_row(features, v->features, row);
     pml_neighbours_find(v, kernels, row, keys);
+    for (size_t i = 0; i < v->neighbours; i++)
+        (void)pml_weights_of(neighbour_score(keys[i]), pml_inverse_norm(row, v->features), v->lambda, 1);
     PUBLIC(features, sizeof features);
     PUBLIC(&label, sizeof label);
     need(pml_quantise(features, v->features, client->row));
@@ -183,6 +187,41 @@ static void gaussian(const struct pml_kernels *kernels)
                       client->calibration.coarsen, client->config.value_bytes, out);
     PUBLIC(out, sizeof out);
     free(client);
+}
+#endif
+
+#if PML_WITH_FRONT && PML_WITH_RESPONSE
+static void read_piece(void *context, size_t first, size_t count, float *out)
+{
+    memcpy(out, (const float *)context + first, count * sizeof *out);
+}
+
+/* Every kind of front, without and with roots, from features to bytes: from an array, and in pieces. */
+static void front(const struct pml_kernels *kernels, bool leak)
+{
+    pml_pack pack;
+    for (uint32_t modality = 0; modality < PML_MODALITIES_MAX; modality++)
+        for (int pieces = 0; pieces < 2; pieces++) {
+            pml_client *client = armed(FRONTS, &pack, PML_RESPONSE, kernels, NULL);
+            pml_front view;
+            float features[MAX_FEATURES];
+            int32_t label;
+            uint8_t out[256];
+            int8_t row[MAX_FEATURES];
+            int64_t scratch[PML_FRONT_MEMORY(MAX_FEATURES, MAX_FEATURES) / 8];
+            make_query(features, &label);
+            need(pml_pack_front(&pack, modality, &view));
+            pml_query query = {
+                .features = pieces ? NULL : features, .count = view.inputs, .label = label, .modality = modality};
+            query.read = pieces ? read_piece : NULL;
+            query.read_context = features;
+            need(pml_client_release(client, &query, out, sizeof out));
+            (void)pml_query_map(&query, &view, kernels, row, scratch);
+            if (leak && modality == 6 && row[3] > 5)
+                fputs("planted\n", stderr);
+            PUBLIC(out, sizeof out);
+            free(client);
+        }
 }
 #endif
 
@@ -213,6 +252,10 @@ static bool run(const char *mode, const struct pml_kernels *kernels)
 #if PML_WITH_CROWD
     if (strcmp(mode, "crowd") == 0)
         return crowd(kernels), true;
+#endif
+#if PML_WITH_FRONT && PML_WITH_RESPONSE
+    if (strcmp(mode, "front") == 0 || strcmp(mode, "front-leak") == 0)
+        return front(kernels, mode[5] == '-'), true;
 #endif
     if (strcmp(mode, "answer") == 0)
         return answer(kernels), true;

@@ -6,13 +6,14 @@
 
 #include "base/base.h"
 
-enum { SECTIONS = 13, HEADER_SIZE = 88 };
+enum { SECTIONS = 15, HEADER_SIZE = 88, RECORD_SIZE = 64, RECORDS_SIZE = 512 };
 
 enum { AT_HASH = 8, AT_SIZE = 40, AT_FIELDS = 48, AT_SECTIONS = 80, AT_PROTOTYPES = 84 };
 
 struct pack_fields {
     uint64_t size;
     uint32_t d, n, K, k, G, kind, m, C, lambda, alpha, L, sections, M;
+    size_t bodies; /* of fronts; 0 unless read by read_all_fields */
 };
 
 static inline struct pack_fields read_fields(const uint8_t *bytes)
@@ -53,6 +54,8 @@ static inline size_t section_size(const struct pack_fields *f, unsigned section)
         2 * rows,
         (size_t)f->L * f->d,
         65,
+        RECORDS_SIZE,
+        f->bodies,
     };
     return f->sections >> section & 1 ? sizes[section] : 0;
 }
@@ -65,6 +68,30 @@ static inline size_t section_offset(const struct pack_fields *f, unsigned sectio
         if (f->sections >> i & 1)
             end = (end + 15) / 16 * 16 + section_size(f, i);
     return f->sections >> section & 1 ? (end + 15) / 16 * 16 : 0;
+}
+
+/* Bytes of the body of a front with this record (SPEC 1.1). */
+static inline size_t front_body_size(const uint8_t *record, size_t d)
+{
+    const size_t inputs = load_le32(record + 4), centres = load_le32(record + 8);
+    switch (load_le16(record)) {
+    case 3:
+        return d * (12 + inputs);
+    case 4:
+        return 8 * d + centres * (12 + inputs + d);
+    default:
+        return 0;
+    }
+}
+
+/* The same of a sound pack, with the size of its front bodies. */
+static inline struct pack_fields read_all_fields(const uint8_t *bytes)
+{
+    struct pack_fields f = read_fields(bytes);
+    const size_t records = section_offset(&f, 13);
+    for (size_t v = 0; records > 0 && v < RECORDS_SIZE / RECORD_SIZE; v++)
+        f.bodies += front_body_size(bytes + records + v * RECORD_SIZE, f.d);
+    return f;
 }
 
 /* Whether a byte behind the header belongs to no section. */

@@ -2,8 +2,8 @@
  * Nothing secret stays behind: after every call that sees a secret, whatever its outcome, the memory of client
  * and ranking and the stack that the calls used are searched. The calls run on a stack of their own, filled with a pattern. Two searches:
  *
- *   windows      8 bytes in a row of seed, key stream, features, row, sketch or update; 16 of noise, whose values are
- *                smaller. There are less than 2^9 windows of 2^40 and more likely values each (and 2^10 of the key
+ *   windows      8 bytes in a row of seed, key stream, features, row, sketch or update, of a front's quantised input; 16
+ *                of noise and of a front's sums, whose values are smaller. There are less than 2^9 windows of 2^40 and more likely values each (and 2^10 of the key
  *                stream, of 2^64), and less than 2^10 bytes on the stack that are neither zero nor pattern: a false
  *                alarm has a probability below 2^-21. The few windows of update and response symbols have about 2^20
  *                values, but hardly a place on the stack looks like rows of small numbers: below 2^-14. Seeds are fixed,
@@ -55,7 +55,7 @@ enum {
     BLOCKS = 16,
     MATCHES = 4,
     MEMORY_MAX = 8192,
-    SECRETS = PML_WITH_CROWD ? 10 : 8
+    SECRETS = 8 + (PML_WITH_CROWD ? 2 : 0) + (PML_WITH_FRONT ? 2 : 0)
 };
 
 /* ---- secrets ---- */
@@ -74,6 +74,18 @@ struct query {
 static struct query query; /* of the set at hand */
 static pml_query given;    /* what a call gets: the caller's, so not on the stack that is searched */
 
+/* Whose features they are, how many, and whether they come in pieces. */
+static struct {
+    uint32_t modality;
+    size_t count;
+    bool pieces;
+} asked;
+
+static void read_piece(void *context, size_t first, size_t count, float *out)
+{
+    memcpy(out, (const float *)context + first, count * sizeof *out);
+}
+
 /* What a finished call may keep in memory (never on the stack). */
 enum { NOISE = 1, SKETCH = 2 };
 
@@ -89,6 +101,11 @@ static uint32_t key_stream[BLOCKS][16];
 static int8_t row[64], sketch[PML_SKETCH_MAX];
 static int32_t noise[64], update[PML_DIMENSIONS_MAX];
 static uint16_t others[64];
+#if PML_WITH_FRONT
+static int8_t inputs[64];
+static int64_t sums[PML_FRONT_MEMORY(64, 64) / 8];
+static size_t input_count, sum_count; /* 0 where the row is the quantised input */
+#endif
 #if PML_WITH_CROWD
 static const pml_crowd policy = {.clients = 1000, .clusters = 4.0, .copies = 8, .own = 4, .cover = true};
 static struct bundle bundle;
@@ -99,12 +116,17 @@ static void draw_query(unsigned set)
 {
     uint64_t state = 0x5EC2E7 + set;
     uint32_t slot;
-    for (size_t i = 0; i < pack->features; i++)
+    for (size_t i = 0; i < asked.count; i++)
         query.features[i] = (float)draw_between(&state, -(1 << 24), 1 << 24);
     for (size_t i = 0; i < sizeof query.seed; i++)
         query.seed[i] = (uint8_t)draw64(&state);
     TEST_ASSERT_EQUAL(PML_OK, pml_pack_class(&f.pack, set % pack->classes, &query.label, &slot));
-    given = (pml_query){.features = query.features, .count = pack->features, .label = query.label};
+    given = (pml_query){.features = asked.pieces ? NULL : query.features,
+                        .count = asked.count,
+                        .label = query.label,
+                        .modality = asked.modality,
+                        .read = asked.pieces ? read_piece : NULL,
+                        .read_context = query.features};
     f.script = (struct script){.seed = query.seed};
     f.store = (struct store){.calls = 0};
     const pml_budget_caps caps = {.epsilon_response = 10.0,
@@ -112,6 +134,23 @@ static void draw_query(unsigned set)
                                   .delta = PML_WITH_GAUSSIAN ? 1e-5 : 0.0,
                                   .epsilon_floor = 10.0};
     TEST_ASSERT_EQUAL(PML_OK, pml_budget_create(&f.budget, test_owner, &caps));
+}
+
+/* The row of the query at hand, and what a front makes on the way to it. */
+static void learn_row(void)
+{
+#if PML_WITH_FRONT
+    pml_front front;
+    struct scale scale;
+    const uint64_t valid = pml_quantise_scale(pml_quantise_top(query.features, asked.count, 0), &scale);
+    TEST_ASSERT_EQUAL(PML_OK, pml_pack_front(&f.pack, asked.modality, &front));
+    pml_quantise_values(&scale, valid, front.root, query.features, asked.count, inputs);
+    TEST_ASSERT_EQUAL(PML_OK, pml_front_map(&front, f.config.kernels, query.features, asked.count, sums, row));
+    input_count = front.kind == PML_FRONT_NONE ? 0 : front.inputs;
+    sum_count = front.kind == PML_FRONT_NONE ? 0 : front.outputs;
+#else
+    TEST_ASSERT_EQUAL(PML_OK, pml_quantise(query.features, pack->features, row));
+#endif
 }
 
 /* Computes everything that must not be found; the dynamic linker, which saves registers, gets its work done too. */
@@ -122,7 +161,7 @@ static void learn(void)
     const int key = crowd ? NOISE : 0; /* the order of a bundle is drawn as it is written */
     for (uint32_t i = 0; i < BLOCKS; i++)
         pml_chacha20_block(query.seed, i, nonce, key_stream[i]);
-    TEST_ASSERT_EQUAL(PML_OK, pml_quantise(query.features, pack->features, row));
+    learn_row();
     TEST_ASSERT_EQUAL(PML_OK, pml_sketch(&f.pack, NULL, row, sketch));
     pml_client_wipe(f.client);
 #if PML_WITH_CROWD
@@ -142,7 +181,7 @@ static void learn(void)
     const size_t count = gaussian ? (size_t)pack->slots * pack->dimensions : pack->slots;
 #if PML_WITH_GAUSSIAN
     if (gaussian)
-        true_row(f.client, query.features, query.label, update);
+        true_row(f.client, &given, update);
 #endif
     if (gaussian)
         memcpy(noise, f.client->noise, count * sizeof *noise);
@@ -152,7 +191,7 @@ static void learn(void)
     const struct secret known[SECRETS] = {
         {"seed", query.seed, sizeof query.seed, 8, key},
         {"key stream", key_stream, sizeof key_stream, 8, key},
-        {"features", query.features, pack->features * sizeof *query.features, 8, 0},
+        {"features", query.features, asked.count * sizeof *query.features, 8, 0},
         {"row", row, pack->features, 8, 0},
         {"sketch", sketch, pack->sketch, 8, SKETCH},
         {"noise", noise, gaussian ? count * sizeof *noise : 0, 16, NOISE},
@@ -160,6 +199,10 @@ static void learn(void)
 #if PML_WITH_CROWD
         {"own messages", bundle.symbol, crowd ? policy.own * sizeof *bundle.symbol : 0, 16, NOISE},
         {"clusters", bundle.symbol + PML_CROWD_OWN_MAX, crowd ? clusters * sizeof *bundle.symbol : 0, 16, NOISE},
+#endif
+#if PML_WITH_FRONT
+        {"quantised input", inputs, input_count, 8, 0},
+        {"sums", sums, sum_count * sizeof *sums, 16, 0},
 #endif
         {"update", update, gaussian ? pack->dimensions * sizeof *update : 0, 8, 0},
     };
@@ -302,6 +345,9 @@ static void prepare(unsigned index, int mechanism)
 #endif
     setup_client(&f);
     pack = &f.pack;
+    asked.modality = 0;
+    asked.count = pack->features;
+    asked.pieces = false;
     write_answer();
 }
 

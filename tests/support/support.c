@@ -114,15 +114,14 @@ void teardown_fixture(struct fixture *f)
 }
 
 #if PML_WITH_GAUSSIAN
-void true_row(pml_client *client, const float *features, int32_t label, int32_t *row)
+void true_row(pml_client *client, const pml_query *query, int32_t *row)
 {
-    const pml_query query = {.features = features, .count = client->pack->features, .label = label};
     uint32_t slot;
     uint64_t valid;
     TEST_ASSERT_EQUAL(PML_OK,
-                      pml_query_read(&query, client->pack, client->config.kernels, false, client->row, &slot, &valid));
+                      pml_query_read(query, client->pack, client->config.kernels, false, client->row, &slot, &valid));
     pml_place_gaussian(client, slot, row);
-    memset(client->row, 0, client->pack->features);
+    memset(client->row, 0, pml_query_memory(client->pack));
 }
 #endif
 
@@ -142,7 +141,7 @@ pml_status release_query(pml_client *client, const float *features, size_t count
 pml_status begin_ranking(struct fixture *f, const float *features, size_t count, int32_t label, pml_scope scope,
                          pml_match *matches, size_t capacity)
 {
-    const pml_query query = {.features = features, .count = count, .label = label};
+    const pml_query query = {.features = features, .count = count, .label = label, .modality = f->modality};
     const pml_ranking_config config = {.matches = matches,
                                        .capacity = capacity,
                                        .scope = scope,

@@ -20,7 +20,11 @@ enum {
     PACK_GAUSSIAN_ONLY,
     PACK_WIDE,
     PACK_TIES,
-    PACK_NAMED = 11
+    PACK_NAMED = 11,
+    PACK_FRONTS,   /* eight modalities: none, signs, matrix, kernels, each without and with roots */
+    PACK_EXTREMES, /* of matrix and kernels */
+    PACK_TO_ZERO,  /* modality 1 maps everything to zero, 2 equal first features, 3 nearly everything */
+    PACK_SIGNS     /* no front has a body */
 };
 
 const uint8_t *golden_bytes(unsigned index, size_t *size);
@@ -61,8 +65,9 @@ struct fixture {
     pml_client *client;
     void *memory;
     size_t memory_size;
+    uint32_t modality; /* of queries for ranking */
     pml_ranking *ranking;
-    uint8_t ranking_memory[PML_RANKING_MEMORY(64)];
+    uint8_t ranking_memory[PML_RANKING_MEMORY(64) + PML_FRONT_MEMORY(64, 64)];
 };
 
 extern const uint8_t test_owner[16];
@@ -73,7 +78,7 @@ void setup_client(struct fixture *f);
 void teardown_fixture(struct fixture *f);
 
 /* Gaussian: the row of the embedding that a release of this query hides, on the grid. */
-void true_row(pml_client *client, const float *features, int32_t label, int32_t *row);
+void true_row(pml_client *client, const pml_query *query, int32_t *row);
 
 /* The policy of a golden bundle, with a promise that the fixture's budget can pay. */
 struct golden_bundle;

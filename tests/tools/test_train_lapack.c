@@ -24,12 +24,12 @@ static void draw_cap(struct trained_rows *out, size_t count, size_t columns, con
     view_rows(out, count, columns, 0, false);
 }
 
-/* pca's directions are the coordinates that vary, in the order of their spreads. */
+/* pca's directions are the one that all rows share, then the coordinates that vary, in the order of their spreads. */
 static void test_pca_finds_the_spreads(void)
 {
-    enum { IN = 8, OUT = 3 };
+    enum { IN = 8, OUT = 4 };
     const double spreads[IN] = {0.0, 0.02, 0.30, 0.02, 0.15, 0.02, 0.22, 0.02};
-    const size_t order[OUT] = {2, 6, 4};
+    const size_t order[OUT] = {0, 2, 6, 4};
     draw_cap(&rows, 600, IN, spreads, 1);
     struct pml_train_result result = trained(PML_TRAIN_PCA, &rows.set, OUT, 0);
     for (size_t i = 0; i < OUT; i++) {

@@ -93,6 +93,37 @@ await test('features and labels are refused, the client stays armed', async () =
     client.close();
 });
 
+await test('modalities are refused by name, and by the number of their features', async () => {
+    const fronts = await library.openPack(golden.packs[12].bytes);
+    const client = fronts.client({ epsilon: 1 });
+    const inCrowd = fronts.client({ epsilon: 1, crowd: { copies: 1, clients: 1000, clusters: 1, delta0: 1e-12, mu: 0.03 } });
+    const [text, known] = [makeFeatures(7, 1), 4];
+    await client.arm(await newBudget());
+    await inCrowd.armBundle(await newBudget(), 'query');
+    for (const modality of ['', 'audio', 'Text', 'text ', 'text\0', null, 6, ['text']]) {
+        const { message } = await fails('MODALITY', () => client.release(text, known, { modality }));
+        assert.ok(message.includes("'image', 'image_root', 'text'"), message);
+        await fails('MODALITY', () => inCrowd.bundle(text, known, { modality }));
+        await fails('MODALITY', () => client.answer(new Uint8Array(), text, known, { modality }));
+    }
+    for (const length of [0, 6, 8, 13, 1e6]) // 13 is what the collection is made of
+        await fails('DIMENSION', () => client.release(new Float32Array(length).fill(1), known, { modality: 'text' }));
+    await fails('DIMENSION', () => client.release(text, known)); // the first modality has 13
+    await fails('FEATURES', () => client.release(text.map(() => 0), known, { modality: 'text' }));
+    assert.equal(client.release(text, known, { modality: 'text' }).bytes.length, client.receipt.bytes);
+    inCrowd.bundle(text, known, { modality: 'text' });
+    const [asIs, roots] = [undefined, 'as-is_root'].map((modality) => ({ modality, scope: 'all' }));
+    const { bytes } = golden.answers.find((one) => one.pack === 12);
+    const scores = async (options) => (await client.answer(bytes, makeFeatures(13, 2), known, options)).matches
+        .map(({ score }) => score);
+    assert.notDeepEqual(await scores(asIs), await scores(roots)); // which one it is arrives
+    const old = pack.client({ epsilon: 1 });
+    await old.arm(await newBudget());
+    await fails('MODALITY', () => old.release(features, label, { modality: 'text' }));
+    old.release(features, label, { modality: '' });
+    [client, inCrowd, old].forEach((one) => one.close());
+});
+
 await test('with substitute, bad input gives a release all the same', async () => {
     const client = pack.client({ epsilon: 1, substitute: true });
     const budget = await newBudget();
@@ -352,7 +383,8 @@ await test('memory that does not grow is an error', async () => {
     await fails('PACK_VERSION', () => library.openPack(new Uint8Array(1 << 20)));
 });
 
-await test('every status was seen but BUFFER: buffers are made here as large as they must be', () => {
-    const missing = Array.from({ length: 25 }, (_, i) => -1 - i).filter((status) => !seen.has(status));
-    assert.deepEqual(missing, [-3]);
+// Buffers are made here as large as they must be, and pages open no front files.
+await test('every status was seen but BUFFER and FRONT', () => {
+    const missing = Array.from({ length: 29 }, (_, i) => -1 - i).filter((status) => !seen.has(status));
+    assert.deepEqual(missing, [-3, -29]);
 });

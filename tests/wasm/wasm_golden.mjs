@@ -13,6 +13,7 @@ await test('golden packs open under their pinned id', async () => {
         assert.equal(pack.info.model, model);
         assert.equal(pack.info.size, bytes.length);
         assert.equal(pack.classes().length, pack.info.classes);
+        assert.ok(pack.modalities().length >= 1);
         packs.push(pack);
     }
     assert.ok(packs.length >= 8);
@@ -78,6 +79,19 @@ await test('the second pack is described as it was made', () => {
     assert.equal(packs[1].info.lists, true);
 });
 
+await test('the pack with fronts lists its modalities', () => {
+    const kinds = ['none', 'none', 'signs', 'signs', 'matrix', 'matrix', 'kernels', 'kernels'];
+    const modalities = packs[12].modalities();
+    assert.deepEqual(modalities.map(({ kind }) => kind), kinds);
+    assert.deepEqual(modalities.map(({ root }) => root), kinds.map((_, index) => index % 2 === 1));
+    assert.deepEqual(modalities[6], { name: 'text', features: 7, kind: 'kernels', root: false });
+    assert.equal(modalities[7].name, '0123456789abcde');
+    modalities.pop(); // a copy
+    assert.equal(packs[12].modalities().length, 8);
+    for (const pack of packs.slice(0, 12)) // of the versions 0.1 and 0.2
+        assert.deepEqual(pack.modalities(), [{ name: '', features: pack.info.features, kind: 'none', root: false }]);
+});
+
 /** SPEC 2, from the definition: w bits a slot, slot 0 first, least significant bit first. */
 function symbolsOf(bytes, slots, cells) {
     const width = Math.ceil(Math.log2(cells));
@@ -90,13 +104,17 @@ function symbolsOf(bytes, slots, cells) {
     });
 }
 
+/** Vectors count modalities, pages name them. */
+const modalityOf = ({ pack, modality }) => packs[pack].modalities()[modality].name;
+
 for (const wanted of golden.releases)
     await test(`golden release ${wanted.name}`, async () => {
         const pack = packs[wanted.pack];
         const client = pack.client(wanted.options);
         const budget = await newBudget();
         await withEntropy(wanted.entropy, () => client.arm(budget));
-        const { bytes, receipt, rows } = client.release(wanted.features, wanted.label);
+        const { bytes, receipt, rows } = client.release(wanted.features, wanted.label,
+            { modality: modalityOf(wanted) });
         assert.deepEqual(bytes, wanted.bytes);
         assert.equal(receipt.bytes, bytes.length);
         assert.equal(receipt.epsilon, wanted.options.epsilon);
@@ -148,7 +166,8 @@ for (const wanted of [...golden.answers, ...golden.crowdAnswers])
         const client = pack.client(golden.crowdAnswers.includes(wanted)
             ? { epsilon: 1, crowd }
             : pack.info.cells > 0 ? { epsilon: 1 } : { epsilon: 1, mechanism: 'gaussian', delta: 1e-5 });
-        const ask = (source) => client.answer(source, wanted.features, wanted.label, wanted.options);
+        const options = { ...wanted.options, modality: modalityOf(wanted) };
+        const ask = (source) => client.answer(source, wanted.features, wanted.label, options);
         if (pack.info.sketch === 0) {
             await fails('SECTION', () => ask(wanted.bytes));
             return;
@@ -174,7 +193,9 @@ for (const wanted of golden.bundles)
         const client = pack.client(wanted.options);
         const budget = await newBudget();
         await withEntropy(wanted.entropy, () => client.armBundle(budget, wanted.kind));
-        const { bytes, messages, receipt } = wanted.kind === 'query' ? client.bundle(wanted.features, wanted.label)
+        const modality = modalityOf(wanted);
+        const { bytes, messages, receipt } = wanted.kind === 'query'
+            ? client.bundle(wanted.features, wanted.label, { modality })
             : wanted.kind === 'kept' ? client.keptBundle(wanted.kept) : client.idleBundle();
         assert.deepEqual(bytes, wanted.bytes);
         assert.deepEqual(messages.map(({ own }) => own), wanted.own);

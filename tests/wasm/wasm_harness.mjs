@@ -99,13 +99,14 @@ const text = readFileSync(new URL('tests/golden/vectors.txt', root), 'utf8');
 const lines = text.split('\n').map((line) => line.split('\t'));
 const named = (kind) => lines.filter(([first]) => first === kind).map(([, ...fields]) => fields);
 
-const answersOf = (kind) => named(kind).map(([name, pack, bytes, features, label, scope, limit, matches]) => ({
+const answersOf = (kind) => named(kind).map(([name, pack, bytes, features, label, scope, limit, matches, modality]) => ({
     name,
     pack: Number(pack),
     bytes: fromHex(bytes),
     features: toFloats(features),
     label: Number(label),
     options: { scope: scope === '1' ? 'all' : 'own', limit: Number(limit) },
+    modality: Number(modality),
     matches: matches === '-' ? [] : matches.split(',').map((match) => match.split(':')),
 }));
 
@@ -114,7 +115,7 @@ export const golden = {
         name, bytes: fromHex(bytes), id, model: model === '-' ? '' : model,
     })),
     releases: named('release').map(
-        ([name, pack, mechanism, epsilon, delta, valueBytes, entropy, features, label, bytes, rows]) => ({
+        ([name, pack, mechanism, epsilon, delta, valueBytes, entropy, features, label, bytes, rows, modality]) => ({
             name,
             pack: Number(pack),
             options: {
@@ -128,11 +129,13 @@ export const golden = {
             label: Number(label),
             bytes: fromHex(bytes),
             rows: rows === '-' ? null : toFloats(rows),
+            modality: Number(modality),
         })),
     answers: answersOf('answer'),
     crowdAnswers: answersOf('crowd_answer'),
     bundles: named('bundle').map(
-        ([name, pack, kind, floor, clusters, copies, own, cover, entropy, features, label, kept, bytes, marks]) => ({
+        ([name, pack, kind, floor, clusters, copies, own, cover, entropy, features, label, kept, bytes, marks,
+            modality]) => ({
             name,
             pack: Number(pack),
             kind: [, 'query', 'kept', 'idle'][kind],
@@ -149,6 +152,7 @@ export const golden = {
             kept: fromHex(kept),
             bytes: fromHex(bytes),
             own: [...fromHex(marks)],
+            modality: Number(modality),
         })),
     budgets: named('budget').map(([bytes, owner, ...numbers]) => ({
         bytes: fromHex(bytes), owner: fromHex(owner), numbers: numbers.map(BigInt),

@@ -48,7 +48,7 @@ await test(`${MUTATIONS} hostile packs`, async () => {
                 await outcome({ fine: 0 }, async () => {
                     const client = pack.client({ ...options, substitute: true });
                     await client.arm(budget);
-                    client.release(makeFeatures(pack.info.features, i), 0);
+                    client.release(makeFeatures(pack.modalities()[0].features, i), 0);
                     client.close();
                 });
         });

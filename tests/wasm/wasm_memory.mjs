@@ -22,10 +22,16 @@ await test('a client of 100 slots, 8 cells and 512 features has the memory of th
     client.close();
 });
 
-/** A whole life of both clients of a pack, with everything that a page can call. */
+const MAP_TO_ZERO = ['never', 'far', 'narrow']; // all queries, or nearly all, which is refused
+
+/** A whole life of both clients of a pack in each modality, with everything that a page can call. */
 async function live(pack, index, salt) {
+    for (const { name, features } of pack.modalities().filter(({ name }) => !MAP_TO_ZERO.includes(name)))
+        await liveIn(name, pack, index, salt, makeFeatures(features, salt));
+}
+
+async function liveIn(modality, pack, index, salt, features) {
     const label = pack.classes()[salt % pack.info.classes]?.label ?? 0;
-    const features = makeFeatures(pack.info.features, salt);
     const budget = await newBudget();
     for (const options of [{ epsilon: 1 }, { epsilon: 1, mechanism: 'gaussian', delta: 1e-5 }]) {
         if (options.mechanism ? pack.info.anchors === 0 : pack.info.cells === 0)
@@ -33,29 +39,29 @@ async function live(pack, index, salt) {
         const client = pack.client(options);
         await withEntropy(seedOf(salt), async () => {
             await client.arm(budget);
-            client.release(features, label);
+            client.release(features, label, { modality });
             await client.arm(budget);
-            assert.throws(() => client.release(features.map(() => NaN), label));
+            assert.throws(() => client.release(features.map(() => NaN), label, { modality }));
             await client.disarm(budget);
             await client.arm(budget);
         });
         if (answerOf(index) && pack.info.sketch > 0) {
-            await assert.rejects(client.answer(answerOf(index).bytes.slice(0, 60), features, label));
-            await client.answer(answerOf(index).bytes, features, label, { scope: 'all' });
+            await assert.rejects(client.answer(answerOf(index).bytes.slice(0, 60), features, label, { modality }));
+            await client.answer(answerOf(index).bytes, features, label, { modality, scope: 'all' });
         }
         client.close();
     }
     if (pack.info.cells > 0)
-        await liveInACrowd(pack, index, salt, features, label, budget);
+        await liveInACrowd(modality, pack, index, salt, features, label, budget);
 }
 
-async function liveInACrowd(pack, index, salt, features, label, budget) {
+async function liveInACrowd(modality, pack, index, salt, features, label, budget) {
     const crowd = { clients: 1000, clusters: 2, copies: 8, own: 2, cover: true, delta0: 1e-12, mu: 0.03 };
     const client = pack.client({ epsilon: 8, crowd });
     await withEntropy(seedOf(salt), async () => {
         await client.armBundle(budget, 'query');
-        assert.throws(() => client.bundle(features.map(() => NaN), label));
-        const { messages } = client.bundle(features, label);
+        assert.throws(() => client.bundle(features.map(() => NaN), label, { modality }));
+        const { messages } = client.bundle(features, label, { modality });
         await client.armBundle(budget, 'kept');
         client.keptBundle(messages.find(({ own }) => own === 1).bytes);
         await client.armBundle(budget, 'idle');
@@ -64,7 +70,7 @@ async function liveInACrowd(pack, index, salt, features, label, budget) {
     });
     const answer = golden.crowdAnswers.find((one) => one.pack === index);
     if (answer)
-        await client.answer(answer.bytes, features, label, { scope: 'all' });
+        await client.answer(answer.bytes, features, label, { modality, scope: 'all' });
     client.close();
 }
 

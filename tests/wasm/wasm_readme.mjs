@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { keys, withRelay } from './relay_reference.mjs';
-import { golden, memoryStore, owner, PrivateMail, root, test } from './wasm_harness.mjs';
+import { golden, memoryStore, newBudget, owner, PrivateMail, root, test } from './wasm_harness.mjs';
 
 await test('the example of the README runs', async () => {
     const text = readFileSync(new URL('platform/wasm/README.md', root), 'utf8');
@@ -36,9 +36,32 @@ await test('the example of the README runs', async () => {
     assert.equal(posted.length, 3); // nothing was remade
 });
 
+await test("the README's words find pictures", async () => {
+    const text = readFileSync(new URL('platform/wasm/README.md', root), 'utf8');
+    const [, script] = text.match(/## Words find pictures\n[^]*?```js\n([^]*?)```/);
+    const index = golden.packs.findIndex(({ name }) => name.startsWith('m:'));
+    const pack = await (await PrivateMail.load()).openPack(golden.packs[index].bytes);
+    const isText = (one) => one.pack === index && pack.modalities()[one.modality].name === 'text';
+    const { bytes: answer, features: words, label, matches: wanted } = golden.answers.find(isText);
+    const client = pack.client({ epsilon: 4 });
+    const budget = await newBudget();
+    const [printed, asked] = [[], []];
+    const page = {
+        pack, client, budget, words, label,
+        console: { log: (...values) => printed.push(values.join(' ')) },
+        ask: async (message) => (asked.push(message), answer),
+    };
+    const AsyncFunction = (async () => {}).constructor;
+    const matches = await new AsyncFunction(...Object.keys(page), `${script}\nreturn matches;`)(...Object.values(page));
+    assert.deepEqual(matches.slice(0, wanted.length).map(({ item }) => String(item)), wanted.map(([item]) => item));
+    assert.ok(printed.includes('text: 7 features kernels'), printed.join('\n'));
+    assert.equal(asked[0].length, client.receipt.bytes);
+    client.close();
+});
+
 await test("the README's crowd runs", async () => {
     const text = readFileSync(new URL('platform/wasm/README.md', root), 'utf8');
-    const [, script] = text.match(/```js\n([^]*?)```/);
+    const [, script] = text.match(/## In a crowd\n[^]*?```js\n([^]*?)```/);
     const { bytes: answer, features, label } = golden.crowdAnswers[0];
     const privatemail = await PrivateMail.load();
     const pack = await privatemail.openPack(golden.packs[0].bytes);

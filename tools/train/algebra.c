@@ -1,25 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Calls BLAS and LAPACK. */
+ * Calls BLAS and LAPACK. They are loaded when training begins, not linked: OpenBLAS starts threads as soon as it is
+ * loaded, and no other command should have them. */
+#define _POSIX_C_SOURCE 200809L
 #include "algebra.h"
 
 #include <cblas.h>
 #include <lapacke.h>
 
+#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-void pml_algebra_start(void)
+static struct {
+    void (*dgemm)(CBLAS_LAYOUT, CBLAS_TRANSPOSE, CBLAS_TRANSPOSE, int, int, int, double, const double *, int,
+                  const double *, int, double, double *, int);
+    lapack_int (*dposv)(int, char, lapack_int, lapack_int, double *, lapack_int, double *, lapack_int);
+    lapack_int (*dpotrf)(int, char, lapack_int, double *, lapack_int);
+    lapack_int (*dsygst)(int, lapack_int, char, lapack_int, double *, lapack_int, const double *, lapack_int);
+    lapack_int (*dsyevr)(int, char, char, char, lapack_int, double *, lapack_int, double, double, lapack_int,
+                         lapack_int, double, lapack_int *, double *, double *, lapack_int, lapack_int *);
+    lapack_int (*dtrtrs)(int, char, char, char, lapack_int, lapack_int, const double *, lapack_int, double *,
+                         lapack_int);
+} calls;
+
+/* Finds a function in one of the libraries. They stay loaded to the end of the program. */
+static bool find(const char *const *libraries, const char *name, void *function)
 {
-#if PML_OPENBLAS
-    openblas_set_num_threads(1);
-#endif
+    for (; *libraries; libraries++) {
+        void *library = dlopen(*libraries, RTLD_NOW | RTLD_LOCAL);
+        void *found = library ? dlsym(library, name) : NULL;
+        if (found) {
+            memcpy(function, &found, sizeof found); /* ISO C has no conversion to a pointer to a function */
+            return true;
+        }
+    }
+    return false;
+}
+
+bool pml_algebra_start(void)
+{
+    static const char *const lapacke[] = {"liblapacke.so.3", "liblapacke.so", "liblapacke.dylib", NULL};
+    static const char *const blas[] = {"libopenblas.so.0", "libcblas.so.3",     "libblas.so.3",
+                                       "libopenblas.so",   "libopenblas.dylib", NULL};
+    if (calls.dtrtrs)
+        return true;
+    /* One thread: more would add in another order, and give other bytes. */
+    return setenv("OPENBLAS_NUM_THREADS", "1", 1) == 0 && setenv("OMP_NUM_THREADS", "1", 1) == 0 &&
+           find(blas, "cblas_dgemm", &calls.dgemm) && find(lapacke, "LAPACKE_dposv", &calls.dposv) &&
+           find(lapacke, "LAPACKE_dpotrf", &calls.dpotrf) && find(lapacke, "LAPACKE_dsygst", &calls.dsygst) &&
+           find(lapacke, "LAPACKE_dsyevr", &calls.dsyevr) && find(lapacke, "LAPACKE_dtrtrs", &calls.dtrtrs);
 }
 
 void pml_multiply(const struct pml_matrix *left, pml_turn left_turn, const struct pml_matrix *right,
                   pml_turn right_turn, double factor, double keep, struct pml_matrix *out)
 {
     const size_t inner = left_turn == PML_PLAIN ? left->columns : left->rows;
-    cblas_dgemm(CblasRowMajor, left_turn == PML_PLAIN ? CblasNoTrans : CblasTrans,
+    calls.dgemm(CblasRowMajor, left_turn == PML_PLAIN ? CblasNoTrans : CblasTrans,
                 right_turn == PML_PLAIN ? CblasNoTrans : CblasTrans, (int)out->rows, (int)out->columns, (int)inner,
                 factor, left->values, (int)left->columns, right->values, (int)right->columns, keep, out->values,
                 (int)out->columns);
@@ -43,8 +80,8 @@ void pml_lift_diagonal(struct pml_matrix *matrix, double share)
 pml_outcome pml_solve(struct pml_matrix *matrix, struct pml_matrix *sides)
 {
     const lapack_int info =
-        LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', (lapack_int)matrix->rows, (lapack_int)sides->columns, matrix->values,
-                      (lapack_int)matrix->columns, sides->values, (lapack_int)sides->columns);
+        calls.dposv(LAPACK_ROW_MAJOR, 'L', (lapack_int)matrix->rows, (lapack_int)sides->columns, matrix->values,
+                    (lapack_int)matrix->columns, sides->values, (lapack_int)sides->columns);
     if (info == LAPACK_WORK_MEMORY_ERROR || info == LAPACK_TRANSPOSE_MEMORY_ERROR)
         return PML_NO_MEMORY;
     return info == 0 ? PML_DONE : PML_REFUSED;
@@ -61,8 +98,8 @@ static void fix_sign(double *vector, size_t size)
         vector[i] = -vector[i];
 }
 
-/* Vectors in the columns of `found`, ascending, as LAPACK leaves them. Symmetric matrices look the same in either order of
- * storage, so they are passed as columns and need no copy. */
+/* Vectors in the columns of `found`, ascending, as LAPACK leaves them. Symmetric matrices look the same in either
+ * order of storage, so they are passed as columns and need no copy. */
 static lapack_int find_vectors(struct pml_matrix *left, struct pml_matrix *right, pml_end end, lapack_int wanted,
                                double *values, double *found, lapack_int *support)
 {
@@ -70,15 +107,15 @@ static lapack_int find_vectors(struct pml_matrix *left, struct pml_matrix *right
     const lapack_int first = end == PML_LARGEST ? size - wanted + 1 : 1;
     lapack_int count = 0, info = 0;
     if (right) {
-        info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', size, right->values, size);
+        info = calls.dpotrf(LAPACK_COL_MAJOR, 'L', size, right->values, size);
         if (info == 0)
-            info = LAPACKE_dsygst(LAPACK_COL_MAJOR, 1, 'L', size, left->values, size, right->values, size);
+            info = calls.dsygst(LAPACK_COL_MAJOR, 1, 'L', size, left->values, size, right->values, size);
     }
     if (info == 0)
-        info = LAPACKE_dsyevr(LAPACK_COL_MAJOR, 'V', 'I', 'L', size, left->values, size, 0.0, 0.0, first,
-                              first + wanted - 1, 0.0, &count, values, found, size, support);
+        info = calls.dsyevr(LAPACK_COL_MAJOR, 'V', 'I', 'L', size, left->values, size, 0.0, 0.0, first,
+                            first + wanted - 1, 0.0, &count, values, found, size, support);
     if (info == 0 && right)
-        info = LAPACKE_dtrtrs(LAPACK_COL_MAJOR, 'L', 'T', 'N', size, wanted, right->values, size, found, size);
+        info = calls.dtrtrs(LAPACK_COL_MAJOR, 'L', 'T', 'N', size, wanted, right->values, size, found, size);
     return info == 0 && count != wanted ? 1 : info;
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Dense matrices by BLAS and LAPACK, on one thread: more would add in another order, and give other bytes. Only in builds
- * with LAPACKE. */
+ * Dense matrices by BLAS and LAPACK, on one thread: more would add in another order, and give other bytes. Only in
+ * builds with LAPACKE. */
 #ifndef PML_ALGEBRA_H
 #define PML_ALGEBRA_H
 
 #include "front_bytes.h"
 
-/* Call it before anything else here. */
-void pml_algebra_start(void);
+/* Loads the libraries; call it before anything else here. Returns whether they are there. Not for several threads at
+ * once. */
+bool pml_algebra_start(void);
 
 typedef enum pml_turn { PML_PLAIN, PML_TURNED } pml_turn; /* turned: the transpose */
 

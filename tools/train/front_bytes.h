@@ -34,8 +34,8 @@ struct pml_front_bytes {
 pml_outcome pml_front_bytes_signs(size_t inputs, size_t outputs, bool root, const uint8_t seed[32],
                                   struct pml_front_bytes *file, struct pml_message *message);
 
-/* y = weights·x + offset for x of length 1. Gains and int8 values stand for the weights: the largest gets gain 32, and each
- * row of weights is rounded to 1/127 of its own size or less than twice that. `offset` may be NULL. */
+/* y = weights·x + offset for x of length 1. Gains and int8 values stand for the weights: the largest gets gain 32,
+ * and each row of weights is rounded to 1/127 of its own size or less than twice that. `offset` may be NULL. */
 pml_outcome pml_front_bytes_matrix(const struct pml_matrix *weights, const double *offset, bool root,
                                    struct pml_front_bytes *file, struct pml_message *message);
 

@@ -2,6 +2,7 @@
  * Chooses the method, after looking at what it needs. */
 #include "train.h"
 
+#include "algebra.h"
 #include "train_measure.h"
 #include "train_methods.h"
 
@@ -41,7 +42,11 @@ static const pml_train_fn functions[PML_TRAIN_METHODS] = {
 
 bool pml_train_has_lapack(void)
 {
-    return functions[PML_TRAIN_PCA] != NULL;
+#if PML_WITH_LAPACKE
+    return pml_algebra_start();
+#else
+    return false;
+#endif
 }
 
 pml_outcome pml_train_limit(const struct pml_train_options *options, size_t most, const char *why,
@@ -91,7 +96,7 @@ static pml_outcome check(const struct pml_train_options *options, const struct p
     const struct pml_train_trait *trait = &pml_train_traits[options->method];
     if (trait->lapack && !pml_train_has_lapack())
         return pml_say(message,
-                       "this build has no LAPACKE, which %s needs: install liblapacke-dev and libopenblas-dev and "
+                       "there is no LAPACKE here, which %s needs: install liblapacke-dev and libopenblas-dev and "
                        "build again, or use signs, gauss or dct.",
                        trait->name);
     if (trait->labels && !set->labels)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Trains fronts (SPEC 1.1, 5.18): finds the signs, the matrix or the kernels that map features of one modality, or of two,
- * to the features of a pack. Training is in doubles, so another machine may give other bytes. The same machine gives the
- * same bytes for the same rows, options and seed. */
+ * Trains fronts (SPEC 1.1, 5.18): finds the signs, the matrix or the kernels that map features of one modality, or
+ * of two, to the features of a pack. Training is in doubles, so another machine may give other bytes. The same
+ * machine gives the same bytes for the same rows, options and seed. */
 #ifndef PML_TRAIN_H
 #define PML_TRAIN_H
 
@@ -16,7 +16,7 @@
 typedef enum pml_train_method {
     PML_TRAIN_SIGNS, /* sparse random signs (Achlioptas) */
     PML_TRAIN_GAUSS, /* a random matrix of normal numbers */
-    PML_TRAIN_PCA,   /* the directions in which rows vary most */
+    PML_TRAIN_PCA,   /* the directions that hold most of the rows */
     PML_TRAIN_DCT,   /* the lowest frequencies of a cosine transform */
     PML_TRAIN_LDA,   /* the directions in which classes differ most */
     PML_TRAIN_CCA,   /* the directions in which two modalities agree most */
@@ -32,12 +32,12 @@ struct pml_train_trait {
     bool pair;          /* needs two modalities */
     bool may_pair;      /* takes two modalities */
     bool centres, seed; /* uses these options */
-    bool lapack;        /* needs a build with LAPACKE */
+    bool lapack;        /* needs LAPACKE */
 };
 
 extern const struct pml_train_trait pml_train_traits[PML_TRAIN_METHODS];
 
-/* Whether this build has LAPACKE. */
+/* Whether this build knows LAPACKE, and it can be loaded. Call it before threads are started. */
 bool pml_train_has_lapack(void);
 
 /* A view of rows: those of `indices`, in this order. Row i of both modalities belongs together. */
@@ -59,8 +59,8 @@ struct pml_train_options {
     const struct pml_progress *progress; /* may be NULL */
 };
 
-/* The constants of the theorem behind mnse, of the rows it was trained with: seen on the mapped rows as the method scales
- * them. */
+/* The constants of the theorem behind mnse, of the rows it was trained with: seen on the mapped rows as the method
+ * scales them. */
 struct pml_train_theorem {
     double objective[PML_TRAIN_STEPS]; /* after each step; it never rises */
     size_t steps;
@@ -78,8 +78,8 @@ struct pml_train_result {
     struct pml_train_theorem theorem;
 };
 
-/* Returns PML_DONE, or another outcome with a message: one class only, fewer rows than centres, more dimensions than the
- * method can give, rows that do not vary. */
+/* Returns PML_DONE, or another outcome with a message: one class only, fewer rows than centres, more dimensions than
+ * the method can give, rows that do not vary. */
 pml_outcome pml_train(const struct pml_train_options *options, const struct pml_train_set *set,
                       struct pml_train_result *result, struct pml_message *message);
 

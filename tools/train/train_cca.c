@@ -47,7 +47,8 @@ static void release(struct cca *cca)
     free(cca->values);
 }
 
-/* With S the scatters and X the cross scatter: Xᵀ·S₂⁻¹·X·w = ρ²·S₁·w, and the second modality's direction is S₂⁻¹·X·w/ρ. */
+/* With S the scatters and X the cross scatter: Xᵀ·S₂⁻¹·X·w = ρ²·S₁·w, and the second modality's direction is
+ * S₂⁻¹·X·w/ρ. */
 static pml_outcome find(struct cca *cca, struct pml_message *message)
 {
     for (size_t v = 0; v < 2; v++) {
@@ -81,7 +82,6 @@ pml_outcome pml_train_cca(const struct pml_train_job *job, struct pml_train_resu
     struct cca cca = {0};
     pml_outcome outcome = pml_train_limit(job->options, first < second ? first : second,
                                           "as many as the smaller modality has features", message);
-    pml_algebra_start();
     if (outcome == PML_DONE)
         outcome = allocate(job, &cca) ? find(&cca, message) : PML_NO_MEMORY;
     for (size_t v = 0; outcome == PML_DONE && v < 2; v++)

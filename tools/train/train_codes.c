@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * codes: every class gets a code, and ridge regression on kernels predicts the code of a row. Modalities share the codes, so
- * rows of one find rows of the other. */
+ * codes: every class gets a code, and ridge regression on kernels predicts the code of a row. Modalities share the
+ * codes, so rows of one find rows of the other. */
 #include "algebra.h"
 #include "scatter.h"
 #include "train_kernels.h"
@@ -16,12 +16,13 @@ static const struct {
 } grid[] = {{0.5, 0.3}, {0.7, 1.0}, {1.0, 0.1}, {0.7, 0.3}};
 enum { GRID = sizeof grid / sizeof *grid };
 
-/* Of two modalities one teaches: the other is fitted to codes of which this part is the teacher's score of the same pair.
- * The score tells more than the class, such as which other classes the pair is like. Held-out rows choose the teacher. */
+/* Of two modalities one teaches: the other is fitted to codes of which this part is the teacher's score of the same
+ * pair. The score tells more than the class, such as which other classes the pair is like. Held-out rows choose the
+ * teacher. */
 #define TAUGHT 0.8
 
-/* The pupil's scores keep this part of the mean of all codes, instead of lying around zero. The pupil knows less, and a row
- * of which it knows nothing then looks like an average row, not like a small random one. */
+/* The pupil's scores keep this part of the mean of all codes, instead of lying around zero. The pupil knows less,
+ * and a row of which it knows nothing then looks like an average row, not like a small random one. */
 #define PRIOR 0.5
 
 /* One modality: coefficients of all classes, scores of the rows. */

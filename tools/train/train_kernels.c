@@ -191,7 +191,6 @@ pml_outcome pml_kernel_train(const struct pml_train_job *job, pml_kernel_fit_fn 
 {
     struct pml_kernel_side sides[PML_TRAIN_MODALITIES] = {0};
     size_t best = settings - 1;
-    pml_algebra_start();
     pml_outcome outcome = choose(job, fit, settings, &best, message);
     if (outcome == PML_REFUSED) /* too few rows to hold some out; what is wrong with all of them shows below */
         outcome = PML_DONE;

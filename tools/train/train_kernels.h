@@ -15,7 +15,8 @@ struct pml_kernel_side {
     double width;
 };
 
-/* Clusters the rows of each modality of the job, so that centres are where rows are. `sides` are PML_TRAIN_MODALITIES. */
+/* Clusters the rows of each modality of the job, so that centres are where rows are. `sides` are
+ * PML_TRAIN_MODALITIES. */
 pml_outcome pml_kernel_sides_start(const struct pml_train_job *job, struct pml_kernel_side *sides,
                                    struct pml_message *message);
 void pml_kernel_sides_free(struct pml_kernel_side *sides);
@@ -40,8 +41,8 @@ typedef pml_outcome (*pml_kernel_fit_fn)(const struct pml_train_job *job, struct
 
 #define PML_KERNEL_SETTINGS 16u /* at most */
 
-/* Trains with each of `settings` on two thirds of the rows and measures on the last third (the mean of both mean average
- * precisions; the precision of 8 in one modality), three times. Then trains with the best on all of them. */
+/* Trains with each of `settings` on two thirds of the rows and measures on the last third (the mean of both mean
+ * average precisions; the precision of 8 in one modality), three times. Then trains with the best on all of them. */
 pml_outcome pml_kernel_train(const struct pml_train_job *job, pml_kernel_fit_fn fit, size_t settings,
                              struct pml_train_result *result, struct pml_message *message);
 

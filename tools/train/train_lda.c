@@ -11,8 +11,8 @@
  * some directions show none by accident. */
 #define SHRINKAGE 0.1
 
-/* within = Σ (x − mean of its class)², between = Σ size·(mean of class − mean)², both as matrices. The rows of `units` are
- * around their mean already, and are overwritten. */
+/* within = Σ (x − mean of its class)², between = Σ size·(mean of class − mean)², both as matrices. The rows of
+ * `units` are around their mean already, and are overwritten. */
 static pml_outcome make_scatters(struct pml_matrix *units, const struct pml_classes *classes, struct pml_matrix *within,
                                  struct pml_matrix *between)
 {
@@ -70,7 +70,6 @@ pml_outcome pml_train_lda(const struct pml_train_job *job, struct pml_train_resu
     struct pml_matrix units = {0};
     double *mean = malloc(inputs * sizeof *mean);
     pml_outcome outcome = pml_classes_number(job->set, &classes, message);
-    pml_algebra_start();
     if (outcome == PML_DONE)
         outcome = pml_train_limit(job->options, inputs < classes.count - 1 ? inputs : classes.count - 1,
                                   "one fewer than classes, and at most one per feature", message);

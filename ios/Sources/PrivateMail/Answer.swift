@@ -108,14 +108,16 @@ extension Client {
     /// bundle, and rank those whose ``CrowdBundle/Message/own`` is above 0.
     ///
     /// - Parameters:
-    ///   - features: The true query, as given to ``release(features:label:)``.
+    ///   - features: The true query, as given to ``release(features:label:modality:)``.
     ///   - label: Its class.
+    ///   - modality: Its modality.
     ///   - scope: Which candidates count.
     ///   - limit: How many matches to keep, 1 to 256.
     public func beginAnswer(
-        features: some Collection<Float>, label: Int, scope: Answer.Scope = .ownSlot, limit: Int = 20
+        features: some Collection<Float>, label: Int, modality: String? = nil, scope: Answer.Scope = .ownSlot,
+        limit: Int = 20
     ) throws(PrivateMailError) -> Ranking {
-        let label = try classNumber(label)
+        let label = try classNumber(label), modality = try pack.find(modality: modality)
         try Answer.check(limit: limit)
         let fresh = Matches(capacity: limit)
         try gate.run { () throws(PrivateMailError) in
@@ -128,7 +130,7 @@ extension Client {
             config.crowd = options.crowd != nil
             config.kernels = pml_platform_kernels()
             try check(
-                withQuery(features, label) {
+                withQuery(features, label, modality) {
                     pml_ranking_begin(&ranking, rankingMemory.baseAddress, rankingMemory.count, pack.view, $0, &config)
                 })
             matches = fresh
@@ -138,20 +140,22 @@ extension Client {
 
     /// Ranks a whole answer.
     public func answer(
-        _ bytes: some ContiguousBytes, features: some Collection<Float>, label: Int,
+        _ bytes: some ContiguousBytes, features: some Collection<Float>, label: Int, modality: String? = nil,
         scope: Answer.Scope = .ownSlot, limit: Int = 20
     ) throws(PrivateMailError) -> Answer {
-        let ranking = try beginAnswer(features: features, label: label, scope: scope, limit: limit)
+        let ranking = try beginAnswer(
+            features: features, label: label, modality: modality, scope: scope, limit: limit)
         try ranking.feed(bytes)
         return try ranking.finish()
     }
 
     /// Ranks an answer while it arrives in pieces. Throws what the sequence throws, or a ``PrivateMailError``.
     public func answer<Chunks: AsyncSequence>(
-        from chunks: Chunks, features: some Collection<Float>, label: Int, scope: Answer.Scope = .ownSlot,
-        limit: Int = 20, isolation: isolated (any Actor)? = #isolation
+        from chunks: Chunks, features: some Collection<Float>, label: Int, modality: String? = nil,
+        scope: Answer.Scope = .ownSlot, limit: Int = 20, isolation: isolated (any Actor)? = #isolation
     ) async throws -> Answer where Chunks.Element: ContiguousBytes {
-        let ranking = try beginAnswer(features: features, label: label, scope: scope, limit: limit)
+        let ranking = try beginAnswer(
+            features: features, label: label, modality: modality, scope: scope, limit: limit)
         for try await chunk in chunks {
             try ranking.feed(chunk)
         }
@@ -161,10 +165,11 @@ extension Client {
     /// Ranks an answer while it arrives byte by byte, as from `URLSession.bytes(for:)`. Throws what the sequence throws,
     /// or a ``PrivateMailError``.
     public func answer<Bytes: AsyncSequence>(
-        from bytes: Bytes, features: some Collection<Float>, label: Int, scope: Answer.Scope = .ownSlot,
-        limit: Int = 20, isolation: isolated (any Actor)? = #isolation
+        from bytes: Bytes, features: some Collection<Float>, label: Int, modality: String? = nil,
+        scope: Answer.Scope = .ownSlot, limit: Int = 20, isolation: isolated (any Actor)? = #isolation
     ) async throws -> Answer where Bytes.Element == UInt8 {
-        let ranking = try beginAnswer(features: features, label: label, scope: scope, limit: limit)
+        let ranking = try beginAnswer(
+            features: features, label: label, modality: modality, scope: scope, limit: limit)
         var piece: [UInt8] = []
         piece.reserveCapacity(1 << 14)
         for try await byte in bytes {

@@ -27,7 +27,7 @@ public struct Release: Sendable {
 /// ```
 ///
 /// In a crowd (``Options/crowd(floor:_:substitute:)``) it makes bundles: ``armBundle(_:for:)``,
-/// ``bundle(features:label:)``. Calls of the other sort are refused with ``Status/crowd``.
+/// ``bundle(features:label:modality:)``. Calls of the other sort are refused with ``Status/crowd``.
 ///
 /// Threads: calls are serialised; a second thread waits, in ``arm(_:)`` and ``disarm()`` also for those of other
 /// clients. Memory: one block, allocated by init, wiped and freed by deinit. A call from inside a ``BudgetStore`` that
@@ -156,17 +156,21 @@ public final class Client: @unchecked Sendable {  // everything mutable is only 
     /// When the query is refused the client stays armed: release another, or ``disarm()``.
     ///
     /// - Parameters:
-    ///   - features: ``Pack/features`` finite numbers, not all zero, of any scale, in contiguous storage (an array, a
-    ///     slice, a buffer). Read in place and not kept; yours to wipe, see ``wipe(_:)``.
+    ///   - features: As many finite numbers as the modality has, not all zero, of any scale, in contiguous storage (an
+    ///     array, a slice, a buffer). Read in place and not kept; yours to wipe, see ``wipe(_:)``.
     ///   - label: The class, as the pack's maker numbered it; ignored by packs with one slot. A number beyond 32 bits
     ///     is the app's mistake, and refused with ``Status/argument`` by every pack and with every option.
-    public func release(features: some Collection<Float>, label: Int) throws(PrivateMailError) -> Release {
-        let label = try classNumber(label)
+    ///   - modality: One of ``Pack/modalities``, by its name; nil for the first. A name that the pack lacks is refused
+    ///     with ``Status/modality``. It is not hidden: time depends on it. The release's bytes do not tell it.
+    public func release(
+        features: some Collection<Float>, label: Int, modality: String? = nil
+    ) throws(PrivateMailError) -> Release {
+        let label = try classNumber(label), modality = try pack.find(modality: modality)
         return try gate.run { () throws(PrivateMailError) -> Release in
             var bytes = Data(count: receipt.bytes)
             try check(
                 bytes.withUnsafeMutableBytes { out in
-                    withQuery(features, label) {
+                    withQuery(features, label, modality) {
                         pml_client_release(
                             handle, $0, out.baseAddress?.assumingMemoryBound(to: UInt8.self), out.count)
                     }
@@ -194,11 +198,16 @@ func classNumber(_ label: Int) throws(PrivateMailError) -> Int32 {
 
 /// Lends a query of contiguous features to a call; those that are not are refused rather than copied.
 func withQuery(
-    _ features: some Collection<Float>, _ label: Int32, _ body: (UnsafePointer<pml_query>) -> pml_status
+    _ features: some Collection<Float>, _ label: Int32, _ modality: UInt32,
+    _ body: (UnsafePointer<pml_query>) -> pml_status
 ) -> pml_status {
     features.withContiguousStorageIfAvailable { floats in
         guard let first = floats.baseAddress else { return PML_ERROR_DIMENSION }
-        var query = pml_query(features: first, count: floats.count, label: label)
+        var query = pml_query()
+        query.features = first
+        query.count = floats.count
+        query.label = label
+        query.modality = modality
         return body(&query)
     } ?? PML_ERROR_ARGUMENT
 }

@@ -49,11 +49,13 @@ extension Client {
     /// The bundle that ``armBundle(_:for:)`` paid for as ``CrowdBundle/Kind/query``.
     ///
     /// When the query is refused the client stays armed. Armed for another kind, it throws ``Status/argument``.
-    /// Features and label are those of ``release(features:label:)``.
-    public func bundle(features: some Collection<Float>, label: Int) throws(PrivateMailError) -> CrowdBundle {
-        let label = try classNumber(label)
+    /// Features, label and modality are those of ``release(features:label:modality:)``.
+    public func bundle(
+        features: some Collection<Float>, label: Int, modality: String? = nil
+    ) throws(PrivateMailError) -> CrowdBundle {
+        let label = try classNumber(label), modality = try pack.find(modality: modality)
         return try write(.query) {
-            withQuery(features, label) { query in
+            withQuery(features, label, modality) { query in
                 var content = pml_crowd_content()
                 content.query = query
                 return pml_crowd_begin(handle, &content)

@@ -21,6 +21,21 @@ public final class Pack: @unchecked Sendable {  // immutable from the end of ini
         public var errorDescription: String? { description }
     }
 
+    /// The app names a modality that the pack does not have.
+    public struct UnknownModality: LocalizedError, Hashable, CustomStringConvertible {
+        /// What the app names.
+        public let named: String
+        /// What the pack has.
+        public let known: [Modality]
+
+        public var description: String {
+            let names = known.map { $0.name.isEmpty ? "one without a name" : "'\($0.name)'" }
+            return "the app names the modality '\(named)', the pack has \(names.joined(separator: ", "))"
+        }
+
+        public var errorDescription: String? { description }
+    }
+
     private let free: () -> Void
     let view: UnsafePointer<pml_pack>
     private let info: pml_pack_info
@@ -108,7 +123,26 @@ public final class Pack: @unchecked Sendable {  // immutable from the end of ini
         return name.isEmpty ? nil : name
     }
 
-    /// Numbers in a feature vector.
+    /// What may be asked for, in the order of the pack. A pack without fronts has one modality, without a name.
+    public var modalities: [Modality] {
+        var modality = pml_modality(), all: [Modality] = []
+        while pml_pack_modality(view, all.count, &modality) == PML_OK {
+            all.append(Modality(modality))
+        }
+        return all
+    }
+
+    /// The number of a modality; nil is the first.
+    func find(modality name: String?) throws(PrivateMailError) -> UInt32 {
+        guard let name else { return 0 }
+        let known = modalities
+        guard let index = known.firstIndex(where: { $0.name == name }) else {
+            throw PrivateMailError(.modality, underlying: UnknownModality(named: name, known: known))
+        }
+        return UInt32(index)
+    }
+
+    /// Features that the collection is made of; those of a query too, unless the pack has ``modalities``.
     public var features: Int { Int(info.features) }
 
     /// Coordinates of an embedding row; 0 when the pack has no codes.

@@ -37,7 +37,7 @@ public actor Search {
     }
 
     struct Query {
-        let features: [Float], label: Int, scope: Answer.Scope, limit: Int
+        let features: [Float], label: Int, modality: String?, scope: Answer.Scope, limit: Int
     }
 
     let packs: PackSource
@@ -105,17 +105,19 @@ public actor Search {
     /// In all cases the message is kept, and the next call sends the same.
     ///
     /// - Parameters:
-    ///   - photo: A name of its own, of 1 to 100 bytes, which stays on the device.
+    ///   - photo: A name of its own, of 1 to 100 bytes, which stays on the device. Files are named by it, and a backup
+    ///     may hold them: give a search for words a number, not these words.
     ///   - features: The photo's features. They are not kept, and yours to wipe: see ``wipe(_:)``.
     ///   - label: Its class; ignored by packs with one slot.
+    ///   - modality: Whose features they are, by a name of ``Pack/modalities``; nil for the pack's first.
     ///   - scope: Which candidates count.
     ///   - limit: How many matches to keep, 1 to 256.
     ///   - payAgain: Whether to pay once more when the photo's message was made with a pack that is gone.
     public func search(
-        _ photo: String, features: [Float], label: Int, scope: Answer.Scope = .ownSlot, limit: Int = 20,
-        payAgain: Bool = false
+        _ photo: String, features: [Float], label: Int, modality: String? = nil, scope: Answer.Scope = .ownSlot,
+        limit: Int = 20, payAgain: Bool = false
     ) async throws -> Found {
-        let query = Query(features: features, label: label, scope: scope, limit: limit)
+        let query = Query(features: features, label: label, modality: modality, scope: scope, limit: limit)
         _ = try classNumber(label)  // mistakes of the app are told before anything is paid
         try Answer.check(limit: limit)
         var pinned = try await packs.pin()
@@ -140,6 +142,7 @@ public actor Search {
                 continue
             }
             let client = try await client(of: pinned)
+            _ = try client.pack.find(modality: modality)  // before anything is paid
             try await ready(client)
             // From here to the stored message nothing waits, so that no other search for this photo comes between.
             let made = try folder.messages(of: photo).map(\.pack)
@@ -179,7 +182,7 @@ public actor Search {
         try arm(client, crowd == nil ? nil : .query)
         let message =
             crowd == nil
-            ? try client.release(features: query.features, label: query.label).bytes
+            ? try client.release(features: query.features, label: query.label, modality: query.modality).bytes
             : try makeBundle(of: photo, with: client, query)
         armed = nil
         try folder.store(message, of: photo, pack: client.pack.id, inBackups: crowd == nil)
@@ -197,7 +200,8 @@ public actor Search {
             // After the connection's end, whose time must not depend on what was found.
             do {
                 let answer = try client.answer(
-                    bytes, features: query.features, label: query.label, scope: query.scope, limit: query.limit)
+                    bytes, features: query.features, label: query.label, modality: query.modality, scope: query.scope,
+                    limit: query.limit)
                 return Found(answer: answer, bytes: bytes, paid: paid)
             } catch let error as PrivateMailError {
                 throw error.status == .answer || error.status == .packID ? SearchError.unsound : error
@@ -206,7 +210,7 @@ public actor Search {
     }
 
     /// Whether an old message is useless because its pack is: not served, not of the app's model, without what the
-    /// options need, or of another number of features.
+    /// options need, without the query's modality, or of another number of features.
     private func isOfThePack(_ error: any Error) -> Bool {
         if case SearchError.packNotServed = error { return true }
         guard let error = error as? PrivateMailError else { return false }

@@ -69,7 +69,7 @@ extension Search {
 
     /// Draws the cell of a photo; returns the message that keeps it.
     func makeBundle(of photo: String, with client: Client, _ query: Query) throws -> Data {
-        let bundle = try client.bundle(features: query.features, label: query.label)
+        let bundle = try client.bundle(features: query.features, label: query.label, modality: query.modality)
         crowd!.unsent[name(photo, client)] = bundle
         return bundle.kept!  // of every bundle with a query
     }
@@ -229,7 +229,8 @@ extension Search {
                 // another pack. That a pack is gone the relay tells everybody.
                 guard status == 200 else { throw SearchError.unsound }
                 let answer = try client.answer(
-                    content, features: query.features, label: query.label, scope: query.scope, limit: query.limit)
+                    content, features: query.features, label: query.label, modality: query.modality, scope: query.scope,
+                    limit: query.limit)
                 matches += answer.matches.map { $0.moved(by: contents.count) }
                 contents += content
                 all.append(answer)

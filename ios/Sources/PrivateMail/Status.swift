@@ -18,7 +18,7 @@ public enum Status: Int32, Sendable, CaseIterable, CustomStringConvertible {
     case delta = -6
     /// The mechanism was left out of this build. Does not occur in Swift: the package builds both.
     case mechanism = -7
-    /// The vector has not as many features as the pack.
+    /// The vector has not as many features as the pack, or the query's modality.
     case dimension = -8
     /// A feature is NaN or infinite, or all are zero.
     case features = -9
@@ -60,6 +60,10 @@ public enum Status: Int32, Sendable, CaseIterable, CustomStringConvertible {
     case keys = -26
     /// The sealed bytes cannot be opened: damaged, cut short, or not for this key, epoch and pack.
     case sealed = -27
+    /// The pack has no modality of this name; ``PrivateMailError/underlying`` is a ``Pack/UnknownModality``.
+    case modality = -28
+    /// The front is not sound. Does not occur in Swift, whose fronts are those of packs.
+    case front = -29
 
     /// What happened in a few English words, the library's own.
     public var description: String { String(cString: pml_status_text(rawValue)) }
@@ -71,7 +75,8 @@ public enum Status: Int32, Sendable, CaseIterable, CustomStringConvertible {
 /// sentence that can be shown to a person.
 public struct PrivateMailError: LocalizedError, CustomStringConvertible {
     public let status: Status
-    /// What the budget store or the file system threw, where one of them is the cause; or ``Pack/ModelMismatch``.
+    /// What the budget store or the file system threw, where one of them is the cause; or ``Pack/ModelMismatch`` or
+    /// ``Pack/UnknownModality``.
     public let underlying: (any Error)?
 
     init(_ status: Status, underlying: (any Error)? = nil) {

@@ -22,11 +22,13 @@ final class GoldenTests: XCTestCase {
             let pack = try vectors.pack(golden.pack)
             let client = try Client(pack: pack, options: golden.options, entropy: script(golden.seed))
             try client.arm(try plentyBudget())
-            let release = try client.release(features: golden.features, label: golden.label)
+            let modality = pack.modalities[golden.modality]
+            let release = try client.release(
+                features: golden.features, label: golden.label, modality: modality.name)
             XCTAssertEqual(release.bytes, golden.bytes, golden.name)
             XCTAssertEqual(
                 (release.rows ?? []).map(\.bitPattern), golden.rows.map(\.bitPattern), golden.name)
-            XCTAssertEqual(golden.features.count, pack.features)
+            XCTAssertEqual(golden.features.count, modality.features)
             XCTAssertEqual(release.receipt.bytes, golden.bytes.count)
             equal += release.bytes == golden.bytes ? 1 : 0
         }
@@ -43,7 +45,9 @@ final class GoldenTests: XCTestCase {
             try client.armBundle(budget, for: golden.kind)
             let bundle =
                 switch golden.kind {
-                case .query: try client.bundle(features: golden.features, label: golden.label)
+                case .query:
+                    try client.bundle(
+                        features: golden.features, label: golden.label, modality: pack.modalities[golden.modality].name)
                 case .kept: try client.bundle(kept: golden.kept)
                 case .idle: try client.idleBundle()
                 }
@@ -75,13 +79,15 @@ final class GoldenTests: XCTestCase {
     private func rankInPieces(_ answers: [Vectors.GoldenAnswer], _ makeClient: (Pack) throws -> Client) throws {
         for golden in answers {
             let client = try makeClient(try vectors.pack(golden.pack))
+            let modality = client.pack.modalities[golden.modality].name
             guard golden.pack != Golden.gaussianOnly else {  // it has no sketches
                 expect(.section) { _ = try client.beginAnswer(features: golden.features, label: golden.label) }
                 continue
             }
             for length in [1, 2, 3, 7, 64, golden.bytes.count] {
                 let ranking = try client.beginAnswer(
-                    features: golden.features, label: golden.label, scope: golden.scope, limit: golden.limit)
+                    features: golden.features, label: golden.label, modality: modality, scope: golden.scope,
+                    limit: golden.limit)
                 for at in stride(from: 0, to: golden.bytes.count, by: length) {
                     try ranking.feed(golden.bytes[at..<min(at + length, golden.bytes.count)])
                 }
@@ -95,8 +101,9 @@ final class GoldenTests: XCTestCase {
     func testWholeAnswersAndTheirPayloads() async throws {
         for golden in vectors.answers where golden.pack != Golden.gaussianOnly {
             let client = try anyClient(try vectors.pack(golden.pack))
+            let modality = client.pack.modalities[golden.modality].name
             let answer = try client.answer(
-                golden.bytes, features: golden.features, label: golden.label, scope: golden.scope,
+                golden.bytes, features: golden.features, label: golden.label, modality: modality, scope: golden.scope,
                 limit: golden.limit)
             XCTAssertEqual(answer.matches.map(line(of:)), golden.matches, golden.name)
             let shifted = (Data([1, 2, 3]) + golden.bytes).dropFirst(3)  // a slice does not begin at 0
@@ -105,14 +112,15 @@ final class GoldenTests: XCTestCase {
                 XCTAssertEqual(match.payload(in: shifted), Data(Array(golden.bytes)[range]))
             }
             let streamed = try await client.answer(
-                from: pieces(of: golden.bytes), features: golden.features, label: golden.label, scope: golden.scope,
-                limit: golden.limit)
+                from: pieces(of: golden.bytes), features: golden.features, label: golden.label, modality: modality,
+                scope: golden.scope, limit: golden.limit)
             XCTAssertEqual(streamed, answer)
             let byByte = try await client.answer(  // as URLSession.bytes hands it out
                 from: AsyncStream { stream in
                     golden.bytes.forEach { stream.yield($0) }
                     stream.finish()
-                }, features: golden.features, label: golden.label, scope: golden.scope, limit: golden.limit)
+                }, features: golden.features, label: golden.label, modality: modality, scope: golden.scope,
+                limit: golden.limit)
             XCTAssertEqual(byByte, answer)
         }
     }

@@ -74,6 +74,11 @@ final class PackagingTests: XCTestCase {
             let example = text(of: file).split(separator: "\n", maxSplits: 1)[1]  // without the licence
             XCTAssertTrue(text(of: "ios/README.md").contains("```swift\n\(example)```"), file)
         }
+        let words = text(of: "ios/README.md").components(separatedBy: "## Words find pictures")[1]
+            .components(separatedBy: "```swift\n")[1].components(separatedBy: "```")[0].split(separator: "\n")
+        for line in words {
+            XCTAssertTrue(text(of: "ios/Tests/PrivateMailTests/SearchTests.swift").contains("            \(line)\n"))
+        }
     }
 }
 

@@ -106,7 +106,8 @@
     }
 
     final class RelayTests: XCTestCase {
-        private let golden = Vectors.golden.crowdAnswers[0], floor = 8.0, mu = 0.03
+        private let floor = 8.0, mu = 0.03
+        private var golden = Vectors.golden.crowdAnswers[0], modality: String?
         private var relay: ScriptedRelay!
         private var listener: HTTPListener!
         private var budget: Budget!
@@ -115,15 +116,20 @@
         private var crowd: Crowd { Crowd(clients: 1000, clusters: 0.5, copies: 8, delta0: 1e-12, mu: mu) }
 
         override func setUpWithError() throws {
+            listener = try HTTPListener { _, _ in .drop }
+            budget = try plentyBudget()
+            folder = try temporaryFolder()
+            try start()
+        }
+
+        private func start() throws {
             let vector = Vectors.golden.packs[golden.pack]
             let client = try Client(
                 pack: try Pack(vector.bytes, pinnedID: Array(vector.id)), options: .crowd(floor: floor, crowd))
             let relay = try ScriptedRelay(
                 pack: (vector.bytes, vector.id), content: golden.bytes, releaseSize: client.receipt.bytes)
             self.relay = relay
-            listener = try HTTPListener { request, _ in relay.serve(request) }
-            budget = try plentyBudget()
-            folder = try temporaryFolder()
+            listener.follow { request, _ in relay.serve(request) }
         }
 
         override func tearDown() {
@@ -140,7 +146,8 @@
 
         private func find(_ search: Search, _ photo: String = "one", line: UInt = #line) async throws {
             let found = try await search.search(
-                photo, features: golden.features, label: golden.label, scope: golden.scope, limit: golden.limit)
+                photo, features: golden.features, label: golden.label, modality: modality, scope: golden.scope,
+                limit: golden.limit)
             XCTAssertEqual(found.answer.matches.count, golden.matches.count, line: line)
             for (match, wanted) in zip(found.answer.matches, golden.matches) {
                 XCTAssertEqual(String(match.item), String(wanted.split(separator: ":")[0]), line: line)
@@ -185,6 +192,20 @@
             let account = try budget.account()
             XCTAssertEqual(account.floorSpent, floors * floor, line: line)
             XCTAssertEqual(account.crowdMu2Spent, own * mu * mu, accuracy: 1e-9, line: line)
+        }
+
+        func testAQueryOfAModality() async throws {
+            golden = try XCTUnwrap(Vectors.golden.crowdAnswers.first { $0.pack == Golden.fronts && $0.modality > 0 })
+            try start()
+            relay.step = 1
+            let search = try search()
+            modality = "audio"
+            await fails(search, has(.modality))
+            try paid(0, 0)
+            modality = try Vectors.golden.pack(Golden.fronts).modalities[golden.modality].name
+            try await find(search)
+            try await find(search)
+            try paid(1, 2)
         }
 
         func testFindsAndKeepsTheCell() async throws {

@@ -23,12 +23,14 @@
 
         /// What the command finds with the message that the search stored: the same, by another client.
         private func expectSame(
-            _ found: Search.Found, row: Int, photo: String, pack: String, _ server: URL, line: UInt = #line
+            _ found: Search.Found, row: Int, photo: String, pack: String, modality: String? = nil, _ server: URL,
+            line: UInt = #line
         ) throws {
             let packID = try id(pack).map { String(format: "%02x", $0) }.joined()
             let name = photo.utf8.map { String(format: "%02x", $0) }.joined() + "-" + packID + ".cbor"
             let reply = try object(
                 try run(
+                    arguments: (modality.map { ["--modality", $0] } ?? []),
                     "query", "--server", server.absoluteString, "--pack", path("\(pack).pmpk"),
                     "--features", path("shapes/queries.npy"), "--labels", path("shapes/queries_labels.npy"),
                     "--row", "\(row)", "--resend", path("search/\(name)"), "--top", "20", "--json"))
@@ -91,6 +93,37 @@
             } catch SearchError.packNotServed(let id) {
                 XCTAssertEqual(id, new)
             }
+        }
+
+        /// A pack with two fronts: pictures as they are, and the same by another map, which stands for another model.
+        func testQueriesOfTwoModalities() async throws {
+            let rows = try queries(), inputs = String(rows[0].count)
+            try run("train", "--method", "signs", "--inputs", inputs, "--dimensions", "64", "--out", path("signs.pmfr"))
+            try run(
+                "train", "--method", "gauss", "--features", path("shapes/public.npy"), "--dimensions", "64",
+                "--out", path("gauss.pmfr"))
+            try run(
+                "pack", "--front", "image=\(path("signs.pmfr"))", "--front", "other=\(path("gauss.pmfr"))",
+                "--features", path("shapes/public.npy"), "--labels", path("shapes/public_labels.npy"),
+                "--slots", "class", "--cells", "4", "--response-only", "--model", model, "--out", path("fronts.pmpk"))
+            try run(
+                "index", "--pack", path("fronts.pmpk"), "--modality", "image", "--features", path("shapes/gallery.npy"),
+                "--labels", path("shapes/gallery_labels.npy"), "--payloads", path("shapes/images/gallery"),
+                "--share", "0.5", "--store", "sqlite:\(path("fronts.store"))")
+            let server = try serve("fronts"), budget = try plentyBudget(), id = try id("fronts")
+            let search = try search(server, pinned: id, budget)
+            for modality in ["image", "other"] {
+                let found = try await search.search(modality, features: rows[5], label: 1, modality: modality)
+                try expectSame(found, row: 5, photo: modality, pack: "fronts", modality: modality, server)
+            }
+            XCTAssertEqual(try budget.account().epsilonSpent, 8)
+            do {
+                _ = try await search.search("words", features: rows[5], label: 1, modality: "text")
+                XCTFail("was not refused")
+            } catch let error as PrivateMailError {
+                XCTAssertEqual(error.status, .modality)
+            }
+            XCTAssertEqual(try budget.account().epsilonSpent, 8)
         }
 
         func testAServiceThatIsNotThere() async throws {

@@ -17,6 +17,7 @@
         private let vectors = Vectors.golden
         private let old = Vectors.golden.answers.first { $0.pack == Golden.one }!
         private let new = Vectors.golden.answers.first { $0.pack == Golden.classes }!
+        private let words = Vectors.golden.answers.first { $0.pack == Golden.fronts }!
         private let store = MemoryStore()
         private var budget: Budget!
         private var folder: URL!, packFolder: URL!
@@ -70,7 +71,7 @@
         private func server(of packs: [Int]) -> @Sendable (HTTPListener.Request, Int) -> Reply {
             let files = Dictionary(uniqueKeysWithValues: packs.map { ("/v1/pack/\(id($0))", vectors.packs[$0].bytes) })
             let answers = Dictionary(
-                uniqueKeysWithValues: [old, new].filter { packs.contains($0.pack) }
+                uniqueKeysWithValues: [old, new, words].filter { packs.contains($0.pack) }
                     .map { (vectors.packs[$0.pack].id, $0.bytes) })
             return { request, _ in
                 if request.method == "GET" {
@@ -88,11 +89,12 @@
         }
 
         private func find(
-            _ search: Search, _ golden: Vectors.GoldenAnswer, photo: String = "photo", payAgain: Bool = false
+            _ search: Search, _ golden: Vectors.GoldenAnswer, photo: String = "photo", modality: String? = nil,
+            payAgain: Bool = false
         ) async throws -> Search.Found {
             try await search.search(
-                photo, features: golden.features, label: golden.label, scope: golden.scope, limit: golden.limit,
-                payAgain: payAgain)
+                photo, features: golden.features, label: golden.label, modality: modality, scope: golden.scope,
+                limit: golden.limit, payAgain: payAgain)
         }
 
         private func expectPaid(_ price: Double?, _ found: Search.Found, line: UInt = #line) {
@@ -501,6 +503,44 @@
             let cancelled = await failure { _ = try await early.value }
             XCTAssertTrue(cancelled is CancellationError, "\(cancelled)")
             XCTAssertEqual(try spent(), 1)
+        }
+
+        func testAQueryOfAModality() async throws {
+            listener.follow(server(of: [Golden.one, Golden.fronts]))
+            let search = try search(), name = try vectors.pack(Golden.fronts).modalities[words.modality].name
+            XCTAssertGreaterThan(words.modality, 0)
+            for modality in [name, "audio"] {  // the pack has no fronts
+                let error = await failure { _ = try await find(search, old, photo: "words", modality: modality) }
+                XCTAssertEqual((error as? PrivateMailError)?.status, .modality)
+            }
+            XCTAssertEqual(try spent(), 0)
+            _ = try await find(search, old, photo: "both")
+            pin.id = Array(vectors.packs[Golden.fronts].id)
+            let error = await failure { _ = try await find(search, words, photo: "words", modality: "audio") }
+            XCTAssertEqual((error as? PrivateMailError)?.status, .modality)
+            XCTAssertEqual(try spent(), 1)
+            expectGolden(try await find(search, words, photo: "words", modality: name), words)
+            expectGolden(try await find(search, words, photo: "words", modality: name), words)
+            XCTAssertEqual(try spent(), 2)
+            // What was made with a pack that lacks the modality is of no use to it.
+            let again = await failure { _ = try await find(search, words, photo: "both", modality: name) }
+            guard case SearchError.paysAgain = again else { return XCTFail("\(again)") }
+            expectGolden(try await find(search, words, photo: "both", modality: name, payAgain: true), words)
+            XCTAssertEqual(try spent(), 3)
+        }
+
+        /// Line by line: PackagingTests looks for them here.
+        func testTheREADMEsWords() async throws {
+            listener.follow(server(of: [Golden.fronts]))
+            let id = Array(vectors.packs[Golden.fronts].id), folder = packFolder!
+            let packs = try PackSource(server: listener.url, folder: folder, model: nil) { id }
+            let search = Search(packs: packs, options: .response(epsilon: 1), budget: budget, folder: self.folder)
+            let (number, features, label) = (1, someFeatures(7), 4)
+            let sizes = try await packs.open().modalities.map { ($0.name, $0.features) }
+            print("features per query:", sizes)  // for example image 512, text 384
+            let found = try await search.search("words \(number)", features: features, label: label, modality: "text")
+            XCTAssertTrue(sizes.contains { $0 == ("text", 7) })
+            XCTAssertGreaterThan(found.answer.matches.count, 0)
         }
 
         func testNamesAndAddresses() async throws {

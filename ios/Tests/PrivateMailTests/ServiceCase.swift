@@ -54,8 +54,8 @@
         }
 
         @discardableResult
-        func run(_ arguments: String..., program: URL? = nil) throws -> Data {
-            let (process, output) = try start(program ?? command(), arguments)
+        func run(arguments more: [String] = [], _ arguments: String..., program: URL? = nil) throws -> Data {
+            let (process, output) = try start(program ?? command(), arguments + more)
             let data = output.readDataToEndOfFile()
             process.waitUntilExit()
             XCTAssertEqual(process.terminationStatus, 0, arguments.joined(separator: " "))

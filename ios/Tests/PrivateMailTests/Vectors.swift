@@ -32,17 +32,17 @@ func floats(hex: some StringProtocol) -> [Float] {
 struct Vectors {
     struct GoldenRelease {
         let name: String, pack: Int, options: Options, seed: Data, features: [Float], label: Int
-        let bytes: Data, rows: [Float]
+        let bytes: Data, rows: [Float], modality: Int
     }
 
     struct GoldenAnswer {
         let name: String, pack: Int, bytes: Data, features: [Float], label: Int, scope: Answer.Scope, limit: Int
-        let matches: [String]
+        let matches: [String], modality: Int
     }
 
     struct GoldenBundle {
         let name: String, pack: Int, kind: CrowdBundle.Kind, floor: Double, crowd: Crowd, seed: Data, features: [Float]
-        let label: Int, kept: Data, bytes: Data, own: [Int]
+        let label: Int, kept: Data, bytes: Data, own: [Int], modality: Int
     }
 
     struct GoldenBudget {
@@ -90,14 +90,14 @@ struct Vectors {
                 ? .response(epsilon: epsilon)
                 : .gaussian(epsilon: epsilon, delta: delta, valueBytes: Int(f[6])!),
             seed: bytes(hex: f[7]), features: floats(hex: f[8]), label: Int(f[9])!, bytes: bytes(hex: f[10]),
-            rows: floats(hex: f[11]))
+            rows: floats(hex: f[11]), modality: Int(f[12])!)
     }
 
     private static func answer(_ f: [Substring]) -> GoldenAnswer {
         GoldenAnswer(
             name: String(f[1]), pack: Int(f[2])!, bytes: bytes(hex: f[3]), features: floats(hex: f[4]),
             label: Int(f[5])!, scope: Answer.Scope(rawValue: Int32(f[6])!)!, limit: Int(f[7])!,
-            matches: f[8] == "-" ? [] : f[8].split(separator: ",").map(String.init))
+            matches: f[8] == "-" ? [] : f[8].split(separator: ",").map(String.init), modality: Int(f[9])!)
     }
 
     private static func bundle(_ f: [Substring]) -> GoldenBundle {
@@ -107,7 +107,8 @@ struct Vectors {
                 clients: 1000, clusters: Double(f[5])!, copies: Int(f[6])!, own: Int(f[7])!, cover: f[8] == "1",
                 delta0: 1e-12, mu: 0.03),
             seed: bytes(hex: f[9]), features: f[10] == "-" ? [] : floats(hex: f[10]), label: Int(f[11])!,
-            kept: bytes(hex: f[12]), bytes: bytes(hex: f[13]), own: bytes(hex: f[14]).map { Int($0) })
+            kept: bytes(hex: f[12]), bytes: bytes(hex: f[13]), own: bytes(hex: f[14]).map { Int($0) },
+            modality: Int(f[15])!)
     }
 
     func pack(_ index: Int) throws -> Pack { try Pack(packs[index].bytes) }
@@ -115,7 +116,7 @@ struct Vectors {
 
 /// Golden packs by what they are good for.
 enum Golden {
-    static let one = 0, classes = 1, responseOnly = 3, gaussianOnly = 5, named = 11
+    static let one = 0, classes = 1, responseOnly = 3, gaussianOnly = 5, named = 11, fronts = 12
     static let label = -7  // a class of pack `classes`
 }
 

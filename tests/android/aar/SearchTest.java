@@ -33,11 +33,13 @@ import org.privatemail.Client;
 import org.privatemail.Crowd;
 import org.privatemail.FileBudgetStore;
 import org.privatemail.Match;
+import org.privatemail.Modality;
 import org.privatemail.Options;
 import org.privatemail.Pack;
 import org.privatemail.PackSource;
 import org.privatemail.PaysAgainException;
 import org.privatemail.PrivateMailException;
+import org.privatemail.Query;
 import org.privatemail.Ranking;
 import org.privatemail.Search;
 import org.privatemail.ServerException;
@@ -292,6 +294,55 @@ public final class SearchTest {
         try (Client client = new Client(open(pack), Options.response(EPSILON))) {
             return client.receipt().bytes();
         }
+    }
+
+    /** Of a pack with fronts, by the example of the README; then with a message of a pack that has none. */
+    private void testModalities(List<String> lines) throws Exception {
+        String[] fronts = Stream.of(lines(lines, "pack")).filter(line -> line[1].startsWith("m:")).findFirst()
+                .orElseThrow(IllegalStateException::new);
+        List<Modality> modalities = open(bytes(fronts[2])).modalities();
+        String[] words = Stream.of(lines(lines, "answer")).filter(line -> line[1].startsWith("m,")
+                && line[6].equals("0") && modalities.get(Integer.parseInt(line[9])).name().equals("text"))
+                .findFirst().orElseThrow(IllegalStateException::new);
+        Query query = Query.of(floats(words[4]), Integer.parseInt(words[5])).modality("text");
+        try (Search search = search(newFolder(), budget)) {
+            listener.order(200);
+            check("a modality of a pack without fronts is refused, at no price",
+                    free(() -> refuses(() -> search.search("words", query)) == Status.MODALITY));
+            check("a photo", pays(() -> finds(search, "both")));
+            listener.packs.put(fronts[3], bytes(fronts[2]));
+            pinned = fronts[3];
+            check("so is an unknown one of a pack with fronts",
+                    free(() -> refuses(() -> search.search("words", query.modality("audio"))) == Status.MODALITY));
+            check("and features of another number",
+                    free(() -> refuses(() -> search.search("words", query.modality(null))) == Status.DIMENSION));
+            byte[] plain = listener.answer;
+            listener.answer = bytes(words[3]);
+            List<String> items = Stream.of(words[8].split(",")).map(match -> match.split(":")[0])
+                    .collect(Collectors.toList());
+            check("README's words find what the golden answer says", pays(() -> items.equals(items(search, words))));
+            check("and again, at no price", free(() -> items.equals(items(search, words))));
+            listener.order(200);
+            try {
+                search.search("both", query);
+                check("a message of a pack that lacks the modality is of no use to it", false);
+            } catch (PaysAgainException asks) {
+                check("a message of a pack that lacks the modality is of no use to it", listener.messages.isEmpty());
+            }
+            listener.answer = plain;
+        } finally {
+            pinned = id;
+        }
+    }
+
+    /** As many as the golden answer has: README asks for more. */
+    private static List<String> items(Search search, String[] words) throws Exception {
+        Method find = Class.forName("org.example.WordSearch").getDeclaredMethod("find", Search.class, int.class,
+                float[].class, int.class);
+        find.setAccessible(true);
+        Ranking found = (Ranking) find.invoke(null, search, 1, floats(words[4]), Integer.parseInt(words[5]));
+        return found.matches().stream().limit(words[8].split(",").length)
+                .map(match -> Long.toUnsignedString(match.item())).collect(Collectors.toList());
     }
 
     private void testFailures() throws Exception {
@@ -710,6 +761,7 @@ public final class SearchTest {
             test.testSpent();
             test.testThreads();
             test.testReadme();
+            test.testModalities(Files.readAllLines(Paths.get(arguments[0])));
             testCrowdReadme(Files.readAllLines(Paths.get(arguments[0])));
             if (arguments.length > 2) {
                 test.testRealServers(new RealServers(arguments, Files.createDirectory(folder.resolve("real"))));

@@ -79,7 +79,7 @@ static int release_is_golden(const struct golden_release *g)
     pml_pack pack;
     pml_budget budget;
     const pml_budget_caps caps = {.epsilon_response = 1000.0, .epsilon_gaussian = 100.0, .delta = 1e-5};
-    const pml_query query = {.features = numbers, .count = g->d, .label = g->label};
+    const pml_query query = {.features = numbers, .count = g->d, .label = g->label, .modality = g->modality};
     pml_config config = {.mechanism = (pml_mechanism)g->mechanism,
                          .epsilon = g->epsilon,
                          .delta = g->delta,
@@ -119,7 +119,7 @@ static int bundle_is_golden(const struct golden_bundle *g)
                               .cover = g->cover != 0,
                               .delta0 = 1e-12,
                               .mu = 0.03};
-    const pml_query query = {.features = numbers, .count = g->d, .label = g->label};
+    const pml_query query = {.features = numbers, .count = g->d, .label = g->label, .modality = g->modality};
     const pml_crowd_content content = {g->bits ? &query : NULL, g->kept, g->kept_size};
     pml_config config = {.epsilon = g->epsilon,
                          .entropy = scripted_entropy,
@@ -167,7 +167,7 @@ static int answer_is_golden(const struct golden_answer *g, bool crowd)
     pml_pack pack;
     pml_pack_info info;
     pml_answer_summary summary;
-    const pml_query query = {.features = numbers, .count = g->d, .label = g->label};
+    const pml_query query = {.features = numbers, .count = g->d, .label = g->label, .modality = g->modality};
     const pml_ranking_config config = {.matches = matches,
                                        .capacity = g->limit,
                                        .scope = g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT,

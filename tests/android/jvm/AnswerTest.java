@@ -240,7 +240,7 @@ final class AnswerTest {
         PrivateMailException.check(
                 Native.clientInit(PACK, PACK.view(), memory, memory.capacity(), 1, 1.0, 0.0, 0, false, null));
         PrivateMailException.check(Native.answerBegin(null, memory, Golden.direct(FEATURES), 0, FEATURES.length,
-                Golden.LABEL, Client.Scope.ALL_SLOTS.ordinal(), matches, 8));
+                Golden.LABEL, 0, Client.Scope.ALL_SLOTS.ordinal(), matches, 8));
         for (int[] range : new int[][] {{-1, 10}, {-9000, 10_000}, {bytes.length, 1}, {0, bytes.length + 1}}) {
             Check.throwing(IndexOutOfBoundsException.class,
                     () -> Native.answerFeed(null, memory, bytes, range[0], range[1]));

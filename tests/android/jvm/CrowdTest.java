@@ -200,7 +200,7 @@ final class CrowdTest {
         Check.Action arm = () -> PrivateMailException.check(
                 Native.settle(null, memory, budget, budget.bytes(), CrowdBundle.Kind.QUERY.code));
         Check.Action begin = () -> PrivateMailException.check(Native.bundleBegin(null, memory,
-                Golden.direct(FEATURES), 0, FEATURES.length, Golden.LABEL, null, 0));
+                Golden.direct(FEATURES), 0, FEATURES.length, Golden.LABEL, 0, null, 0));
         Native.crowdFill(policy, 100_000, 0.25, 8, 2, 0.0, false, 1e-12, 0.03);
         Check.refuses(Status.CROWD, arm);
         Check.equal(0.0, budget.remaining().floorSpent());

@@ -17,6 +17,7 @@ final class Golden {
     static final int CLASS = 1;
     static final int RESPONSE_ONLY = 3;
     static final int NAMED = 11;
+    static final int FRONTS = 12;
 
     static final byte[] OWNER = "owner of budget ".getBytes(StandardCharsets.US_ASCII);
 
@@ -78,13 +79,30 @@ final class Golden {
         return buffer;
     }
 
-    /** A query that every pack takes. */
+    /** A query that every pack without fronts takes. */
     static float[] features(Pack pack) {
-        float[] features = new float[pack.features()];
+        return features(pack.features());
+    }
+
+    static float[] features(int count) {
+        float[] features = new float[count];
         for (int i = 0; i < features.length; i++) {
             features[i] = (i * 37 + 11) % 19 - 9.25f;
         }
         return features;
+    }
+
+    /** A query of a vector: its modality is counted in the pack, and has no name in a pack without fronts. */
+    static Query query(Pack pack, float[] features, String label, String modality) {
+        return Query.of(features, Integer.parseInt(label)).modality(nameOf(pack, modality));
+    }
+
+    static Query direct(Pack pack, float[] features, String label, String modality) {
+        return Query.of(direct(features), Integer.parseInt(label)).modality(nameOf(pack, modality));
+    }
+
+    private static String nameOf(Pack pack, String modality) {
+        return pack.modalities().get(Integer.parseInt(modality)).name();
     }
 
     /** A class that the pack {@link #CLASS} knows. */

@@ -56,13 +56,12 @@ final class GoldenTest {
         Options options = fields[2].equals("1") ? Options.response(epsilon)
                 : Options.gaussian(epsilon, Double.parseDouble(fields[4])).valueBytes(Integer.parseInt(fields[5]));
         float[] features = Hex.floats(fields[7]);
-        int label = Integer.parseInt(fields[8]);
         ScriptedEntropy.seed(Hex.bytes(fields[6]));
         try (Client client = new Client(pack, options)) {
             client.arm(Golden.budget());
-            compare(fields, client.release(features, label));
+            compare(fields, client.release(Golden.query(pack, features, fields[8], fields[11])));
             client.arm(Golden.budget());
-            compare(fields, client.release(Golden.direct(features), label));
+            compare(fields, client.release(Golden.direct(pack, features, fields[8], fields[11])));
         } finally {
             ScriptedEntropy.count();
         }
@@ -95,7 +94,6 @@ final class GoldenTest {
         Crowd crowd = Crowd.of(1000, Double.parseDouble(fields[4]), Integer.parseInt(fields[5]))
                 .own(Integer.parseInt(fields[6])).cover(fields[7].equals("1")).booked(1e-12, 0.03);
         float[] features = Hex.floats(fields[9]);
-        int label = Integer.parseInt(fields[10]);
         Budget budget = Golden.budget();
         ScriptedEntropy.seed(Hex.bytes(fields[8]));
         try (Client client = new Client(pack, Options.crowd(Double.parseDouble(fields[3]), crowd))) {
@@ -103,7 +101,8 @@ final class GoldenTest {
                 client.armBundle(budget, kind);
                 compare(fields, pack, client.receipt(), kind == CrowdBundle.Kind.IDLE ? client.idleBundle()
                         : kind == CrowdBundle.Kind.KEPT ? client.keptBundle(Hex.bytes(fields[11]))
-                        : array ? client.bundle(features, label) : client.bundle(Golden.direct(features), label));
+                        : client.bundle(array ? Golden.query(pack, features, fields[10], fields[14])
+                                : Golden.direct(pack, features, fields[10], fields[14])));
             }
         } finally {
             ScriptedEntropy.count();
@@ -135,7 +134,7 @@ final class GoldenTest {
         Pack pack = Golden.pack(Integer.parseInt(fields[1]));
         byte[] bytes = Hex.bytes(fields[2]);
         float[] features = Hex.floats(fields[3]);
-        int label = Integer.parseInt(fields[4]);
+        Query query = Golden.query(pack, features, fields[4], fields[8]);
         Client.Scope scope = Client.Scope.values()[Integer.parseInt(fields[5])];
         int limit = Integer.parseInt(fields[6]);
         Options plain = pack.cells() > 0 ? Options.response(1.0) : Options.gaussian(1.0, 1e-5);
@@ -144,17 +143,18 @@ final class GoldenTest {
         try (Client client = new Client(pack, options)) {
             InputStream whole = new ByteArrayInputStream(bytes);
             if (!sketches) {
-                Check.refuses(Status.SECTION, () -> client.answer(whole, features, label, scope, limit));
+                Check.refuses(Status.SECTION, () -> client.answer(whole, query, scope, limit));
                 return;
             }
-            compare(fields[7], bytes, client.answer(whole, features, label, scope, limit));
+            compare(fields[7], bytes, client.answer(whole, query, scope, limit));
             InputStream slow = new ByteArrayInputStream(bytes) {
                 @Override
                 public synchronized int read(byte[] out, int first, int count) {
                     return super.read(out, first, Math.min(count, 1));
                 }
             };
-            compare(fields[7], bytes, client.answer(slow, Golden.direct(features), label, scope, limit));
+            Query direct = Golden.direct(pack, features, fields[4], fields[8]);
+            compare(fields[7], bytes, client.answer(slow, direct, scope, limit));
         }
     }
 

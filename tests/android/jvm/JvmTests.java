@@ -17,8 +17,9 @@ final class JvmTests {
                     AnswerTest.run();
                     CloseTest.run();
                     CrowdTest.run();
+                    ModalityTest.run();
                     SealTest.run();
-                    Check.test("every status but OK was seen", RefusalTest::everyStatusWasSeen);
+                    Check.test("every status that a call can have was seen", RefusalTest::everyStatusWasSeen);
                     break;
                 case "threads":
                     ThreadTest.run();

@@ -48,6 +48,7 @@ final class RelayTest {
         test("own messages are merged", RelayTest::severalOwn);
         test("what is not taken: addresses, options, limits", RelayTest::arguments);
         test("close ends a search that waits", RelayTest::close);
+        test("a query of a modality", RelayTest::modality);
     }
 
     private static void test(String name, Test test) {
@@ -100,6 +101,30 @@ final class RelayTest {
     }
 
     // ---- tests ----
+
+    /** With a relay of its own, for a pack with fronts. */
+    private static void modality(File folder) throws Exception {
+        String[] words = Golden.lines("crowd_answer").stream().filter(line -> !line[8].equals("0")).findFirst().get();
+        int index = Integer.parseInt(words[1]);
+        String id = Golden.lines("pack").get(index)[2];
+        Options options = Options.crowd(FLOOR, CROWD);
+        Query query = Golden.query(Golden.pack(index), Hex.floats(words[3]), words[4], words[8]);
+        try (Client client = new Client(Golden.pack(index), options);
+             RelayListener other = new RelayListener(Golden.packBytes(index), id, Hex.bytes(words[2]),
+                     client.receipt().bytes());
+             Search search = Search.through(Relay.at(other.address()).longest(2),
+                     new PackSource(other.address(), folder, null, () -> Pack.idOf(id)), options, budget, folder)) {
+            Check.refuses(Status.MODALITY, () -> search.search("words", query.modality("audio")));
+            Check.refuses(Status.DIMENSION, () -> search.search("words", query.modality(null)));
+            paid(0, 0);
+            String[] wanted = words[7].split(",");
+            Ranking found = search.search("words", query, Client.Scope.ALL_SLOTS, wanted.length, false);
+            for (int i = 0; i < wanted.length; i++) {
+                Check.equal(Long.parseUnsignedLong(wanted[i].split(":")[0]), found.matches().get(i).item());
+            }
+            paid(1, 1);
+        }
+    }
 
     private static void finds(File folder) throws Exception {
         try (Search search = search(folder)) {

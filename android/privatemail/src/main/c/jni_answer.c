@@ -11,11 +11,11 @@ static jint matchesSize(JNIEnv *env, jclass native, jint capacity)
 }
 
 static jint answerBegin(JNIEnv *env, jclass native, jobject client, jobject memory, jobject features, jint first,
-                        jint count, jint label, jint scope, jobject matches, jint capacity)
+                        jint count, jint label, jint modality, jint scope, jobject matches, jint capacity)
 {
     (void)native, (void)client;
     struct pml_jni_client *state = pml_jni_aligned(env, memory);
-    const pml_query query = {.features = pml_jni_floats(env, features, first), .count = (size_t)count, .label = label};
+    const pml_query query = pml_jni_query(env, features, first, count, label, modality);
     const pml_ranking_config config = {.matches = pml_jni_aligned(env, matches),
                                        .capacity = (size_t)capacity,
                                        .scope = (pml_scope)scope,
@@ -73,7 +73,7 @@ static void answerMatch(JNIEnv *env, jclass native, jobject matches, jint index,
 
 static const JNINativeMethod methods[] = {
     {PML_JNI_METHOD(matchesSize, "(I)I")},
-    {PML_JNI_METHOD(answerBegin, CLIENT "Ljava/nio/FloatBuffer;IIIILjava/nio/ByteBuffer;I)I")},
+    {PML_JNI_METHOD(answerBegin, CLIENT "Ljava/nio/FloatBuffer;IIIIILjava/nio/ByteBuffer;I)I")},
     {PML_JNI_METHOD(answerFeed, CLIENT "[BII)I")},
     {PML_JNI_METHOD(answerFinish, CLIENT "[J[D)I")},
     {PML_JNI_METHOD(answerMatch, "(Ljava/nio/ByteBuffer;I[J)V")},

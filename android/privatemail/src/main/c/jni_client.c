@@ -98,10 +98,10 @@ static jint settle(JNIEnv *env, jclass native, jobject client, jobject memory, j
 }
 
 static jint release(JNIEnv *env, jclass native, jobject object, jobject memory, jobject features, jint first,
-                    jint count, jint label, jobject out, jint capacity)
+                    jint count, jint label, jint modality, jobject out, jint capacity)
 {
     (void)native, (void)object;
-    const pml_query query = {.features = pml_jni_floats(env, features, first), .count = (size_t)count, .label = label};
+    const pml_query query = pml_jni_query(env, features, first, count, label, modality);
     return pml_client_release(pml_jni_client_of(env, memory), &query, (*env)->GetDirectBufferAddress(env, out),
                               (size_t)capacity);
 }
@@ -121,7 +121,7 @@ static const JNINativeMethod methods[] = {
                                 "Ljava/nio/ByteBuffer;)I")},
     {PML_JNI_METHOD(receipt, CLIENT "[D)I")},
     {PML_JNI_METHOD(settle, CLIENT "Lorg/privatemail/Budget;Ljava/nio/ByteBuffer;I)I")},
-    {PML_JNI_METHOD(release, CLIENT "Ljava/nio/FloatBuffer;IIILjava/nio/ByteBuffer;I)I")},
+    {PML_JNI_METHOD(release, CLIENT "Ljava/nio/FloatBuffer;IIIILjava/nio/ByteBuffer;I)I")},
     {PML_JNI_METHOD(clientWipe, CLIENT ")V")},
 };
 

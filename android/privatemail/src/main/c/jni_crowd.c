@@ -98,11 +98,10 @@ static jint crowdPlan(JNIEnv *env, jclass native, jint cells, jint queries, jdou
 /* ---- bundles ---- */
 
 static jint bundleBegin(JNIEnv *env, jclass native, jobject client, jobject memory, jobject features, jint first,
-                        jint count, jint label, jobject kept, jint kept_size)
+                        jint count, jint label, jint modality, jobject kept, jint kept_size)
 {
     (void)native, (void)client;
-    const pml_query query = {
-        .features = features ? pml_jni_floats(env, features, first) : NULL, .count = (size_t)count, .label = label};
+    const pml_query query = pml_jni_query(env, features, first, count, label, modality);
     const pml_crowd_content content = {.query = features ? &query : NULL,
                                        .kept = kept ? (*env)->GetDirectBufferAddress(env, kept) : NULL,
                                        .kept_size = (size_t)kept_size};
@@ -134,7 +133,7 @@ static const JNINativeMethod methods[] = {
     {PML_JNI_METHOD(planScratch, "()I")},
     {PML_JNI_METHOD(crowdAccount, "(ILjava/nio/ByteBuffer;IIDDLjava/nio/ByteBuffer;I[D)I")},
     {PML_JNI_METHOD(crowdPlan, "(IIDJDDDIIZLjava/nio/ByteBuffer;I[D)I")},
-    {PML_JNI_METHOD(bundleBegin, CLIENT "Ljava/nio/FloatBuffer;IIILjava/nio/ByteBuffer;I)I")},
+    {PML_JNI_METHOD(bundleBegin, CLIENT "Ljava/nio/FloatBuffer;IIIILjava/nio/ByteBuffer;I)I")},
     {PML_JNI_METHOD(bundleLeft, CLIENT ")I")},
     {PML_JNI_METHOD(bundleNext, CLIENT "Ljava/nio/ByteBuffer;I)I")},
 };

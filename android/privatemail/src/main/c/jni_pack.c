@@ -45,6 +45,18 @@ static jbyteArray packModel(JNIEnv *env, jclass native, jobject view)
     return bytes;
 }
 
+/* Modalities have names in ASCII. */
+static jstring packModality(JNIEnv *env, jclass native, jobject view, jint index, jintArray out)
+{
+    (void)native;
+    pml_modality modality;
+    if (pml_pack_modality(pml_jni_aligned(env, view), (size_t)index, &modality) != PML_OK)
+        return NULL;
+    const jint numbers[] = {(jint)modality.features, (jint)modality.kind, modality.root};
+    (*env)->SetIntArrayRegion(env, out, 0, sizeof numbers / sizeof *numbers, numbers);
+    return (*env)->NewStringUTF(env, modality.name);
+}
+
 static jint rows(JNIEnv *env, jclass native, jobject pack, jobject view, jobject release, jint size, jobject floats,
                  jint capacity)
 {
@@ -58,6 +70,7 @@ static const JNINativeMethod methods[] = {
     {PML_JNI_METHOD(packOpen, "(Ljava/nio/ByteBuffer;Ljava/nio/ByteBuffer;I[B)I")},
     {PML_JNI_METHOD(packDescribe, "(Ljava/nio/ByteBuffer;[B[I)V")},
     {PML_JNI_METHOD(packModel, "(Ljava/nio/ByteBuffer;)[B")},
+    {PML_JNI_METHOD(packModality, "(Ljava/nio/ByteBuffer;I[I)Ljava/lang/String;")},
     {PML_JNI_METHOD(rows,
                     "(Lorg/privatemail/Pack;Ljava/nio/ByteBuffer;Ljava/nio/ByteBuffer;ILjava/nio/FloatBuffer;I)I")},
 };

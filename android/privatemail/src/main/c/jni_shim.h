@@ -37,11 +37,16 @@ static inline void *pml_jni_aligned(JNIEnv *env, jobject buffer)
     return (void *)((address + PML_JNI_SLACK) & ~(uintptr_t)PML_JNI_SLACK);
 }
 
-/* Features from element `first` of a buffer on; NULL, which the library refuses, when no float can lie there. */
-static inline const float *pml_jni_floats(JNIEnv *env, jobject buffer, jint first)
+/* A query whose features begin at element `first` of a buffer; they are NULL, which the library refuses, when no float
+ * can lie there or there is no buffer. */
+static inline pml_query pml_jni_query(JNIEnv *env, jobject buffer, jint first, jint count, jint label, jint modality)
 {
-    uintptr_t address = (uintptr_t)(*env)->GetDirectBufferAddress(env, buffer);
-    return address % _Alignof(float) == 0 && address != 0 ? (const float *)address + first : NULL;
+    uintptr_t address = buffer ? (uintptr_t)(*env)->GetDirectBufferAddress(env, buffer) : 0;
+    bool usable = address % _Alignof(float) == 0 && address != 0;
+    return (pml_query){.features = usable ? (const float *)address + first : NULL,
+                       .count = (size_t)count,
+                       .label = label,
+                       .modality = (uint32_t)modality};
 }
 
 /* The state of a client and of the answer it ranks: this, then the ranking's memory, then the client's. */

@@ -26,8 +26,9 @@ import java.util.concurrent.locks.ReentrantLock;
  * unwiped: nothing of a query is in it, as every call wipes what it knew, but the noise of an armed client is, and its
  * price is lost.
  *
- * <p><b>Features</b> are {@link Pack#features()} finite numbers, not all zero, of any scale, as a {@code float[]} or in
- * a direct {@link FloatBuffer} in native byte order, from its position to its limit (neither is moved):
+ * <p><b>Features</b> are finite numbers, not all zero, of any scale, as many as the query's {@link Modality} has: the
+ * pack's first one, unless a {@link Query} names another. They come as a {@code float[]} or in a direct
+ * {@link FloatBuffer} in native byte order, from its position to its limit (neither is moved):
  *
  * <pre>{@code ByteBuffer.allocateDirect(4 * n).order(ByteOrder.nativeOrder()).asFloatBuffer()}</pre>
  *
@@ -56,7 +57,7 @@ public final class Client implements AutoCloseable {
     private final ByteBuffer policy; /* kept reachable: the client looks at it; null without a crowd */
     private final ByteBuffer memory;
     private final ByteBuffer message;
-    private final FloatBuffer copied;
+    private FloatBuffer copied;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition answered = lock.newCondition();
@@ -82,7 +83,6 @@ public final class Client implements AutoCloseable {
         PrivateMailException.check(Native.receipt(this, memory, numbers));
         receipt = new Receipt(numbers);
         message = ByteBuffer.allocateDirect(receipt.bytes());
-        copied = Pack.newFloats(pack.features());
     }
 
     @NonNull
@@ -157,72 +157,66 @@ public final class Client implements AutoCloseable {
      * Makes the one release that {@link #arm} paid for. When the query is refused, the client stays armed, and what
      * then is released is the app's decision: with {@link Options#substitute} it need not decide.
      *
-     * @throws PrivateMailException STATE when it is not armed; DIMENSION, FEATURES, LABEL for the query
+     * @throws PrivateMailException STATE when it is not armed; MODALITY, DIMENSION, FEATURES, LABEL for the query
      */
     @NonNull
-    public Release release(@NonNull FloatBuffer features, int label) {
-        FloatBuffer own = features.duplicate(); /* position and limit stay as they are checked, whoever moves them */
-        pack.requireFeatures(own);
+    public Release release(@NonNull Query query) {
+        int modality = query.requireIn(pack);
         enter();
         try {
-            return releaseLocked(own, label);
+            byte[] bytes = new byte[receipt.bytes()]; /* before the release is spent: this may fail */
+            PrivateMailException.check(lend(query, features -> Native.release(this, memory, features,
+                    features.position(), features.remaining(), query.label(), modality, message, message.capacity())));
+            message.clear();
+            message.get(bytes);
+            return new Release(pack, receipt, bytes);
         } finally {
             lock.unlock();
         }
+    }
+
+    /** The same, of the pack's first modality. */
+    @NonNull
+    public Release release(@NonNull FloatBuffer features, int label) {
+        return release(Query.of(features, label));
     }
 
     /** The same, of an array. */
     @NonNull
     public Release release(@NonNull float[] features, int label) {
-        pack.requireCount(features.length);
-        enter();
-        try {
-            return releaseLocked(copy(features), label);
-        } finally {
-            Native.wipe(copied, 4 * copied.capacity());
-            lock.unlock();
-        }
-    }
-
-    private Release releaseLocked(FloatBuffer features, int label) {
-        byte[] bytes = new byte[receipt.bytes()]; /* before the release is spent: this may fail */
-        PrivateMailException.check(Native.release(this, memory, features, features.position(), features.remaining(),
-                label, message, message.capacity()));
-        message.clear();
-        message.get(bytes);
-        return new Release(pack, receipt, bytes);
+        return release(Query.of(features, label));
     }
 
     /**
      * The bundle that {@link #armBundle} paid for as {@link CrowdBundle.Kind#QUERY}. When the query is refused, the client
      * stays armed.
      *
-     * @throws PrivateMailException STATE when it is not armed; ARGUMENT when it is armed for another kind; DIMENSION,
-     *     FEATURES, LABEL for the query
+     * @throws PrivateMailException STATE when it is not armed; ARGUMENT when it is armed for another kind; MODALITY,
+     *     DIMENSION, FEATURES, LABEL for the query
      */
     @NonNull
-    public CrowdBundle bundle(@NonNull FloatBuffer features, int label) {
-        FloatBuffer own = features.duplicate(); /* as in release */
-        pack.requireFeatures(own);
+    public CrowdBundle bundle(@NonNull Query query) {
+        int modality = query.requireIn(pack);
         enter();
         try {
-            return bundleLocked(CrowdBundle.Kind.QUERY, own, label, null);
+            PrivateMailException.check(lend(query, features -> Native.bundleBegin(this, memory, features,
+                    features.position(), features.remaining(), query.label(), modality, null, 0)));
+            return bundleLocked(CrowdBundle.Kind.QUERY);
         } finally {
             lock.unlock();
         }
     }
 
+    /** The same, of the pack's first modality. */
+    @NonNull
+    public CrowdBundle bundle(@NonNull FloatBuffer features, int label) {
+        return bundle(Query.of(features, label));
+    }
+
     /** The same, of an array. */
     @NonNull
     public CrowdBundle bundle(@NonNull float[] features, int label) {
-        pack.requireCount(features.length);
-        enter();
-        try {
-            return bundleLocked(CrowdBundle.Kind.QUERY, copy(features), label, null);
-        } finally {
-            Native.wipe(copied, 4 * copied.capacity());
-            lock.unlock();
-        }
+        return bundle(Query.of(features, label));
     }
 
     /**
@@ -237,7 +231,8 @@ public final class Client implements AutoCloseable {
         kept.put(message);
         enter();
         try {
-            return bundleLocked(CrowdBundle.Kind.KEPT, null, 0, kept);
+            PrivateMailException.check(Native.bundleBegin(this, memory, null, 0, 0, 0, 0, kept, kept.capacity()));
+            return bundleLocked(CrowdBundle.Kind.KEPT);
         } finally {
             Native.wipe(kept, kept.capacity());
             lock.unlock();
@@ -253,18 +248,15 @@ public final class Client implements AutoCloseable {
     public CrowdBundle idleBundle() {
         enter();
         try {
-            return bundleLocked(CrowdBundle.Kind.IDLE, null, 0, null);
+            PrivateMailException.check(Native.bundleBegin(this, memory, null, 0, 0, 0, 0, null, 0));
+            return bundleLocked(CrowdBundle.Kind.IDLE);
         } finally {
             lock.unlock();
         }
     }
 
     /** A failure after the begin, such as of the virtual machine, ends the bundle: what has met a query is spent. */
-    private CrowdBundle bundleLocked(CrowdBundle.Kind kind, FloatBuffer features, int label, ByteBuffer kept) {
-        int first = features == null ? 0 : features.position();
-        int count = features == null ? 0 : features.remaining();
-        PrivateMailException.check(Native.bundleBegin(this, memory, features, first, count, label, kept,
-                kept == null ? 0 : kept.capacity()));
+    private CrowdBundle bundleLocked(CrowdBundle.Kind kind) {
         try {
             List<CrowdBundle.Message> messages = new ArrayList<>();
             while (Native.bundleLeft(this, memory) > 0) {
@@ -300,40 +292,36 @@ public final class Client implements AutoCloseable {
      * @param stream read to its end, not closed
      * @param limit most matches wanted, 1 to {@link #MATCHES_MAX}
      * @throws IOException what the stream threw
-     * @throws PrivateMailException ANSWER, PACK_ID for the bytes; DIMENSION, FEATURES, LABEL for the query; SECTION
-     *     when the pack has no sketches
+     * @throws PrivateMailException ANSWER, PACK_ID for the bytes; MODALITY, DIMENSION, FEATURES, LABEL for the query;
+     *     SECTION when the pack has no sketches
      */
     @NonNull
-    public Ranking answer(@NonNull InputStream stream, @NonNull FloatBuffer features, int label,
-                          @NonNull Scope scope, int limit) throws IOException {
-        FloatBuffer own = features.duplicate(); /* as in release */
-        pack.requireFeatures(own);
+    public Ranking answer(@NonNull InputStream stream, @NonNull Query query, @NonNull Scope scope, int limit)
+            throws IOException {
+        int modality = query.requireIn(pack);
         Objects.requireNonNull(stream, "stream");
         requireAnswer(scope, limit);
         enterAnswer();
         try {
-            beginAnswer(own, label, scope, limit);
+            beginAnswer(query, modality, scope, limit);
         } finally {
             lock.unlock();
         }
         return readAnswer(stream);
     }
 
+    /** The same, of the pack's first modality. */
+    @NonNull
+    public Ranking answer(@NonNull InputStream stream, @NonNull FloatBuffer features, int label,
+                          @NonNull Scope scope, int limit) throws IOException {
+        return answer(stream, Query.of(features, label), scope, limit);
+    }
+
     /** The same, of an array. */
     @NonNull
     public Ranking answer(@NonNull InputStream stream, @NonNull float[] features, int label, @NonNull Scope scope,
                           int limit) throws IOException {
-        pack.requireCount(features.length);
-        Objects.requireNonNull(stream, "stream");
-        requireAnswer(scope, limit);
-        enterAnswer();
-        try {
-            beginAnswer(copy(features), label, scope, limit);
-        } finally {
-            Native.wipe(copied, 4 * copied.capacity());
-            lock.unlock();
-        }
-        return readAnswer(stream);
+        return answer(stream, Query.of(features, label), scope, limit);
     }
 
     /** Forgets noise and an answer that is being read. Does not refund the price of an arm: see {@link #disarm}. */
@@ -396,11 +384,27 @@ public final class Client implements AutoCloseable {
         requireOpen();
     }
 
-    private FloatBuffer copy(float[] features) {
-        copied.clear();
-        copied.put(features);
-        copied.flip();
-        return copied;
+    private interface Borrower {
+        int use(FloatBuffer features);
+    }
+
+    /** Under the lock. Features of an array are copied, and the copy is wiped. Returns the borrower's status. */
+    private int lend(Query query, Borrower borrower) {
+        if (query.buffer() != null) {
+            return borrower.use(query.buffer());
+        }
+        float[] features = query.array();
+        if (copied == null || copied.capacity() < features.length) {
+            copied = Pack.newFloats(features.length);
+        }
+        try {
+            copied.clear();
+            copied.put(features);
+            copied.flip();
+            return borrower.use(copied);
+        } finally {
+            Native.wipe(copied, 4 * copied.capacity());
+        }
     }
 
     /* ---- answer ---- */
@@ -412,13 +416,13 @@ public final class Client implements AutoCloseable {
         }
     }
 
-    private void beginAnswer(FloatBuffer features, int label, Scope scope, int limit) {
+    private void beginAnswer(Query query, int modality, Scope scope, int limit) {
         int size = Native.matchesSize(limit);
         if (matches == null || matches.capacity() < size) {
             matches = ByteBuffer.allocateDirect(size);
         }
-        PrivateMailException.check(Native.answerBegin(this, memory, features, features.position(), features.remaining(),
-                label, scope.ordinal(), matches, limit));
+        PrivateMailException.check(lend(query, features -> Native.answerBegin(this, memory, features,
+                features.position(), features.remaining(), query.label(), modality, scope.ordinal(), matches, limit)));
         answering = Thread.currentThread();
     }
 

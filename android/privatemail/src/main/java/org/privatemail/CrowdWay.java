@@ -72,25 +72,25 @@ final class CrowdWay implements Way {
     }
 
     @Override
-    public byte[] make(Client client, Query query) {
-        CrowdBundle bundle = client.bundle(query.features, query.label);
-        unsent.put(nameOf(client, query), bundle);
+    public byte[] make(Client client, Sought sought) {
+        CrowdBundle bundle = client.bundle(sought.query);
+        unsent.put(nameOf(client, sought), bundle);
         return bundle.kept();
     }
 
     @Override
-    public Ranking send(Client client, Query query, byte[] kept) throws IOException {
+    public Ranking send(Client client, Sought sought, byte[] kept) throws IOException {
         Clock clock = new Clock();
         clock.lock();
         try {
             for (int sent = 0; sent < SENDS; sent++) {
-                String name = nameOf(client, query);
+                String name = nameOf(client, sought);
                 if (round == null || !round.name.equals(name) || isUnsent(name)) {
                     enter(client, name, kept, clock);
                 }
                 byte[][] answers = collect(clock);
                 if (answers != null) {
-                    return rank(client, query, answers);
+                    return rank(client, sought, answers);
                 }
             }
             throw new ServerException(HttpURLConnection.HTTP_GONE, "the relay lost every bundle", 0);
@@ -279,25 +279,25 @@ final class CrowdWay implements Way {
     }
 
     /** After the connection's end, whose time must not depend on what was found. */
-    private Ranking rank(Client client, Query query, byte[][] answers) throws IOException {
+    private Ranking rank(Client client, Sought sought, byte[][] answers) throws IOException {
         try {
             List<Ranking> found = new ArrayList<>();
             for (int i = 0; i < answers.length; i++) {
                 if (answers[i] != null) {
-                    found.add(rank(client, query, round.sealed.openers[i], answers[i]));
+                    found.add(rank(client, sought, round.sealed.openers[i], answers[i]));
                 }
             }
-            return Ranking.merge(found, query.limit);
+            return Ranking.merge(found, sought.limit);
         } finally {
             forgetRound();
         }
     }
 
-    private Ranking rank(Client client, Query query, Sealer.Opener opener, byte[] answer) throws IOException {
+    private Ranking rank(Client client, Sought sought, Sealer.Opener opener, byte[] answer) throws IOException {
         try (OpenedAnswer opened = sealer.open(opener, new ByteArrayInputStream(answer), answer.length)) {
             int status = opened.status();
             if (status == HttpURLConnection.HTTP_OK) {
-                return query.rank(client, opened);
+                return sought.rank(client, opened);
             }
             String error = Json.text(new String(Exchange.readSome(opened, answer.length), StandardCharsets.UTF_8),
                     "error");
@@ -320,8 +320,8 @@ final class CrowdWay implements Way {
         }
     }
 
-    private static String nameOf(Client client, Query query) {
-        return packOf(client) + query.photo;
+    private static String nameOf(Client client, Sought sought) {
+        return packOf(client) + sought.photo;
     }
 
     private static String packOf(Client client) {

@@ -25,16 +25,16 @@ final class DirectWay implements Way {
     public void ready(Client client) {}
 
     @Override
-    public byte[] make(Client client, Query query) {
-        return client.release(query.features, query.label).bytes();
+    public byte[] make(Client client, Sought sought) {
+        return client.release(sought.query).bytes();
     }
 
     @Override
-    public Ranking send(Client client, Query query, byte[] message) throws IOException {
+    public Ranking send(Client client, Sought sought, byte[] message) throws IOException {
         Exchange.Request request = new Exchange.Request(packs.address("/v1/query"), "application/cbor-seq")
                 .posting(message, "application/cbor");
         return Exchange.run(request, this::readAll,
-                answer -> query.rank(client, new ByteArrayInputStream(answer)));
+                answer -> sought.rank(client, new ByteArrayInputStream(answer)));
     }
 
     private byte[] readAll(InputStream in) throws IOException {

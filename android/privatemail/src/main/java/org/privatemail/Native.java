@@ -48,6 +48,12 @@ final class Native {
     /** The name of its model as UTF-8; empty when it names none. */
     static native byte[] packModel(ByteBuffer view);
 
+    /** Numbers of {@link #packModality}: features, kind, whether roots are taken. */
+    static final int MODALITY_NUMBERS = 3;
+
+    /** The name of a modality, in ASCII; null beyond the last. */
+    static native String packModality(ByteBuffer view, int index, int[] numbers);
+
     static native int rows(Pack pack, ByteBuffer view, ByteBuffer release, int size, FloatBuffer rows, int capacity);
 
     static native int budgetCreate(ByteBuffer budget, byte[] owner, double response, double gaussian, double delta,
@@ -73,7 +79,7 @@ final class Native {
     static native int settle(Client client, ByteBuffer memory, Budget budget, ByteBuffer bytes, int what);
 
     static native int release(Client client, ByteBuffer memory, FloatBuffer features, int first, int count, int label,
-                              ByteBuffer out, int capacity);
+                              int modality, ByteBuffer out, int capacity);
 
     /** Bytes that a policy needs. */
     static native int crowdSize();
@@ -102,7 +108,7 @@ final class Native {
 
     /** With features a query's bundle, with a kept message its bundle, with neither an idle one. */
     static native int bundleBegin(Client client, ByteBuffer memory, FloatBuffer features, int first, int count,
-                                  int label, ByteBuffer kept, int keptSize);
+                                  int label, int modality, ByteBuffer kept, int keptSize);
 
     /** Messages that are still to be written. */
     static native int bundleLeft(Client client, ByteBuffer memory);
@@ -116,7 +122,7 @@ final class Native {
     static native int matchesSize(int capacity);
 
     static native int answerBegin(Client client, ByteBuffer memory, FloatBuffer features, int first, int count,
-                                  int label, int scope, ByteBuffer matches, int capacity);
+                                  int label, int modality, int scope, ByteBuffer matches, int capacity);
 
     static native int answerFeed(Client client, ByteBuffer memory, byte[] bytes, int first, int count);
 

@@ -7,6 +7,9 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 
 /**
  * What device and server both know of a collection. Public, immutable, shared by any number of clients and threads.
@@ -26,6 +29,7 @@ public final class Pack {
     private final byte[] id = new byte[ID_SIZE];
     private final int[] numbers = new int[NUMBERS];
     private final String model;
+    private final List<Modality> modalities;
 
     private Pack(ByteBuffer bytes, ByteBuffer view) {
         this.bytes = bytes;
@@ -33,6 +37,17 @@ public final class Pack {
         Native.packDescribe(view, id, numbers);
         byte[] name = Native.packModel(view);
         model = name.length == 0 ? null : new String(name, StandardCharsets.UTF_8);
+        modalities = Collections.unmodifiableList(modalitiesOf(view));
+    }
+
+    private static List<Modality> modalitiesOf(ByteBuffer view) {
+        List<Modality> found = new ArrayList<>();
+        int[] numbers = new int[Native.MODALITY_NUMBERS];
+        for (String name = Native.packModality(view, 0, numbers); name != null;
+                name = Native.packModality(view, found.size(), numbers)) {
+            found.add(new Modality(name, numbers[0], Modality.Kind.of(numbers[1]), numbers[2] != 0));
+        }
+        return found;
     }
 
     /**
@@ -109,7 +124,26 @@ public final class Pack {
         return model;
     }
 
-    /** Length of a feature vector. */
+    /**
+     * What may be asked for, in the order of the pack; unmodifiable, never empty. A pack without fronts has one
+     * modality, without a name.
+     */
+    @NonNull
+    public List<Modality> modalities() {
+        return modalities;
+    }
+
+    /** The number of a modality; null is the first. */
+    int find(@Nullable String name) {
+        for (int i = 0; i < modalities.size(); i++) {
+            if (name == null || name.equals(modalities.get(i).name())) {
+                return i;
+            }
+        }
+        throw new PrivateMailException(Status.MODALITY, "it has " + modalities + ", not '" + name + "'", null);
+    }
+
+    /** Features that the collection is made of; those of a query too, unless the pack has {@link #modalities}. */
     public int features() {
         return numbers[0];
     }
@@ -170,25 +204,8 @@ public final class Pack {
         return view;
     }
 
-    /** A direct buffer that {@link #requireFeatures} accepts. */
+    /** A direct buffer that a {@link Query} takes. */
     static FloatBuffer newFloats(int count) {
         return ByteBuffer.allocateDirect(count * 4).order(ByteOrder.nativeOrder()).asFloatBuffer();
-    }
-
-    void requireFeatures(FloatBuffer features) {
-        if (!features.isDirect()) {
-            throw new IllegalArgumentException("features must lie in a direct buffer, or in a float[]");
-        }
-        if (features.order() != ByteOrder.nativeOrder()) {
-            throw new IllegalArgumentException(
-                    "features must be in native byte order: use order(ByteOrder.nativeOrder()) before asFloatBuffer()");
-        }
-        requireCount(features.remaining());
-    }
-
-    void requireCount(int count) {
-        if (count != features()) {
-            throw new PrivateMailException(Status.DIMENSION, "the pack has " + features() + ", not " + count, null);
-        }
     }
 }

@@ -123,13 +123,26 @@ public final class Search implements AutoCloseable {
     }
 
     /**
-     * {@link #search(String, float[], int, Client.Scope, int, boolean)} among the query's own slot, for
-     * {@link #DEFAULT_LIMIT} matches, and never for a second price.
+     * {@link #search(String, Query, Client.Scope, int, boolean)} among the query's own slot, for {@link #DEFAULT_LIMIT}
+     * matches, and never for a second price.
      */
+    @NonNull
+    public Ranking search(@NonNull String photo, @NonNull Query query) throws IOException, PaysAgainException {
+        return search(photo, query, Client.Scope.OWN_SLOT, DEFAULT_LIMIT, false);
+    }
+
+    /** The same, of features of the pack's first modality. */
     @NonNull
     public Ranking search(@NonNull String photo, @NonNull float[] features, int label)
             throws IOException, PaysAgainException {
-        return search(photo, features, label, Client.Scope.OWN_SLOT, DEFAULT_LIMIT, false);
+        return search(photo, Query.of(features, label));
+    }
+
+    /** {@link #search(String, Query, Client.Scope, int, boolean)} of features of the pack's first modality. */
+    @NonNull
+    public Ranking search(@NonNull String photo, @NonNull float[] features, int label, @NonNull Client.Scope scope,
+                          int limit, boolean payAgain) throws IOException, PaysAgainException {
+        return search(photo, Query.of(features, label), scope, limit, payAgain);
     }
 
     /**
@@ -137,8 +150,9 @@ public final class Search implements AutoCloseable {
      * three times, after pauses that grow and are at least as long as the server asks for. After an exception the
      * message is kept, and the next call sends the same.
      *
-     * @param photo a name of its own, of 1 to 100 bytes in UTF-8, which stays on the device
-     * @param features as in {@link Client}; they remain the caller's, who wipes them
+     * @param photo a name of its own, of 1 to 100 bytes in UTF-8, which stays on the device. Files are named by it, and
+     *     a backup may hold them: give a search for words a number, not these words
+     * @param query its features remain the caller's, who wipes them
      * @param limit most matches wanted, 1 to {@link Client#MATCHES_MAX}
      * @param payAgain whether to pay once more when the photo's message was made with a pack that is gone
      * @throws PaysAgainException that is the case, and {@code payAgain} is false or was made use of
@@ -150,20 +164,21 @@ public final class Search implements AutoCloseable {
      *     relay KEYS when its keys lack the pinned one, CROWD when it promises less than the policy counts on
      */
     @NonNull
-    public Ranking search(@NonNull String photo, @NonNull float[] features, int label, @NonNull Client.Scope scope,
-                          int limit, boolean payAgain) throws IOException, PaysAgainException {
+    public Ranking search(@NonNull String photo, @NonNull Query query, @NonNull Client.Scope scope, int limit,
+                          boolean payAgain) throws IOException, PaysAgainException {
+        Objects.requireNonNull(query, "query");
         Client.requireAnswer(scope, limit); // mistakes of the app are told before anything is paid
-        Way.Query query = new Way.Query(photo, features, label, scope, limit);
+        Way.Sought sought = new Way.Sought(photo, query, scope, limit);
         Set<String> gone = new HashSet<>(); // packs that the server does not serve
         boolean paid = false;
         String pinned = packs.pinned();
         while (true) {
-            Ranking found = sendStored(query, pinned, gone);
+            Ranking found = sendStored(sought, pinned, gone);
             if (found != null) {
                 return found;
             }
             if (!gone.contains(pinned)) {
-                makeMessage(query, pinned, payAgain && !paid);
+                makeMessage(sought, pinned, payAgain && !paid);
                 paid = true;
                 continue;
             }
@@ -209,17 +224,17 @@ public final class Search implements AutoCloseable {
      * Sends what was made before, which costs nothing: with the pinned pack, else with an older one as long as that is
      * served. Returns null when there is no such message; adds packs that are not served to {@code gone}.
      */
-    private Ranking sendStored(Way.Query query, String pinned, Set<String> gone) throws IOException {
-        List<String> made = folder.packsOf(query.photo);
+    private Ranking sendStored(Way.Sought sought, String pinned, Set<String> gone) throws IOException {
+        List<String> made = folder.packsOf(sought.photo);
         if (made.remove(pinned)) {
             made.add(0, pinned);
         }
         made.removeAll(gone);
         for (String pack : made) {
-            Client client = pack.equals(pinned) ? clientFor(query, pack) : oldClientFor(query, pack);
+            Client client = pack.equals(pinned) ? clientFor(sought, pack) : oldClientFor(sought, pack);
             if (client != null) {
                 try {
-                    return way.send(client, query, folder.read(query.photo, pack));
+                    return way.send(client, sought, folder.read(sought.photo, pack));
                 } catch (ServerException refusal) {
                     if (refusal.code() != HttpURLConnection.HTTP_CONFLICT) {
                         throw refusal;
@@ -232,11 +247,12 @@ public final class Search implements AutoCloseable {
     }
 
     /** Stored before anybody sees it. Its file is begun first: when that fails, nothing is lost. */
-    private void makeMessage(Way.Query query, String pinned, boolean payAgain) throws IOException, PaysAgainException {
-        Client client = clientFor(query, pinned);
+    private void makeMessage(Way.Sought sought, String pinned, boolean payAgain)
+            throws IOException, PaysAgainException {
+        Client client = clientFor(sought, pinned);
         way.ready(client);
         synchronized (arming) {
-            List<String> made = folder.packsOf(query.photo);
+            List<String> made = folder.packsOf(sought.photo);
             if (made.contains(pinned)) {
                 return; // another thread was quicker
             }
@@ -245,8 +261,8 @@ public final class Search implements AutoCloseable {
             }
             File begun = folder.begin();
             try {
-                byte[] message = arming.use(client, way.kind(), () -> way.make(client, query));
-                folder.finish(begun, message, query.photo, pinned);
+                byte[] message = arming.use(client, way.kind(), () -> way.make(client, sought));
+                folder.finish(begun, message, sought.photo, pinned);
             } finally {
                 begun.delete();
             }
@@ -255,19 +271,19 @@ public final class Search implements AutoCloseable {
 
     // ---- clients ----
 
-    private Client clientFor(Way.Query query, String pack) throws IOException {
+    private Client clientFor(Way.Sought sought, String pack) throws IOException {
         Client client = clientOf(pack);
-        client.pack().requireCount(query.features.length);
+        sought.query.requireIn(client.pack());
         return client;
     }
 
     /**
      * Returns null when an old message is useless because its pack is: not to be had any more, not of the app's model,
-     * without what the options need, or of another number of features.
+     * without what the options need, without the query's modality, or of another number of features.
      */
-    private Client oldClientFor(Way.Query query, String pack) throws IOException {
+    private Client oldClientFor(Way.Sought sought, String pack) throws IOException {
         try {
-            return clientFor(query, pack);
+            return clientFor(sought, pack);
         } catch (ServerException failure) {
             if (failure.code() != HttpURLConnection.HTTP_NOT_FOUND) {
                 throw failure;

@@ -21,7 +21,7 @@ public enum Status {
     DELTA(-6),
     /** The mechanism was left out of this build. */
     MECHANISM(-7),
-    /** The vector has not as many features as the pack. */
+    /** The vector has not as many features as the pack, or the query's modality. */
     DIMENSION(-8),
     /** A feature is NaN or infinite, or all are zero. */
     FEATURES(-9),
@@ -66,7 +66,11 @@ public enum Status {
     /** The bytes are not a key configuration, or hold no key that can be used, or lack the key that is pinned. */
     KEYS(-26),
     /** The sealed bytes cannot be opened: damaged, cut short, or not for this key, epoch and pack. */
-    SEALED(-27);
+    SEALED(-27),
+    /** The pack has no modality of this name; the exception's message has those that it has. */
+    MODALITY(-28),
+    /** The front is not sound; not reachable through this API, whose fronts are those of packs. */
+    FRONT(-29);
 
     private static final Status[] BY_NUMBER = values();
 

@@ -7,18 +7,16 @@ import java.net.HttpURLConnection;
 
 /** How the messages of a {@link Search} are made and sent: each by itself, or in a crowd. */
 interface Way {
-    /** What is sought. */
-    final class Query {
+    /** A query, the name under which its message is kept, and what is wanted of the answer. */
+    final class Sought {
         final String photo;
-        final float[] features;
-        final int label;
+        final Query query;
         final Client.Scope scope;
         final int limit;
 
-        Query(String photo, float[] features, int label, Client.Scope scope, int limit) {
+        Sought(String photo, Query query, Client.Scope scope, int limit) {
             this.photo = photo;
-            this.features = features;
-            this.label = label;
+            this.query = query;
             this.scope = scope;
             this.limit = limit;
         }
@@ -26,7 +24,7 @@ interface Way {
         /** Ranks an answer. A server that sends none is at fault, and may fare better when it is asked again. */
         Ranking rank(Client client, InputStream answer) throws IOException {
             try {
-                return client.answer(answer, features, label, scope, limit);
+                return client.answer(answer, query, scope, limit);
             } catch (PrivateMailException unsound) {
                 Status status = unsound.status();
                 if (status == Status.ANSWER || status == Status.PACK_ID || status == Status.SEALED) {
@@ -44,10 +42,10 @@ interface Way {
     void ready(Client client) throws IOException;
 
     /** Makes the message of a photo, which is stored before it is sent. The client is armed. */
-    byte[] make(Client client, Query query);
+    byte[] make(Client client, Sought sought);
 
     /** Sends what {@link #make} returned, now or long ago. A {@link ServerException} of 409: the pack is gone. */
-    Ranking send(Client client, Query query, byte[] message) throws IOException;
+    Ranking send(Client client, Sought sought, byte[] message) throws IOException;
 
     /** Forgets what it knows of messages that were sent. */
     void close();
