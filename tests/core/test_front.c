@@ -148,6 +148,7 @@ static void test_maps_are_those_of_the_reference_with_every_kernel_set(void)
 
 /* ---- pieces ---- */
 
+#if PML_WITH_RESPONSE
 struct source {
     const float *features;
     size_t next, passes, count, largest;
@@ -164,7 +165,6 @@ static void read_piece(void *context, size_t first, size_t count, float *out)
     source->largest = count > source->largest ? count : source->largest;
 }
 
-#if PML_WITH_RESPONSE
 /* One release of `pack` from an array, and from a function. */
 static void compare_pieces(const pml_pack *pack, uint32_t modality, const float *features, size_t count)
 {
