@@ -82,9 +82,8 @@ uint64_t pml_front_emit(const pml_front *front, const int64_t *sums, uint64_t va
             else
                 out[i] = (int8_t)(int32_t)negate32(negative, pml_scale_127(size, top));
         }
-        if (pass == 0)
-            valid &= mask_nonzero(top);
-        top |= 1 & ~valid; /* all zero: any divisor does */
+        valid &= mask_nonzero(top);
+        top |= 1 & ~valid; /* all zero: any divisor does; then this changes nothing the second time */
     }
     return valid;
 }
