@@ -5,7 +5,7 @@
 #include "query.h"
 #include "stages/stages.h"
 
-_Static_assert(sizeof(pml_ranking) + 7 <= PML_RANKING_FIXED, "the fixed part holds the ranking at any alignment");
+_Static_assert(PML_ROUND8(sizeof(pml_ranking)) + 7 <= PML_RANKING_FIXED, "the fixed part holds the ranking at any alignment");
 
 size_t pml_ranking_size(const pml_pack *pack)
 {
@@ -18,7 +18,7 @@ static PML_NOINLINE pml_status read_query(pml_ranking *ranking, const pml_query 
 {
     const pml_pack *pack = ranking->pack;
     struct shortlist *list = &ranking->shortlist;
-    int8_t *row = (int8_t *)(ranking + 1);
+    int8_t *row = (int8_t *)ranking + PML_ROUND8(sizeof *ranking); /* aligned for a front */
     uint64_t valid;
     const struct pml_kernels *kernels = config->kernels ? config->kernels : &pml_kernels_portable;
     pml_status status = pml_query_read(query, pack, kernels, config->substitute, row, &list->slot, &valid);
