@@ -238,11 +238,12 @@ static void add_figures(struct worker *worker, const int8_t *sketch, double *fig
     figures[EVALUATE_CLASS] += classes ? of_class > 0 : NAN;
     figures[EVALUATE_PRECISION] += !classes ? NAN : trial->found > 0 ? (double)of_class / (double)trial->found : 0.0;
     figures[EVALUATE_ORIGINAL] += data->original ? (double)original / (double)data->top : NAN;
-    figures[EVALUATE_AT_TOP] += classes ? (double)of_class / EVALUATE_TOP : NAN;
+    figures[EVALUATE_AT_TOP] += classes ? (double)of_class / (double)EVALUATE_TOP : NAN;
     figures[EVALUATE_EXACT] +=
-        classes ? (double)count_of_class(worker, data->nearest + worker->query * data->top, data->top) / EVALUATE_TOP
+        classes ? (double)count_of_class(worker, data->nearest + worker->query * data->top, data->top) /
+                      (double)EVALUATE_TOP
                 : NAN;
-    figures[EVALUATE_CHANCE] += classes ? (double)of_class_by_chance / EVALUATE_TOP : NAN;
+    figures[EVALUATE_CHANCE] += classes ? (double)of_class_by_chance / (double)EVALUATE_TOP : NAN;
     figures[EVALUATE_GAIN] += classes ? (double)(of_class > 0) - (double)(of_class_by_chance > 0) : NAN;
     figures[EVALUATE_CARRIED] += (double)trial->carried / (double)trial->gallery;
     figures[EVALUATE_UP] += (double)trial->sent;

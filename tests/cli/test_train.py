@@ -247,7 +247,7 @@ def main():
         test_distances(tester)
         left = [name for name in os.listdir(folder) if ".tmp-" in name]
         tester.check(not left, "nothing half-written is left: %s" % left)
-    print("train: %d checks passed, %d failed" % (tester.passed, tester.failed))
+    print("%d passed, %d failed" % (tester.passed, tester.failed))
     sys.exit(1 if tester.failed else 0)
 
 
