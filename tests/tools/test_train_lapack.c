@@ -104,7 +104,7 @@ static void test_cca_finds_what_two_modalities_share(void)
     }
     TEST_ASSERT_TRUE(along / sqrt(squares[0] * squares[1]) > 0.6);
     TEST_ASSERT_TRUE(fabs(across) < 0.4 * along);
-    TEST_ASSERT_TRUE(fabs(sums[0]) < 0.2 * COUNT && fabs(sums[1]) < 0.2 * COUNT); /* around the mean */
+    TEST_ASSERT_TRUE(fabs(sums[0]) < 0.2 * (double)COUNT && fabs(sums[1]) < 0.2 * (double)COUNT); /* around the mean */
     for (size_t v = 0; v < 2; v++)
         pml_rows_free(&mapped[v]);
     pml_train_free(&result);
