@@ -178,8 +178,9 @@ def test_idle(tester, schema):
         mean = np.mean(told["messages"])
         tester.check(abs(mean - (8 if cover else 5)) < 5 * (15 / 300) ** 0.5, "cover %s: %g messages" % (cover, mean))
         tester.check((min(told["messages"]) >= 3) == cover, "without cover a bundle may be empty")
+    # a symbol in no other's list comes 113 times, with a standard deviation of 17; the mean of all is 150
     counts = np.bincount([symbol for symbols in bundles for symbol in symbols], minlength=16)
-    tester.check(counts.min() > 0.5 * counts.mean(), "all of it is uniform: %s" % counts)
+    tester.check(counts.min() > 0.25 * counts.mean(), "all of it is uniform: %s" % counts)
     text = tester.succeeds("in words", *idle(out="words2.cbor", budget="kept.budget")).stdout.decode()
     tester.check("idle" in text and "costs nothing" in text, text)
     tester.succeeds("no class is asked for", *idle(pack="class.pmpk", out="idle2.cbor"))
