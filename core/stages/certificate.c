@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Stage: certified sensitivity (SPEC 5.7; PRIVACY.md, theorems 1 to 3b). In: the pack's codes. Out: Δ, the centres of
- * the slots' boxes or balls, a bound of every row. All in exact integers, every division rounded outward. Takes nothing of
- * this from the pack, so a hostile pack cannot weaken it. */
+ * the slots' boxes or balls, a bound of every row. All in exact integers, every division rounded outward. Takes nothing
+ * of this from the pack, so a hostile pack cannot weaken it. */
 #include "base/exact.h"
 #include "stages.h"
 

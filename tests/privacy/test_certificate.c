@@ -166,7 +166,6 @@ static void store_code(uint8_t *codes, size_t at, long double value)
 
 static void make_ball(struct ball_pack *ball, uint16_t dimensions, uint16_t alpha, uint32_t lambda, uint64_t *state)
 {
-    const long double radius = 24000;
     long double pole[PML_DIMENSIONS_MAX];
     memset(ball, 0, sizeof *ball);
     ball->pack = (pml_pack){.anchors = BALL_ANCHORS, .neighbours = 4, .dimensions = dimensions, .slots = BALL_SLOTS};
@@ -180,7 +179,7 @@ static void make_ball(struct ball_pack *ball, uint16_t dimensions, uint16_t alph
     for (size_t i = 0; i < dimensions; i++)
         pole[i] = (long double)draw_between(state, -1000, 1000);
     for (size_t j = 0; j < BALL_ANCHORS; j++) {
-        long double place[PML_DIMENSIONS_MAX], length = 0;
+        long double place[PML_DIMENSIONS_MAX], length = 0, radius = j == 0 ? 20000 : 24000;
         for (size_t i = 0; i < dimensions; i++) {
             place[i] = j % 8 < 6 ? (j % 2 == 0 ? pole[i] : -pole[i]) : (long double)draw_between(state, -1000, 1000);
             length += place[i] * place[i];
