@@ -13,13 +13,12 @@ uint64_t pml_look_squares(const int8_t *values, size_t count)
     return sum;
 }
 
-/* Products are below 2^34 in size; 2^34 more makes them positive, so that the shift rounds down. */
 void pml_look_add(const int8_t *values, size_t count, uint32_t inverse, unsigned shift, int32_t *sums)
 {
-    const uint64_t lift = (uint64_t)1 << 34;
     for (size_t i = 0; i < count; i++) {
-        const uint64_t lifted = (uint64_t)multiply_signed(values[i], inverse) + lift;
-        sums[i] += (int32_t)(uint32_t)(lifted >> shift) - (int32_t)(uint32_t)(lift >> shift);
+        const uint64_t negative = mask_less(values[i], 0);
+        const uint64_t size = multiply(negate32(negative, (uint32_t)(int32_t)values[i]), inverse) >> shift;
+        sums[i] += (int32_t)negate32(negative, (uint32_t)size); /* at most 2^21 */
     }
 }
 
