@@ -21,7 +21,11 @@ static PML_NOINLINE pml_status guess(const pml_pack *pack, const struct pml_kern
         return status;
     const uint64_t valid = pml_query_row(query, pack, kernels, row);
     pml_head_guess(&head, kernels, row, guesses, count);
-    return valid != 0 ? PML_OK : PML_ERROR_FEATURES;
+    for (size_t i = 0; i < count; i++) {
+        guesses[i].label = (int32_t)((uint32_t)guesses[i].label & (uint32_t)valid);
+        guesses[i].score = (int64_t)((uint64_t)guesses[i].score & valid);
+    }
+    return verdict(valid);
 }
 
 pml_status pml_pack_guess(const pml_pack *pack, const struct pml_kernels *kernels, const pml_query *query, void *memory,
@@ -44,8 +48,6 @@ pml_status pml_pack_guess(const pml_pack *pack, const struct pml_kernels *kernel
         return PML_ERROR_MEMORY;
     int8_t *row = (int8_t *)(((uintptr_t)memory + 7) & ~(uintptr_t)7); /* aligned for a front */
     status = guess(pack, kernels ? kernels : &pml_kernels_portable, query, row, guesses, count);
-    if (status != PML_OK)
-        pml_wipe(guesses, count * sizeof *guesses);
     pml_wipe(memory, needed);
     pml_wipe_stack();
     return status;

@@ -2,6 +2,7 @@
  * Conductor: several looks ─► quantise ─► sums ─► one mean. In: secret features. Out: secret features. Each look is
  * quantised in pieces, twice, so that no memory is needed for its row. */
 #include "base/exact.h"
+#include "query.h"
 #include "stages/stages.h"
 
 enum { PIECE = 32 };
@@ -70,10 +71,10 @@ pml_status pml_looks_add(pml_looks *looks, const float *features, size_t count)
         return PML_ERROR_DIMENSION;
     if (looks->looks == PML_LOOKS_MAX)
         return PML_ERROR_STATE;
-    const bool valid = add(looks, features) != 0;
-    looks->looks += valid;
+    const uint64_t valid = add(looks, features);
+    looks->looks += 1 & (uint32_t)valid;
     pml_wipe_stack();
-    return valid ? PML_OK : PML_ERROR_FEATURES;
+    return verdict(valid);
 }
 
 pml_status pml_looks_mean(const pml_looks *looks, float *features, size_t count)
@@ -87,9 +88,9 @@ pml_status pml_looks_mean(const pml_looks *looks, float *features, size_t count)
         return PML_ERROR_DIMENSION;
     if (looks->looks == 0)
         return PML_ERROR_STATE;
-    const bool some = pml_look_mean((const int32_t *)(const void *)(looks + 1), count, features) != 0;
+    const uint64_t some = pml_look_mean((const int32_t *)(const void *)(looks + 1), count, features);
     pml_wipe_stack();
-    return some ? PML_OK : PML_ERROR_FEATURES;
+    return verdict(some);
 }
 
 void pml_looks_wipe(pml_looks *looks)
