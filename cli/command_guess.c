@@ -126,10 +126,11 @@ static exit_code run(int argc, char **argv)
     if (code != EXIT_OK)
         return code;
     if (file.info.labels == 0)
-        code = command_fail(&command_guess, EXIT_INPUT,
-                            "%s has no head. Build it with privatemail pack --head, which privatemail train --head "
-                            "makes.",
-                            arguments.pack);
+        code =
+            command_fail(&command_guess, EXIT_INPUT,
+                         "%s has no head. Make one with privatemail train --head, and the pack with privatemail pack "
+                         "--head.",
+                         arguments.pack);
     if (code == EXIT_OK)
         code = pack_file_ask(&command_guess, &file, arguments.modality);
     if (code == EXIT_OK)

@@ -32,6 +32,7 @@ static exit_code read_method(struct arguments *arguments)
 {
     const bool labels = arguments->labels != NULL, pair = arguments->with != NULL;
     const char *method = arguments->method ? arguments->method
+                         : arguments->head ? "lda"
                          : labels          ? (pair ? "codes" : "lda")
                          : pair            ? "cca"
                                            : "pca";

@@ -107,7 +107,7 @@ exit_code head_input_agree(const struct command *command, const char *path, cons
     if (!path || head->front.inputs == features)
         return EXIT_OK;
     return command_fail(command, EXIT_INPUT,
-                        "--head: %s takes %lu features, but the pack has %zu. Train it again, with --front when the "
+                        "--head: %s takes %lu features, but the pack has %zu. Make it again, with --front when the "
                         "pack has a front.",
                         path, (unsigned long)head->front.inputs, features);
 }

@@ -253,9 +253,9 @@ static exit_code guess_classes(struct evaluate_data *data, const char *path)
         while (at < known->rows && known->values[at] != guess.label)
             at++;
         if (at == known->rows)
-            return command_fail(command, EXIT_INPUT,
-                                "%s guesses labels that the public rows do not have. Train it on labels of theirs.",
-                                path);
+            return command_fail(
+                command, EXIT_INPUT,
+                "%s guesses labels that the public rows do not have. Make it again from labels of theirs.", path);
         data->classes[i] = guess.label;
     }
     return EXIT_OK;
