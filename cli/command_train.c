@@ -4,6 +4,7 @@
 #include "cli/train/train_inputs.h"
 #include "cli/train/train_report.h"
 
+#include "common/fronts.h"
 #include "common/parallel.h"
 
 #include <privatemail.h>
@@ -15,10 +16,11 @@
 #include <unistd.h>
 
 struct arguments {
-    const char *method, *features, *labels, *with, *out, *test, *test_with, *test_labels;
+    const char *method, *features, *labels, *with, *out, *test, *test_with, *test_labels, *front;
     uint64_t inputs, dimensions, centres, seed, threads;
-    bool root, validate, force, json;
-    bool centres_given, seed_given;
+    bool root, validate, head, force, json;
+    bool centres_given, seed_given, dimensions_given;
+    struct pml_fronts fronts; /* of --front, or none */
     struct train_pair pair, test_pair;
     char *out_with; /* NAME.text.pmfr; NULL in one modality */
     struct pml_train_options options;
@@ -30,6 +32,7 @@ static exit_code read_method(struct arguments *arguments)
 {
     const bool labels = arguments->labels != NULL, pair = arguments->with != NULL;
     const char *method = arguments->method ? arguments->method
+                         : arguments->head ? "lda"
                          : labels          ? (pair ? "codes" : "lda")
                          : pair            ? "cca"
                                            : "pca";
@@ -64,6 +67,8 @@ static void drop_unused(struct arguments *arguments)
         ignore("labels", trait->name);
         arguments->labels = NULL;
     }
+    if (arguments->head && arguments->dimensions_given)
+        ignore("dimensions", "a head");
     if (arguments->centres_given && !trait->centres)
         ignore("centres", trait->name);
     if (arguments->seed_given && !trait->seed && !arguments->validate)
@@ -87,6 +92,17 @@ static exit_code check_needs(const struct arguments *arguments)
     if (arguments->inputs > 0 && (!signs || arguments->features))
         return command_fail(&command_train, EXIT_USAGE,
                             "--inputs belongs to --method signs, instead of --features. Leave it out.");
+    if (arguments->head && !trait->head)
+        return command_fail(&command_train, EXIT_USAGE, "%s trains no head. Use --method lda.", trait->name);
+    if (arguments->head && arguments->root)
+        return command_fail(&command_train, EXIT_USAGE,
+                            "a head takes no roots. Leave --root out, or give the front that does with --front.");
+    if (arguments->front && !arguments->head)
+        return command_fail(&command_train, EXIT_USAGE,
+                            "--front belongs to --head: the front of the pack that the head is for. Leave it out.");
+    if (!arguments->head && !arguments->dimensions_given)
+        return command_fail(&command_train, EXIT_USAGE,
+                            "--dimensions is missing. privatemail train --help explains what it is.");
     if (trait->labels && !arguments->labels)
         return command_fail(&command_train, EXIT_USAGE, "%s needs the class of each row. Give --labels.", trait->name);
     if (trait->pair && !arguments->with)
@@ -127,8 +143,8 @@ static exit_code name_second(struct arguments *arguments)
 
 static exit_code check_outputs(const struct arguments *arguments)
 {
-    const char *inputs[] = {arguments->features, arguments->labels,      arguments->pair.path,
-                            arguments->test,     arguments->test_labels, arguments->test_pair.path};
+    const char *inputs[] = {arguments->features,    arguments->labels,         arguments->pair.path, arguments->test,
+                            arguments->test_labels, arguments->test_pair.path, arguments->front};
     const char *outputs[] = {arguments->out, arguments->out_with};
     exit_code code = EXIT_OK;
     for (size_t i = 0; i < 2 && outputs[i] && code == EXIT_OK; i++) {
@@ -147,12 +163,14 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
     struct option_spec specs[] = {
         {"centres", OPTION_COUNT, &arguments->centres, false, false},
         {"seed", OPTION_COUNT, &arguments->seed, false, false},
+        {"dimensions", OPTION_COUNT, &arguments->dimensions, false, false},
         {"method", OPTION_TEXT, &arguments->method, false, false},
+        {"head", OPTION_FLAG, &arguments->head, false, false},
+        {"front", OPTION_TEXT, &arguments->front, false, false},
         {"features", OPTION_TEXT, &arguments->features, false, false},
         {"inputs", OPTION_COUNT, &arguments->inputs, false, false},
         {"labels", OPTION_TEXT, &arguments->labels, false, false},
         {"with", OPTION_TEXT, &arguments->with, false, false},
-        {"dimensions", OPTION_COUNT, &arguments->dimensions, true, false},
         {"root", OPTION_FLAG, &arguments->root, false, false},
         {"out", OPTION_TEXT, &arguments->out, true, false},
         {"validate", OPTION_FLAG, &arguments->validate, false, false},
@@ -166,8 +184,10 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
     exit_code code = options_parse(&command_train, argc, argv, specs, sizeof specs / sizeof *specs, NULL, 0, 0);
     arguments->centres_given = specs[0].given;
     arguments->seed_given = specs[1].given;
-    const struct count_limit limits[] = {{"centres", arguments->centres, 2, PML_FRONT_CENTRES_MAX},
-                                         {"dimensions", arguments->dimensions, 1, PML_FEATURES_MAX}};
+    arguments->dimensions_given = specs[2].given;
+    const struct count_limit limits[] = {
+        {"centres", arguments->centres, 2, PML_FRONT_CENTRES_MAX},
+        {"dimensions", specs[2].given ? arguments->dimensions : 1, 1, PML_FEATURES_MAX}};
     const struct count_limit others[] = {{"inputs", arguments->inputs, 1, PML_FRONT_INPUTS_MAX},
                                          {"threads", arguments->threads, 1, 256}};
     if (code == EXIT_OK)
@@ -220,6 +240,7 @@ static exit_code test(const struct arguments *arguments, const struct train_inpu
     struct pml_message message = {""};
     struct train_inputs rows;
     exit_code code = train_inputs_read(&paths, arguments->root, &rows);
+    rows.set.front = train->set.front;
     if (code == EXIT_OK)
         code = train_inputs_agree(train, &rows, &paths);
     if (code == EXIT_OK) {
@@ -259,14 +280,27 @@ static void report(const struct arguments *arguments, size_t inputs, const struc
     (arguments->json ? train_report_write : train_report_print)(&report);
 }
 
+/* The front of the pack that a head is for: the rows pass it first. */
+static exit_code read_front(struct arguments *arguments, struct train_inputs *inputs)
+{
+    struct pml_message message = {""};
+    pml_outcome outcome = pml_fronts_read(&arguments->fronts, arguments->front, &message);
+    if (outcome != PML_DONE)
+        return fail(outcome, &message);
+    inputs->set.front = &arguments->fronts.list[0].front;
+    return EXIT_OK;
+}
+
 static exit_code train(struct arguments *arguments, struct train_inputs *inputs)
 {
     const struct train_paths paths = {arguments->features, arguments->pair.path, arguments->labels};
     const size_t columns = arguments->features ? 0 : arguments->inputs;
     struct pml_message message = {""};
     struct pml_train_result result = {0};
-    struct pml_train_measures measures = {NAN, NAN, NAN, NAN, NAN, NAN, 0};
+    struct pml_train_measures measures = pml_train_unmeasured;
     exit_code code = arguments->features ? train_inputs_read(&paths, arguments->root, inputs) : EXIT_OK;
+    if (code == EXIT_OK && arguments->front)
+        code = read_front(arguments, inputs);
     if (code == EXIT_OK && arguments->validate)
         code = validate(arguments, &inputs->set, &measures);
     if (code == EXIT_OK) {
@@ -297,6 +331,7 @@ static exit_code run(int argc, char **argv)
     if (code == EXIT_OK) {
         arguments.options.dimensions = (size_t)arguments.dimensions;
         arguments.options.centres = (size_t)arguments.centres;
+        arguments.options.head = arguments.head;
         arguments.options.seed = arguments.seed;
         arguments.options.threads = pml_parallel_threads((unsigned)arguments.threads);
         arguments.options.progress = &progress;
@@ -304,16 +339,19 @@ static exit_code run(int argc, char **argv)
     }
     train_inputs_free(&inputs);
     free(arguments.out_with);
+    pml_fronts_free(&arguments.fronts);
     return code;
 }
 
 static const char help[] =
     "Usage: privatemail train --features F.npy [--labels L.npy] [--with text=T.npy] --dimensions k --out NAME.pmfr\n"
-    "                         [OPTIONS]\n\n"
+    "                         [OPTIONS]\n"
+    "       privatemail train --head --features F.npy --labels L.npy [--front X.pmfr] --out NAME.pmfr [OPTIONS]\n\n"
     "Trains a front, which maps the features of one modality to those of a pack (privatemail pack --front). With two\n"
     "modalities, such as pictures and words, it trains a front for each, so that one finds the other: NAME.pmfr and\n"
     "NAME.text.pmfr. A front is public. Kernels hold means of rows, and sometimes a row itself: give rows that may be\n"
-    "published.\n\n"
+    "published. With --head it trains a head, which guesses the labels of a query on the device (privatemail pack\n"
+    "--head, privatemail guess).\n\n"
     "Options:\n"
     "  --method M         signs  random signs from a seed; up to a million features\n"
     "                     gauss  a random matrix\n"
@@ -329,6 +367,8 @@ static const char help[] =
     "  --labels L.npy     n integers, the class of each row\n"
     "  --with NAME=T.npy  n rows of a second modality: row i of both belongs together\n"
     "  --dimensions k     what the fronts end in, 1 to 4096: the features of the pack\n"
+    "  --head             a head instead of a front, by lda: scores of all labels in --labels, 2 to 4096\n"
+    "  --front X.pmfr     with --head: the front of the pack that the head is for, when the pack has one\n"
     "  --centres p        kernels of codes and mnse, 2 to 4096. Default 128\n"
     "  --root             takes roots of the features first, for histograms and counts. The front remembers it\n"
     "  --out NAME.pmfr    the front to write\n"
@@ -345,6 +385,7 @@ static const char help[] =
     "Exit codes: 0 done, 2 wrong options, or no LAPACKE, 3 an input cannot be read or does not fit, 4 a\n"
     "front cannot be written, 7 out of memory.\n\n"
     "Example: privatemail train --features pictures.npy --with text=words.npy --labels classes.npy --dimensions 9 \\\n"
-    "                           --out pictures.pmfr --validate\n";
+    "                           --out pictures.pmfr --validate\n"
+    "         privatemail train --head --features pictures.npy --labels classes.npy --out head.pmfr --validate\n";
 
 const struct command command_train = {"train", "train a front, so that words find pictures", help, run};

@@ -238,6 +238,7 @@ everything() {
     beside index python tests/cli/test_index.py $command
     beside evaluate python tests/cli/test_evaluate.py $command
     beside modalities python tests/cli/test_modalities.py $command
+    beside heads python tests/cli/test_head.py $command
     beside serve python tests/cli/test_serve.py $command
     beside gateway python tests/cli/test_gateway.py $command
     beside relay python tests/cli/test_relay.py $command

@@ -120,22 +120,43 @@ static pml_outcome say_no_map(struct pml_message *message)
     return pml_say(message, "the trained map is empty or not finite: give rows that vary more.");
 }
 
-pml_outcome pml_front_bytes_matrix(const struct pml_matrix *weights, const double *offset, bool root,
-                                   struct pml_front_bytes *file, struct pml_message *message)
+/* With `labels`, a head. */
+static pml_outcome write_matrix(const struct pml_matrix *weights, const double *offset, bool root,
+                                const int32_t *labels, struct pml_front_bytes *file, struct pml_message *message)
 {
     const size_t outputs = weights->rows, inputs = weights->columns;
     const double scale = choose_scale(weights, offset, outputs, GAIN_MAX, UNIT_MATRIX, 0x1p50);
     if (!(scale > 0.0))
         return say_no_map(message);
-    pml_outcome outcome = begin(file, PML_FRONT_MATRIX, inputs, outputs, 0, root, outputs * (12 + inputs), message);
+    const size_t body = outputs * (12 + inputs);
+    pml_outcome outcome =
+        begin(file, PML_FRONT_MATRIX, inputs, outputs, 0, root, body + (labels ? 4 * outputs : 0), message);
     if (outcome != PML_DONE)
         return outcome;
     uint8_t *records = file->bytes + PML_FRONT_FILE_HEADER, *rows = records + 12 * outputs;
     for (size_t i = 0; i < outputs; i++) {
         put_offset(records + 12 * i, offset ? scale * UNIT_MATRIX * offset[i] : 0.0);
         put_le(records + 12 * i + 8, put_row(pml_matrix_row(weights, i), inputs, scale, rows + i * inputs), 4);
+        if (labels)
+            put_le(records + body + 4 * i, (uint32_t)labels[i], 4);
+    }
+    if (labels) {
+        put_le(file->bytes + 6, 2, 2);
+        put_le(file->bytes + 52, 1, 4);
     }
     return finish(file, message);
+}
+
+pml_outcome pml_front_bytes_matrix(const struct pml_matrix *weights, const double *offset, bool root,
+                                   struct pml_front_bytes *file, struct pml_message *message)
+{
+    return write_matrix(weights, offset, root, NULL, file, message);
+}
+
+pml_outcome pml_front_bytes_head(const struct pml_matrix *weights, const double *offset, const int32_t *labels,
+                                 struct pml_front_bytes *file, struct pml_message *message)
+{
+    return write_matrix(weights, offset, false, labels, file, message);
 }
 
 pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, double lambda,

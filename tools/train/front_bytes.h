@@ -39,6 +39,10 @@ pml_outcome pml_front_bytes_signs(size_t inputs, size_t outputs, bool root, cons
 pml_outcome pml_front_bytes_matrix(const struct pml_matrix *weights, const double *offset, bool root,
                                    struct pml_front_bytes *file, struct pml_message *message);
 
+/* The same as a head: a row of weights per label. The labels ascend. */
+pml_outcome pml_front_bytes_head(const struct pml_matrix *weights, const double *offset, const int32_t *labels,
+                                 struct pml_front_bytes *file, struct pml_message *message);
+
 /* y = Σ coefficients_c·e^(−lambda·(1 − ⟨x, centre_c⟩)) + offset. `centres` has a row per row of coefficients. */
 struct pml_rows;
 pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, double lambda,

@@ -14,14 +14,14 @@
 #include <string.h>
 
 const struct pml_train_trait pml_train_traits[PML_TRAIN_METHODS] = {
-    [PML_TRAIN_SIGNS] = {"signs", false, false, false, false, true, false},
-    [PML_TRAIN_GAUSS] = {"gauss", false, false, false, false, true, false},
-    [PML_TRAIN_PCA] = {"pca", false, false, false, false, false, true},
-    [PML_TRAIN_DCT] = {"dct", false, false, false, false, false, false},
-    [PML_TRAIN_LDA] = {"lda", true, false, false, false, false, true},
-    [PML_TRAIN_CCA] = {"cca", false, true, true, false, false, true},
-    [PML_TRAIN_CODES] = {"codes", true, false, true, true, true, true},
-    [PML_TRAIN_MNSE] = {"mnse", true, true, true, true, true, true},
+    [PML_TRAIN_SIGNS] = {"signs", false, false, false, false, true, false, false},
+    [PML_TRAIN_GAUSS] = {"gauss", false, false, false, false, true, false, false},
+    [PML_TRAIN_PCA] = {"pca", false, false, false, false, false, true, false},
+    [PML_TRAIN_DCT] = {"dct", false, false, false, false, false, false, false},
+    [PML_TRAIN_LDA] = {"lda", true, false, false, false, false, true, true},
+    [PML_TRAIN_CCA] = {"cca", false, true, true, false, false, true, false},
+    [PML_TRAIN_CODES] = {"codes", true, false, true, true, true, true, false},
+    [PML_TRAIN_MNSE] = {"mnse", true, true, true, true, true, true, false},
 };
 
 #if PML_WITH_LAPACKE
@@ -39,6 +39,8 @@ static const pml_train_fn functions[PML_TRAIN_METHODS] = {
     [PML_TRAIN_CODES] = WITH_LAPACKE(pml_train_codes),
     [PML_TRAIN_MNSE] = WITH_LAPACKE(pml_train_mnse),
 };
+
+static const pml_train_fn head_function = WITH_LAPACKE(pml_train_lda_head);
 
 bool pml_train_has_lapack(void)
 {
@@ -103,6 +105,8 @@ static pml_outcome check(const struct pml_train_options *options, const struct p
         return pml_say(message, "%s needs the class of each row: give --labels.", trait->name);
     if (trait->pair && set->modalities < 2)
         return pml_say(message, "%s needs two modalities: give --with text=T.npy.", trait->name);
+    if (options->head && !trait->head)
+        return pml_say(message, "%s trains no head: use lda.", trait->name);
     if (trait->centres && set->count < options->centres)
         return pml_say(message,
                        "there are %zu rows to train with, fewer than the %zu centres: give more rows, or fewer "
@@ -122,7 +126,7 @@ pml_outcome pml_train(const struct pml_train_options *options, const struct pml_
     for (size_t v = 0; outcome == PML_DONE && v < set->modalities; v++)
         outcome = pml_train_rows(set, v, options->threads, &job.rows[v], message);
     if (outcome == PML_DONE)
-        outcome = functions[options->method](&job, result, message);
+        outcome = (options->head ? head_function : functions[options->method])(&job, result, message);
     for (size_t v = 0; v < PML_TRAIN_MODALITIES; v++)
         pml_rows_free(&job.rows[v]);
     if (outcome != PML_DONE)

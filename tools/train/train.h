@@ -8,6 +8,8 @@
 #include "common/npy.h"
 #include "common/progress.h"
 
+#include <privatemail_public.h>
+
 #include <stdbool.h>
 
 #define PML_TRAIN_MODALITIES 2u
@@ -33,6 +35,7 @@ struct pml_train_trait {
     bool may_pair;      /* takes two modalities */
     bool centres, seed; /* uses these options */
     bool lapack;        /* needs LAPACKE */
+    bool head;          /* can train a head */
 };
 
 extern const struct pml_train_trait pml_train_traits[PML_TRAIN_METHODS];
@@ -48,12 +51,14 @@ struct pml_train_set {
     const uint32_t *indices;
     size_t count;
     bool root;
+    const pml_front *front; /* for a head: the front of the pack, which maps the rows first; NULL: none */
 };
 
 struct pml_train_options {
     pml_train_method method;
     size_t dimensions; /* k, what the front ends in */
     size_t centres;    /* p, for kernels */
+    bool head; /* a head, which tells labels (SPEC 5.19), instead of a front; then dimensions is not looked at */
     uint64_t seed;
     unsigned threads;
     const struct pml_progress *progress; /* may be NULL */

@@ -28,6 +28,8 @@ pml_outcome pml_train_pca(const struct pml_train_job *job, struct pml_train_resu
                           struct pml_message *message);
 pml_outcome pml_train_lda(const struct pml_train_job *job, struct pml_train_result *result,
                           struct pml_message *message);
+pml_outcome pml_train_lda_head(const struct pml_train_job *job, struct pml_train_result *result,
+                               struct pml_message *message);
 pml_outcome pml_train_cca(const struct pml_train_job *job, struct pml_train_result *result,
                           struct pml_message *message);
 pml_outcome pml_train_codes(const struct pml_train_job *job, struct pml_train_result *result,
