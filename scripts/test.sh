@@ -218,6 +218,7 @@ everything() {
     beside library tests/install/library_test.sh
     beside statuses python tests/check_status.py
     beside "golden vectors" python tests/golden/make_vectors.py --check
+    beside "golden heads" python tests/golden/make_heads.py --check
     beside "golden seals" python tests/golden/make_sealed.py --check
     beside reference python tests/golden/test_reference.py
     beside mathematics python tests/check_math.py build/release/math_eval

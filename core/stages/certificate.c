@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Stage: certified sensitivity (SPEC 5.7; PRIVACY.md, theorems 1 to 3). In: the pack's codes. Out: Δ, the centres of
- * the slots' boxes, a bound of every row. All in exact integers, every division rounded outward. Takes nothing of
- * this from the pack, so a hostile pack cannot weaken it. */
+ * Stage: certified sensitivity (SPEC 5.7; PRIVACY.md, theorems 1 to 3b). In: the pack's codes. Out: Δ, the centres of
+ * the slots' boxes or balls, a bound of every row. All in exact integers, every division rounded outward. Takes nothing
+ * of this from the pack, so a hostile pack cannot weaken it. */
 #include "base/exact.h"
 #include "stages.h"
 
@@ -68,12 +68,24 @@ static int64_t support(const int64_t *list, size_t K, uint32_t floor, int64_t la
     return best;
 }
 
-static int64_t larger_size(int64_t a, int64_t b)
+static int64_t larger(int64_t a, int64_t b)
 {
-    a = a < 0 ? -a : a;
-    b = b < 0 ? -b : b;
     return a > b ? a : b;
 }
+
+static int64_t size_of(int64_t a)
+{
+    return a < 0 ? -a : a;
+}
+
+/* ⌈√squares⌉, below 2^31 here */
+static int64_t root_ceil(uint64_t squares)
+{
+    const int64_t root = pml_sqrt_floor(squares);
+    return root + ((uint64_t)root * (uint64_t)root < squares);
+}
+
+/* ---- boxes ---- */
 
 /* What one direction tells, over all slots. */
 struct extent {
@@ -95,17 +107,53 @@ static struct extent extent_along(const pml_pack *pack, uint32_t floor, const in
             plus = support(up, pack->neighbours, floor, term);
             minus = support(down, pack->neighbours, floor, -term);
         }
-        extent.width = plus + minus > extent.width ? plus + minus : extent.width;
+        extent.width = larger(extent.width, plus + minus);
         if (axis < 0)
             continue;
         size_t at = s * pack->dimensions + (size_t)axis;
         int64_t code = pack_code(pack->section[PML_SECTION_SLOT_CODES], at);
-        int64_t bound = larger_size(4096 * code + plus, 4096 * code - minus);
-        extent.bound = bound > extent.bound ? bound : extent.bound;
+        extent.bound = larger(extent.bound, larger(size_of(4096 * code + plus), size_of(4096 * code - minus)));
         if (centres)
             centres[at] = 8192 * code + plus - minus;
     }
     return extent;
+}
+
+/* ---- balls ---- */
+
+/* max_s ρ_s of theorem 3b, in 1/256 units: at most 2^25 + 2^49. */
+static int64_t ball_diameter(const pml_pack *pack, uint32_t floor, const int64_t *label_rows)
+{
+    const size_t k = pack->dimensions;
+    const uint8_t *codes = pack->section[PML_SECTION_ANCHOR_CODES];
+    uint64_t farthest = 0, longest = 0;
+    for (size_t j = 0; j < pack->anchors; j++) {
+        uint64_t squares = 0;
+        for (size_t i = 0; i < k; i++) {
+            const int64_t code = pack_code(codes, j * k + i);
+            squares += (uint64_t)(code * code);
+        }
+        farthest = squares > farthest ? squares : farthest;
+    }
+    for (size_t s = 0; s < pack->slots && pack->alpha != 0; s++) {
+        uint64_t squares = 0;
+        for (size_t i = 0; i < k; i++) {
+            const int64_t part = divide_ceil(size_of(label_rows[s * k + i]), 65536); /* at most 2^22 */
+            squares += (uint64_t)(part * part);
+        }
+        longest = squares > longest ? squares : longest;
+    }
+    const int64_t spread = (int64_t)pack->alpha * (65536 - (int64_t)floor) * root_ceil(longest); /* at most 2^50 */
+    return root_ceil(65536 * farthest) + divide_ceil(spread, 2 * (int64_t)pack->neighbours * floor);
+}
+
+/* Centre of a ball, over 16384. The label row is divided first: no product exceeds 2^48 when all ρ_s < 2^28. */
+static int64_t ball_centre(const pml_pack *pack, uint32_t floor, const int64_t *label_rows, size_t at)
+{
+    const int64_t least = (int64_t)pack->neighbours * floor, factor = (65536 + (int64_t)floor) * pack->alpha;
+    const int64_t whole = divide_floor(label_rows[at], least), rest = label_rows[at] - whole * least;
+    const int64_t pull = divide_round(whole * factor + rest * factor / least, 4096);
+    return 8192 * (int64_t)pack_code(pack->section[PML_SECTION_SLOT_CODES], at) + pull;
 }
 
 pml_status pml_certificate_of(const pml_pack *pack, uint32_t floor, const int64_t *label_rows, int64_t *centres,
@@ -121,20 +169,25 @@ pml_status pml_certificate_of(const pml_pack *pack, uint32_t floor, const int64_
         int axis = direction(pack->dimensions, index, v);
         project(pack, v, up, down);
         struct extent extent = extent_along(pack, floor, label_rows, v, axis, up, down, centres);
-        bound = extent.bound > bound ? extent.bound : bound;
-        widest = extent.width > widest ? extent.width : widest;
+        bound = larger(bound, extent.bound);
+        widest = larger(widest, extent.width);
         int64_t side = divide_ceil(extent.width, 32);
         if (side >= limit)
             return PML_ERROR_SENSITIVITY;
         if (axis >= 0)
             squares += (uint64_t)(side * side); /* at most 16·2^56 */
     }
-    int64_t delta;
-    if (pack->dimensions == 2) {
-        delta = divide_ceil(widest * (65536 + 28), (int64_t)32 * 65536);
-    } else {
-        delta = pml_sqrt_floor(squares);
-        delta += (uint64_t)delta * (uint64_t)delta < squares;
+    int64_t delta =
+        pack->dimensions == 2 ? divide_ceil(widest * (65536 + 28), (int64_t)32 * 65536) : root_ceil(squares);
+    const int64_t ball = pack->dimensions == 2 ? delta : ball_diameter(pack, floor, label_rows);
+    if (ball < delta && ball < limit) {
+        delta = ball;
+        for (size_t at = 0; at < (size_t)pack->slots * pack->dimensions; at++) {
+            const int64_t centre = ball_centre(pack, floor, label_rows, at);
+            bound = larger(bound, divide_ceil(size_of(centre), 2));
+            if (centres)
+                centres[at] = centre;
+        }
     }
     bound = divide_ceil(bound, 8192);
     if (delta == 0 || delta >= limit || bound >= (int64_t)1 << 20)

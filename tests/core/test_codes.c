@@ -238,11 +238,42 @@ static wide root_of(wide v)
     return root + (root * root < v);
 }
 
+/* Δ_ball */
+static wide ball_of(const pml_pack *v, uint32_t floor, const int64_t *labels)
+{
+    wide farthest = 0, longest = 0, least = (wide)v->neighbours * floor;
+    for (size_t j = 0; j < v->anchors; j++) {
+        wide squares = 0;
+        for (size_t i = 0; i < v->dimensions; i++)
+            squares += (wide)anchor_code(v, j, i) * anchor_code(v, j, i);
+        farthest = upper(farthest, squares);
+    }
+    for (size_t s = 0; s < v->slots; s++) {
+        wide squares = 0;
+        for (size_t i = 0; i < v->dimensions; i++) {
+            wide value = labels[s * v->dimensions + i];
+            wide part = ((value < 0 ? -value : value) + 65535) / 65536;
+            squares += part * part;
+        }
+        longest = upper(longest, root_of(squares));
+    }
+    return root_of(65536 * farthest) + ((wide)v->alpha * (65536 - (wide)floor) * longest + 2 * least - 1) / (2 * least);
+}
+
+/* The midpoint of the ball over 16384, within the rounding of one division and of the result */
+static void check_ball_centre(const pml_pack *v, uint32_t floor, size_t slot, size_t i, wide label, wide centre)
+{
+    wide factor = (wide)v->alpha * (65536 + (wide)floor), below = (wide)4096 * v->neighbours * floor;
+    wide off = 2 * (below * (centre - 8192 * (wide)slot_code(v, slot, i)) - factor * label);
+    wide allowed = below + 2 * (wide)v->neighbours * floor;
+    TEST_ASSERT_TRUE(off <= allowed && off >= -allowed);
+}
+
 static int check_certificate(const pml_pack *v)
 {
     const uint32_t floor = pml_weights_floor(v->lambda);
     int64_t labels[SLOTS_MAX * 4], centres[SLOTS_MAX * 4], scratch[2 * PML_NEIGHBOURS_MAX];
-    wide squares = 0, bound = 0, largest = 0;
+    wide squares = 0, bound = 0, largest = 0, box_centres[SLOTS_MAX * 4];
     pml_certificate certificate;
     pml_label_rows(v, pml_weights_label, labels);
     int status = pml_certificate_of(v, floor, labels, centres, scratch, &certificate);
@@ -254,14 +285,25 @@ static int check_certificate(const pml_pack *v)
             wide code = 4096 * slot_code(v, s, i);
             widest = upper(widest, plus + minus);
             bound = upper(bound, upper(upper(code + plus, -code - plus), upper(code - minus, minus - code)));
-            TEST_ASSERT_TRUE(status != PML_OK || centres[at] == 2 * code + plus - minus);
+            box_centres[at] = 2 * code + plus - minus;
         }
         wide side = (widest + 31) / 32;
         largest = upper(largest, side);
         side = side < 1 << 28 ? side : 1 << 28; /* refused either way */
         squares += side * side;
     }
-    wide delta = root_of(squares), rows = (bound + 8191) / 8192;
+    wide delta = root_of(squares), ball = ball_of(v, floor, labels);
+    const bool balls = ball < delta && ball < 1 << 28;
+    delta = balls ? ball : delta;
+    for (size_t at = 0; status == PML_OK && at < (size_t)v->slots * v->dimensions; at++) {
+        if (balls)
+            check_ball_centre(v, floor, at / v->dimensions, at % v->dimensions, labels[at], centres[at]);
+        else
+            TEST_ASSERT_TRUE(centres[at] == box_centres[at]);
+        wide size = centres[at] < 0 ? -(wide)centres[at] : centres[at];
+        bound = upper(bound, (size + 1) / 2);
+    }
+    wide rows = (bound + 8191) / 8192;
     if (largest >= 1 << 28 || delta == 0 || delta >= 1 << 28 || rows >= 1 << 20) {
         TEST_ASSERT_EQUAL(PML_ERROR_SENSITIVITY, status);
     } else {

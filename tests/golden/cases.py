@@ -1,6 +1,7 @@
 """The inputs of the golden vectors: small packs, feature vectors, answers. Integers from random.Random only."""
 import random
 import struct
+from math import isqrt
 
 from cases_front import fronts_of, modality_features, seed_bytes
 from reference import (SLOT_CLASS, SLOT_GROUP, SLOT_ONE, Pack, bits_from_floats, row_of, sketch, write_answer)
@@ -40,6 +41,23 @@ def clusters(source, d, count_per_slot, spread=40):
 
 def codes(source, count, k, size):
     return [[source.randint(-size, size) for _ in range(k)] for _ in range(count)]
+
+
+def on_sphere(source, pole, radius, spread):
+    """A code of about this radius near a pole."""
+    direction = [1000 * value + source.randint(-spread, spread) for value in pole]
+    length = isqrt(sum(value * value for value in direction))
+    return [value * radius // length for value in direction]
+
+
+def sphere_part(source, d, counts, k, radius, neighbours, bandwidth, alpha):
+    """Codes near two opposite poles: rows then reach the ball's whole diameter. Slots lie on the line between the poles."""
+    pole = [source.randint(-9, 9) for _ in range(k)]
+    fields = gaussian_part(source, d, counts, k, 1, neighbours, bandwidth, alpha)
+    fields["anchor_codes"] = [on_sphere(source, [-value if i % 2 else value for value in pole], radius, 900)
+                              for i in range(sum(counts))]
+    fields["slot_codes"] = [[value * (slot + 1) * 300 for value in pole] for slot in range(len(counts))]
+    return fields
 
 
 def class_table(labels):
@@ -107,7 +125,7 @@ def packs_with_fronts():
 
 
 def make_packs():
-    """[(name, Pack)] in the order a to p."""
+    """[(name, Pack)]; those with fronts are the last."""
     source = random.Random("packs")
     packs = [
         ("a: one slot", dict(
@@ -149,6 +167,10 @@ def make_packs():
     packs.append(("l: names its model", dict(
         kind=SLOT_ONE, d=7, slot_codes=codes(source, 1, 2, 5000), **response_part(source, 7, 1, 6, 2, 5000),
         **sketching("l", 8, 7), model="caf\u00e9-net v2, 224\u00d7224, mean 0.5 \U0001f4f7 " + "x" * 26)))
+    source = random.Random("packs whose sensitivity is that of a ball")
+    packs.append(("q: codes on a sphere, eight coordinates", dict(
+        kind=SLOT_CLASS, d=10, classes=class_table([2, 30, 400]),
+        **sphere_part(source, 10, [8, 6, 9], 8, 24000, 3, SIGMA["1.5"], 40))))
     packs += packs_with_fronts()
     packs[6][1]["anchor_codes"][:3] = [[32767, -32767], [-32767, 32767], [32767, 32767]]
     return [(name, Pack(fields)) for name, fields in packs]
@@ -290,7 +312,7 @@ def answer_cases(packs):
                          [(", own slot", 6, 0), (", all slots", 5, 1)], large)
             + answers_of(source, packs, "f, no sketches", 5, 9, [4, 5], 5, [(", all slots", 2147483647, 1)], range(9))
             + [case for v in (2, 5, 6) for case in answers_of(
-                random.Random("answers of modality %d" % v), packs, "m, modality %d" % v, 12, 40, [9, 6], 6,
+                random.Random("answers of modality %d" % v), packs, "m, modality %d" % v, 13, 40, [9, 6], 6,
                 [(", own slot", 4, 0), (", all slots", -1, 1)], range(40), None, v)])
 
 
@@ -304,7 +326,7 @@ def crowd_answer_cases(packs):
             + answers_of(source, packs, "c, crowd, slot 0", 2, 1 << 40, [5, 0, 0], 8, [(", all slots", 6, 1)],
                          [65535, 65536, (1 << 32) - 1, 1 << 32, (1 << 40) - 1, 7, 8], 0)
             + answers_of(source, packs, "b, crowd, empty", 1, 7, [0, 0, 0, 0], 3, [("", 3, 1)], range(7), 3)
-            + answers_of(source, packs, "m, crowd, modality 7", 12, 40, [0, 9], 6, [("", 4, 1)], range(40), 1, 7))
+            + answers_of(source, packs, "m, crowd, modality 7", 13, 40, [0, 9], 6, [("", 4, 1)], range(40), 1, 7))
 
 
 def bundle_cases(packs):
@@ -322,9 +344,9 @@ def bundle_cases(packs):
               ("kept", 0, 8.0, policy(1.0, 8, 2)), ("kept", 1, 8.0, policy(2.5, 4, 5)), ("kept", 7, 6.0, policy(0.3, 8, 3)),
               ("idle", 0, 8.0, policy(2.0, 8, 1)), ("idle", 1, 8.0, policy(2.0, 8, 3, True)),
               ("idle", 10, 8.0, policy(0.0, 8, 1)), ("idle", 11, 3.0, policy(1.0, 2, 2, True)),
-              ("cover unused", 11, 3.0, policy(1.0, 2, 2, True)), ("query", 12, 8.0, policy(0.5, 4, 2), 4),
-              ("query", 12, 4.0, policy(1.0, 2, 1), 7), ("idle", 12, 8.0, policy(1.0, 3, 1, True)),
-              ("query", 15, 6.0, policy(1.0, 3, 2), 1)]
+              ("cover unused", 11, 3.0, policy(1.0, 2, 2, True)), ("query", 13, 8.0, policy(0.5, 4, 2), 4),
+              ("query", 13, 4.0, policy(1.0, 2, 1), 7), ("idle", 13, 8.0, policy(1.0, 3, 1, True)),
+              ("query", 16, 6.0, policy(1.0, 3, 2), 1)]
     for number, (kind, index, floor, chosen_policy, *rest) in enumerate(chosen):
         modality = rest[0] if rest else 0
         pack = packs[index][1]

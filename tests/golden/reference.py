@@ -24,6 +24,10 @@ def ceil_divide(a, b):
     return -(-a // b)
 
 
+def ceil_root(v):
+    return isqrt(v - 1) + 1 if v else 0
+
+
 def decimal_floor(x):
     return int(x.to_integral_value(ROUND_FLOOR))
 
@@ -130,9 +134,29 @@ class Certificate:
             self.delta = ceil_divide(max(widest.values()) * (65536 + 28), 32 * 65536)
         else:
             squares = sum(ceil_divide(width, 32) ** 2 for width in widest.values())
-            self.delta = isqrt(squares - 1) + 1 if squares else 0
+            self.delta = ceil_root(squares)
+            ball = self.ball(pack)
+            if ball < self.delta and ball < 1 << 28:
+                self.delta = ball
+                self.centres = [self.ball_centre(pack, slot) for slot in range(pack.G)]
+                bounds += [-floor(-8192 * abs(value)) for centre in self.centres for value in centre]
         self.row_bound = ceil_divide(max(bounds), 8192)
         self.accepted = 0 < self.delta < 1 << 28 and self.row_bound < 1 << 20
+
+    def ball(self, pack):
+        radius = ceil_root(65536 * max(sum(value * value for value in code) for code in pack.anchor_codes))
+        longest = max(sum(ceil_divide(abs(value), 65536) ** 2 for value in row) for row in self.label_rows)
+        return radius + ceil_divide(pack.alpha * (65536 - self.floor_weight) * ceil_root(longest),
+                                    2 * pack.K * self.floor_weight)
+
+    def ball_centre(self, pack, slot):
+        least, factor = pack.K * self.floor_weight, pack.alpha * (65536 + self.floor_weight)
+        centre = []
+        for code, value in zip(pack.slot_codes[slot], self.label_rows[slot]):
+            whole, rest = divmod(value, least)
+            pull = factor * whole + factor * rest // least
+            centre.append(Fraction(8192 * code + floor(Fraction(pull, 4096) + Fraction(1, 2)), 16384))
+        return centre
 
 
 # Calibration (5.8) -------------------------------------------------------------------------------------------

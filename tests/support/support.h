@@ -21,6 +21,7 @@ enum {
     PACK_WIDE,
     PACK_TIES,
     PACK_NAMED = 11,
+    PACK_SPHERE,   /* codes on a sphere */
     PACK_FRONTS,   /* eight modalities: none, signs, matrix, kernels, each without and with roots */
     PACK_EXTREMES, /* of matrix and kernels */
     PACK_TO_ZERO,  /* modality 1 maps everything to zero, 2 equal first features, 3 nearly everything */
