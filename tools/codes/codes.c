@@ -19,12 +19,25 @@ int16_t pml_codes_round(double code)
     return (int16_t)(rounded > CODE_MAX ? CODE_MAX : rounded < -CODE_MAX ? -CODE_MAX : rounded);
 }
 
+int pml_codes_named(const char *name)
+{
+    static const char *const names[] = {[PML_CODES_RANDOM] = "random",
+                                        [PML_CODES_CLASS] = "class",
+                                        [PML_CODES_PCA] = "pca",
+                                        [PML_CODES_SPECTRAL] = "spectral",
+                                        [PML_CODES_LDA] = "lda"};
+    for (int kind = 0; kind <= PML_CODES_LDA; kind++)
+        if (strcmp(name, names[kind]) == 0)
+            return kind;
+    return -1;
+}
+
 /* ---- what the kinds share ---- */
 
 pml_outcome pml_codes_dimensions(unsigned *dimensions, size_t possible, const char *why, struct pml_message *message)
 {
     if (*dimensions > possible)
-        return pml_say(message, "Codes of %u dimensions are wanted, but %s: give --dims %zu or less, or other --codes.",
+        return pml_say(message, "Codes of %u dimensions are wanted, but %s %zu: give fewer --dims, or other --codes.",
                        *dimensions, why, possible);
     if (*dimensions == 0)
         *dimensions = possible < PML_CODES_DIMENSIONS ? (unsigned)possible : PML_CODES_DIMENSIONS;

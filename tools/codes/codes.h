@@ -14,6 +14,9 @@ enum pml_codes {
     PML_CODES_LDA       /* … or what tells their classes apart */
 };
 
+/* The kind of this name: random, class, pca, spectral or lda; −1: there is none. */
+int pml_codes_named(const char *name);
+
 /* k, when nobody asked for one: of drawn codes, and at most that many of codes that follow the rows. */
 #define PML_CODES_DRAWN_DIMENSIONS 2u
 #define PML_CODES_DIMENSIONS 16u

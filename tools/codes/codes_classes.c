@@ -174,9 +174,8 @@ static pml_outcome find_points(struct discriminant *lda, const struct pml_code_s
     if (lda->classes < 2)
         return pml_say(message, "The labels name one class only, so nothing tells classes apart: use --codes pca.");
     const size_t fewer = lda->classes - 1 < lda->columns ? lda->classes - 1 : lda->columns;
-    char why[80];
-    snprintf(why, sizeof why, "%zu classes in %zu features differ in %zu directions", lda->classes, lda->columns, fewer);
-    if (pml_codes_dimensions(dimensions, fewer, why, message) != PML_DONE)
+    if (pml_codes_dimensions(dimensions, fewer, "the number of directions in which the classes differ is", message) !=
+        PML_DONE)
         return PML_REFUSED;
     for (unsigned c = 0; c < *dimensions; c++)
         scale[c] = 1.0;

@@ -137,7 +137,7 @@ pml_outcome pml_codes_graph(const struct pml_code_source *source, unsigned *dime
     struct graph graph = {.rows = source->rows->count};
     struct pml_code_lists lists = {0};
     struct pml_directions vectors = {0};
-    if (pml_codes_dimensions(dimensions, graph.rows - 1, "there are hardly more rows", message) != PML_DONE)
+    if (pml_codes_dimensions(dimensions, graph.rows - 1, "the number of other rows is", message) != PML_DONE)
         return PML_REFUSED;
     const size_t count = *dimensions + 1 + SPARE;
     pml_outcome outcome = pml_codes_lists(source, &lists);

@@ -20,7 +20,8 @@ pml_outcome pml_codes_graph(const struct pml_code_source *source, unsigned *dime
 pml_outcome pml_codes_classes(const struct pml_code_source *source, unsigned *dimensions, double **points,
                               struct pml_message *message);
 
-/* Checks the dimensions asked for against those possible (at least 1), or fills in the default. `why` completes "but …". */
+/* Checks the dimensions asked for against those possible (at least 1), or fills in the default. `why` says in the message
+ * what the number of possible ones is. */
 pml_outcome pml_codes_dimensions(unsigned *dimensions, size_t possible, const char *why, struct pml_message *message);
 
 /* The means of unit rows, `columns` values per class, and how many rows each class has. `classes`: the class of each row;

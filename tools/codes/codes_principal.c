@@ -95,9 +95,7 @@ pml_outcome pml_codes_principal(const struct pml_code_source *source, unsigned *
         outcome = find_directions(source, moments, &directions, wanted, mean);
     if (outcome == PML_DONE) {
         const size_t possible = weigh_directions(moments, &directions, wanted, scale);
-        char why[64];
-        snprintf(why, sizeof why, "the rows vary in %zu directions only", possible);
-        outcome = pml_codes_dimensions(dimensions, possible, why, message);
+        outcome = pml_codes_dimensions(dimensions, possible, "the number of directions in which the rows vary is", message);
     }
     if (outcome == PML_DONE)
         outcome = pml_codes_project(source, &directions, *dimensions, mean, scale, points);
