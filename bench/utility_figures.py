@@ -92,6 +92,7 @@ def figure_5(program, cases, share):
     case = next((case for case in cases if case.folder.startswith("cifar")), cases[0])
     start = {"k": 2, "α": case.alpha, "σ": case.sigma}
     sweeps = {"k": (1, 2, 8), "α": (0, 0.6, 1), "σ": (1, 2, 6)}
+    own_start, own_sweeps = {"k": 16, "α": 0, "σ": case.sigma}, {**sweeps, "k": (2, 8, 16)}
     top = (("smlq", "SMLQ without noise (NOT PRIVATE)"), ("published", "the paper's code, ε = 0.1 (NOT PRIVATE)"),
            ("withheld", "the same, the query's label withheld (NOT PRIVATE)"))
     bottom = (((0, None), "our row without noise (NOT PRIVATE)", LOOKS["features"]),
@@ -109,8 +110,8 @@ def figure_5(program, cases, share):
         below = Panel(f"{{/:Italic {name}}}", name, "true 8 nearest found", "set yrange [0:*]")
         settings = [(value, {**start, name: value}) for value in values]
         searched = [(value, paper.parameter_recall(case, 0.1, *choice.values())) for value, choice in settings]
-        embedded = [(value, embedding.parameter_recall(program, case, [4, 8], share, *choice.values()))
-                    for value, choice in settings]
+        embedded = [(value, embedding.parameter_recall(program, case, [4, 8], share, *{**own_start, name: value}.values()))
+                    for value in own_sweeps[name]]
         data[name] = {"paper": searched, "own": embedded}
         for look, (key, text) in zip(NOT_PRIVATE_LOOKS, top):
             upper.add_with_errors(look, [(value, found[key], found[key + "_se"]) for value, found in searched])
@@ -124,8 +125,9 @@ def figure_5(program, cases, share):
         figure.panels.append(upper)
         lower.append(below)
     figure.panels += lower
-    for name, values in (("K", [(value,) for value in (1, 10, 32)]), ("codes", [(10, kind) for kind in ("random", "class")])):
-        data[name] = [(choice[-1], embedding.parameter_recall(program, case, [4, 8], share, *start.values(), *choice))
+    kinds = "random", "class", "lda", "spectral", "pca"
+    for name, values in (("K", [(value,) for value in (1, 10, 32)]), ("codes", [(10, kind) for kind in kinds])):
+        data[name] = [(choice[-1], embedding.parameter_recall(program, case, [4, 8], share, *own_start.values(), *choice))
                       for choice in values]
         for setting, text, _ in bottom:
             line = [(value, row["instance_recall"]) for value, found in data[name] for row in found["rows"]

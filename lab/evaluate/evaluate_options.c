@@ -3,13 +3,15 @@
 #include "evaluate_options.h"
 
 #include "common/parallel.h"
+#include "server/embedding/embedding.h"
 #include "server/store/store.h"
+#include "tools/codes/codes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct words {
-    const char *epsilon, *share, *mechanism, *slots, *class_from, *cells, *scope;
+    const char *epsilon, *share, *mechanism, *slots, *class_from, *cells, *scope, *codes;
 };
 
 static const struct command *const command = &command_evaluate;
@@ -132,6 +134,29 @@ static exit_code check_cells(const struct words *words, struct evaluate_options 
     return EXIT_OK;
 }
 
+/* What only the Gaussian has: codes, and what is made of them. */
+static exit_code check_codes(const struct words *words, bool iterations_given, struct evaluate_options *options)
+{
+    const char *codes = words->codes ? words->codes : "pca";
+    options->codes = pml_codes_named(codes);
+    if (options->codes < 0)
+        return command_fail(command, EXIT_USAGE, "--codes must be pca, spectral, lda, random or class, not '%s'.", codes);
+    if (options->mechanism != PML_GAUSSIAN &&
+        (words->codes || options->dims > 0 || options->neighbours > 0 || iterations_given))
+        return command_fail(command, EXIT_USAGE,
+                            "--codes, --dims, --neighbours and --iterations belong to --mechanism gaussian. Leave them "
+                            "out, or add that.");
+    if (!iterations_given)
+        options->iterations = PML_ITERATIONS_DEFAULT;
+    if (options->dims > PML_DIMENSIONS_MAX || options->neighbours > PML_NEIGHBOURS_MAX ||
+        options->iterations > PML_ITERATIONS_MAX)
+        return command_fail(command, EXIT_USAGE, "--dims must be 1 to %u, --neighbours 1 to %u, --iterations 0 to %u.",
+                            PML_DIMENSIONS_MAX, PML_NEIGHBOURS_MAX, PML_ITERATIONS_MAX);
+    if (options->codes == PML_CODES_LDA && options->public.features && !options->public.labels)
+        return command_fail(command, EXIT_USAGE, "--codes lda needs --public-labels. Give them, or use --codes pca.");
+    return EXIT_OK;
+}
+
 static exit_code check_voters(const struct evaluate_options *options)
 {
     if (!options->voters.features && (options->voters.labels || options->voters_modality))
@@ -193,7 +218,7 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
 {
     struct words words = {0};
     *options = (struct evaluate_options){.releases = 4, .looks = 1};
-    enum { OWN = 30, CROWD = OWN + FRONT_OPTIONS };
+    enum { OWN = 34, ITERATIONS = 33, CROWD = OWN + FRONT_OPTIONS };
     struct option_spec specs[CROWD + CROWD_OPTIONS] = {
         {"delta", OPTION_NUMBER, &options->delta, false, false},
         {"public", OPTION_TEXT, &options->public.features, false, false},
@@ -225,12 +250,16 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
         {"voters-modality", OPTION_TEXT, &options->voters_modality, false, false},
         {"head", OPTION_TEXT, &options->head, false, false},
         {"looks", OPTION_COUNT, &options->looks, false, false},
+        {"codes", OPTION_TEXT, &words.codes, false, false},
+        {"dims", OPTION_COUNT, &options->dims, false, false},
+        {"neighbours", OPTION_COUNT, &options->neighbours, false, false},
+        [ITERATIONS] = {"iterations", OPTION_COUNT, &options->iterations, false, false},
     };
     front_options_fill(&options->fronts, specs + OWN);
     crowd_options_fill(&options->crowd, specs + CROWD);
     exit_code code = options_parse(command, argc, argv, specs, CROWD + CROWD_OPTIONS, NULL, 0, 0);
     for (size_t i = 0; i < OWN && code == EXIT_OK; i++) { /* 0 stands for "not given" */
-        const bool zero_allowed = specs[i].value == &options->seed;
+        const bool zero_allowed = specs[i].value == &options->seed || i == ITERATIONS;
         if (specs[i].kind == OPTION_COUNT && specs[i].given && *(uint64_t *)specs[i].value == 0 && !zero_allowed)
             return command_fail(command, EXIT_USAGE, "--%s must not be 0. Leave it out for the default.",
                                 specs[i].name);
@@ -243,6 +272,8 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
         code = check_files(options);
     if (code == EXIT_OK)
         code = check_cells(&words, options);
+    if (code == EXIT_OK)
+        code = check_codes(&words, specs[ITERATIONS].given, options);
     if (code == EXIT_OK)
         code = check_voters(options);
     if (code == EXIT_OK)

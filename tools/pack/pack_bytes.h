@@ -3,10 +3,10 @@
 #ifndef PML_PACK_BYTES_H
 #define PML_PACK_BYTES_H
 
-#include "codes.h"
 #include "common/fronts.h"
 #include "common/rows/rows.h"
 #include "slots_build.h"
+#include "tools/codes/codes.h"
 
 /* What a pack is made of. The caller owns all of it. */
 struct pml_pack_parts {
