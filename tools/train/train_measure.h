@@ -9,6 +9,8 @@
 
 #include <privatemail_public.h>
 
+#include <math.h>
+
 /* NaN for what does not apply: without labels, or in one modality. */
 struct pml_train_measures {
     double map_first;  /* mean average precision by class: the first modality asks for rows of the second */
@@ -18,8 +20,12 @@ struct pml_train_measures {
                               8 rows of the first that are nearest to a row of the second */
     double distance_error; /* one modality: mean |mapped distance / distance − 1|, both between rows of length 1 */
     double kept;           /* one modality: share of the 8 nearest training rows that are the 8 nearest when mapped */
-    size_t unmapped;       /* rows that the front maps to nothing */
+    double nn_accuracy; /* share of rows whose class most of the 5 nearest training rows have, of the first modality */
+    double ridge_nn_accuracy; /* the same of a front of certain rows and a chosen ridge; measured by the command */
+    size_t unmapped;          /* rows that the front maps to nothing */
 };
+
+#define PML_TRAIN_MEASURES_NONE ((struct pml_train_measures){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0})
 
 /* Rows of `test` ask. In one modality they ask among those of `train`, in two among the other modality's of `test`. */
 pml_outcome pml_train_measure(const struct pml_train_result *result, const struct pml_train_set *train,
