@@ -19,8 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Widths, in medians of the distance between rows, and ridges; held-out rows choose among them. */
-static const double widths[] = {1.4, 1.0, 0.7, 0.5, 0.35}, ridges[] = {1e-3, 0.01, 0.1, 1.0};
+/* Widths, in medians of the distance between rows, and ridges; held-out rows choose among them. The last of both are
+ * for sets that are too small for that. */
+static const double widths[] = {1.4, 1.0, 0.35, 0.5, 0.7}, ridges[] = {1e-3, 0.01, 1.0, 0.1};
 enum { WIDTHS = sizeof widths / sizeof *widths, RIDGES = sizeof ridges / sizeof *ridges };
 
 #define NEAR 5u     /* of kmfa: rows of its class that a row is drawn to */

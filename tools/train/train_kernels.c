@@ -215,6 +215,8 @@ static pml_outcome try_settings(const struct pml_train_job *part, const struct p
             outcome = pml_train_measure(&result, part->set, held, part->options->threads, &measures, message);
         if (outcome == PML_DONE)
             found[i] += worth(&measures);
+        else if (outcome == PML_REFUSED) /* kernels that are singular, say: this setting finds nothing */
+            outcome = PML_DONE;
         pml_train_free(&result);
     }
     pml_kernel_sides_free(sides);

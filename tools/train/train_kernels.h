@@ -52,8 +52,9 @@ typedef pml_outcome (*pml_kernel_fit_fn)(const struct pml_train_job *job, struct
 
 #define PML_KERNEL_SETTINGS 20u /* at most */
 
-/* Trains with each of `settings` on two thirds of the rows and measures on the last third (the mean of both mean
- * average precisions; in one modality the precision of 8, or without labels the kept share of 8), three times. Then trains with the best on all of them. */
+/* Trains with each of `settings` on two thirds of the rows and measures on the last third, three times: the mean of both
+ * mean average precisions; in one modality the precision of 8, or without labels the kept share of 8. A setting that is
+ * refused finds nothing. Then trains with the best on all rows. */
 pml_outcome pml_kernel_train(const struct pml_train_job *job, pml_kernel_fit_fn fit, size_t settings,
                              struct pml_train_result *result, struct pml_message *message);
 
