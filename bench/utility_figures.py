@@ -13,6 +13,7 @@ from utility_modalities import table_modalities, table_voters
 from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
                          table_defaults, table_large, table_slots)
 from utility_public import table_public
+from utility_uncertainty import table_uncertainty
 
 PAPER_EPSILONS = [0.1] + EPSILONS
 UNIT_RANGE = "set yrange [0:1.02]"
@@ -276,4 +277,5 @@ FIGURES = {"3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figur
            "large": ("utility-large", table_large), "large-crowd": ("utility-large-crowd", table_large_crowd),
            "public": ("utility-public", table_public), "modalities": ("utility-modalities", table_modalities),
            "voters": ("utility-voters", table_voters), "heads": ("utility-heads", table_heads),
-           "looks": ("utility-looks", table_looks)}
+           "looks": ("utility-looks", table_looks),
+           "uncertainty": ("utility-uncertainty", table_uncertainty)}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train: makes fronts, which map the features of a modality to those of a pack, and says how good they are. */
 #include "cli/shared/output.h"
+#include "cli/train/train_baseline.h"
 #include "cli/train/train_inputs.h"
 #include "cli/train/train_report.h"
 
@@ -16,10 +17,10 @@
 #include <unistd.h>
 
 struct arguments {
-    const char *method, *features, *labels, *with, *out, *test, *test_with, *test_labels, *front;
+    const char *method, *features, *labels, *with, *uncertainty, *out, *test, *test_with, *test_labels, *front;
     uint64_t inputs, dimensions, centres, seed, threads;
     bool root, validate, head, force, json;
-    bool centres_given, seed_given, dimensions_given;
+    bool centres_given, seed_given, dimensions_given, ridge_given;
     struct pml_fronts fronts; /* of --front, or none */
     struct train_pair pair, test_pair;
     char *out_with; /* NAME.text.pmfr; NULL in one modality */
@@ -42,7 +43,8 @@ static exit_code read_method(struct arguments *arguments)
             return EXIT_OK;
         }
     return command_fail(&command_train, EXIT_USAGE,
-                        "--method must be signs, gauss, pca, dct, lda, cca, codes or mnse, not '%s'.", method);
+                        "--method must be signs, gauss, pca, dct, lda, cca, codes, mnse, kpca, kda or kmfa, not '%s'.",
+                        method);
 }
 
 static void ignore(const char *option, const char *method)
@@ -69,6 +71,16 @@ static void drop_unused(struct arguments *arguments)
     }
     if (arguments->head && arguments->dimensions_given)
         ignore("dimensions", "a head");
+    if (arguments->uncertainty && !pml_train_is_graph(arguments->options.method)) {
+        ignore("uncertainty", trait->name);
+        arguments->uncertainty = NULL;
+    }
+    if (arguments->ridge_given &&
+        (!pml_train_is_graph(arguments->options.method) || arguments->options.method == PML_TRAIN_KPCA)) {
+        ignore("ridge", trait->name);
+        arguments->ridge_given = false;
+        arguments->options.ridge = 0.0;
+    }
     if (arguments->centres_given && !trait->centres)
         ignore("centres", trait->name);
     if (arguments->seed_given && !trait->seed && !arguments->validate)
@@ -105,6 +117,9 @@ static exit_code check_needs(const struct arguments *arguments)
                             "--dimensions is missing. privatemail train --help explains what it is.");
     if (trait->labels && !arguments->labels)
         return command_fail(&command_train, EXIT_USAGE, "%s needs the class of each row. Give --labels.", trait->name);
+    if (arguments->ridge_given && !(arguments->options.ridge > 0.0))
+        return command_fail(&command_train, EXIT_USAGE,
+                            "--ridge must be above 0, such as 0.01. Leave it out, and held-out rows choose it.");
     if (trait->pair && !arguments->with)
         return command_fail(&command_train, EXIT_USAGE, "%s needs two modalities. Give --with text=T.npy.",
                             trait->name);
@@ -143,8 +158,9 @@ static exit_code name_second(struct arguments *arguments)
 
 static exit_code check_outputs(const struct arguments *arguments)
 {
-    const char *inputs[] = {arguments->features,    arguments->labels,         arguments->pair.path, arguments->test,
-                            arguments->test_labels, arguments->test_pair.path, arguments->front};
+    const char *inputs[] = {arguments->features,    arguments->labels,      arguments->pair.path,
+                            arguments->test,        arguments->test_labels, arguments->test_pair.path,
+                            arguments->uncertainty, arguments->front};
     const char *outputs[] = {arguments->out, arguments->out_with};
     exit_code code = EXIT_OK;
     for (size_t i = 0; i < 2 && outputs[i] && code == EXIT_OK; i++) {
@@ -164,6 +180,7 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"centres", OPTION_COUNT, &arguments->centres, false, false},
         {"seed", OPTION_COUNT, &arguments->seed, false, false},
         {"dimensions", OPTION_COUNT, &arguments->dimensions, false, false},
+        {"ridge", OPTION_NUMBER, &arguments->options.ridge, false, false},
         {"method", OPTION_TEXT, &arguments->method, false, false},
         {"head", OPTION_FLAG, &arguments->head, false, false},
         {"front", OPTION_TEXT, &arguments->front, false, false},
@@ -171,6 +188,7 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"inputs", OPTION_COUNT, &arguments->inputs, false, false},
         {"labels", OPTION_TEXT, &arguments->labels, false, false},
         {"with", OPTION_TEXT, &arguments->with, false, false},
+        {"uncertainty", OPTION_TEXT, &arguments->uncertainty, false, false},
         {"root", OPTION_FLAG, &arguments->root, false, false},
         {"out", OPTION_TEXT, &arguments->out, true, false},
         {"validate", OPTION_FLAG, &arguments->validate, false, false},
@@ -185,6 +203,7 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
     arguments->centres_given = specs[0].given;
     arguments->seed_given = specs[1].given;
     arguments->dimensions_given = specs[2].given;
+    arguments->ridge_given = specs[3].given;
     const struct count_limit limits[] = {
         {"centres", arguments->centres, 2, PML_FRONT_CENTRES_MAX},
         {"dimensions", specs[2].given ? arguments->dimensions : 1, 1, PML_FEATURES_MAX}};
@@ -228,6 +247,8 @@ static exit_code validate(const struct arguments *arguments, const struct pml_tr
     pml_outcome outcome = pml_train(&arguments->options, &kept, &result, &message);
     if (outcome == PML_DONE)
         outcome = pml_train_measure(&result, &kept, &held, arguments->options.threads, measures, &message);
+    if (outcome == PML_DONE)
+        outcome = train_baseline(&arguments->options, &kept, &held, &measures->ridge_nn_accuracy, &message);
     pml_train_free(&result);
     free(indices);
     return outcome == PML_DONE ? EXIT_OK : fail(outcome, &message);
@@ -236,7 +257,7 @@ static exit_code validate(const struct arguments *arguments, const struct pml_tr
 static exit_code test(const struct arguments *arguments, const struct train_inputs *train,
                       const struct pml_train_result *result, struct pml_train_measures *measures)
 {
-    const struct train_paths paths = {arguments->test, arguments->test_pair.path, arguments->test_labels};
+    const struct train_paths paths = {arguments->test, arguments->test_pair.path, arguments->test_labels, NULL};
     struct pml_message message = {""};
     struct train_inputs rows;
     exit_code code = train_inputs_read(&paths, arguments->root, &rows);
@@ -246,6 +267,9 @@ static exit_code test(const struct arguments *arguments, const struct train_inpu
     if (code == EXIT_OK) {
         pml_outcome outcome =
             pml_train_measure(result, &train->set, &rows.set, arguments->options.threads, measures, &message);
+        if (outcome == PML_DONE)
+            outcome =
+                train_baseline(&arguments->options, &train->set, &rows.set, &measures->ridge_nn_accuracy, &message);
         code = outcome == PML_DONE ? EXIT_OK : fail(outcome, &message);
     }
     train_inputs_free(&rows);
@@ -276,7 +300,8 @@ static void report(const struct arguments *arguments, size_t inputs, const struc
                                         .with = arguments->pair.name,
                                         .inputs = inputs,
                                         .root = arguments->root,
-                                        .validated = arguments->validate};
+                                        .validated = arguments->validate,
+                                        .uncertain = arguments->uncertainty != NULL};
     (arguments->json ? train_report_write : train_report_print)(&report);
 }
 
@@ -293,7 +318,8 @@ static exit_code read_front(struct arguments *arguments, struct train_inputs *in
 
 static exit_code train(struct arguments *arguments, struct train_inputs *inputs)
 {
-    const struct train_paths paths = {arguments->features, arguments->pair.path, arguments->labels};
+    const struct train_paths paths = {arguments->features, arguments->pair.path, arguments->labels,
+                                      arguments->uncertainty};
     const size_t columns = arguments->features ? 0 : arguments->inputs;
     struct pml_message message = {""};
     struct pml_train_result result = {0};
@@ -362,14 +388,21 @@ static const char help[] =
     "                     codes  kernels, fitted to a code per class. Default with --with and labels\n"
     "                     mnse   kernels that separate classes and align modalities; prints the constants of its "
     "theorem\n"
+    "                     kpca   kernels: the directions that hold most of the rows\n"
+    "                     kda    kernels: the directions in which classes differ most\n"
+    "                     kmfa   kernels: the directions in which classes are apart where they meet\n"
     "  --features F.npy   float32, n rows of the first modality, or of the only one\n"
     "  --inputs N         with signs, instead of --features: how many features a row has, 1 to 1000000\n"
     "  --labels L.npy     n integers, the class of each row\n"
     "  --with NAME=T.npy  n rows of a second modality: row i of both belongs together\n"
+    "  --uncertainty U.npy  of kpca, kda and kmfa: float32, the variance of each row (n numbers) or of each feature "
+    "of\n"
+    "                     each row (n x d), 0 or more\n"
+    "  --ridge R          of kda and kmfa, above 0: how much smoothness counts. Default: held-out rows choose it\n"
     "  --dimensions k     what the fronts end in, 1 to 4096: the features of the pack\n"
     "  --head             a head instead of a front, by lda: scores of all labels in --labels, 2 to 4096\n"
     "  --front X.pmfr     with --head: the front of the pack that the head is for, when the pack has one\n"
-    "  --centres p        kernels of codes and mnse, 2 to 4096. Default 128\n"
+    "  --centres p        kernels of codes, mnse, kpca, kda and kmfa, 2 to 4096. Default 128\n"
     "  --root             takes roots of the features first, for histograms and counts. The front remembers it\n"
     "  --out NAME.pmfr    the front to write\n"
     "  --validate         measures on a third of the rows with fronts trained on the others, then trains with all\n"

@@ -17,6 +17,8 @@ static void print_measures(const struct train_report *report)
          report->measures->accuracy},
         {"one of the first five guesses is right", report->measures->accuracy_5},
         {"precision at 8", report->measures->precision},
+        {"accuracy of the vote of the 5 nearest", report->measures->nn_accuracy},
+        {"the same without uncertainty, with a chosen ridge", report->measures->ridge_nn_accuracy},
         {"mean error of distances", report->measures->distance_error},
         {"share of the 8 nearest that are kept", report->measures->kept},
     };
@@ -91,6 +93,8 @@ void train_report_write(const struct train_report *report)
     json_text(&json, "out", report->out);
     json_count(&json, "bytes", report->result->sizes[0]);
     json_number(&json, "width", kernels ? report->result->widths[0] : NAN);
+    json_number(&json, "ridge", report->result->ridge > 0.0 ? report->result->ridge : NAN);
+    json_number(&json, "uncertainty", report->uncertain ? report->result->uncertainty : NAN);
     json_text(&json, "out_with", report->out_with);
     json_count(&json, "bytes_with", report->result->sizes[1]);
     json_number(&json, "width_with", kernels && report->out_with ? report->result->widths[1] : NAN);
@@ -100,6 +104,8 @@ void train_report_write(const struct train_report *report)
     json_number(&json, "accuracy", report->measures->accuracy);
     json_number(&json, "accuracy_5", report->measures->accuracy_5);
     json_number(&json, "precision_at_8", report->measures->precision);
+    json_number(&json, "nn_accuracy", report->measures->nn_accuracy);
+    json_number(&json, "ridge_nn_accuracy", report->measures->ridge_nn_accuracy);
     json_number(&json, "distance_error", report->measures->distance_error);
     json_number(&json, "kept_of_8", report->measures->kept);
     json_count(&json, "unmapped", report->measures->unmapped);

@@ -10,6 +10,7 @@
 
 #include <privatemail.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,9 @@ const struct pml_train_trait pml_train_traits[PML_TRAIN_METHODS] = {
     [PML_TRAIN_CCA] = {"cca", false, true, true, false, false, true, false},
     [PML_TRAIN_CODES] = {"codes", true, false, true, true, true, true, false},
     [PML_TRAIN_MNSE] = {"mnse", true, true, true, true, true, true, false},
+    [PML_TRAIN_KPCA] = {"kpca", false, false, false, true, true, true, false},
+    [PML_TRAIN_KDA] = {"kda", true, false, false, true, true, true, false},
+    [PML_TRAIN_KMFA] = {"kmfa", true, false, false, true, true, true, false},
 };
 
 #if PML_WITH_LAPACKE
@@ -38,6 +42,9 @@ static const pml_train_fn functions[PML_TRAIN_METHODS] = {
     [PML_TRAIN_CCA] = WITH_LAPACKE(pml_train_cca),
     [PML_TRAIN_CODES] = WITH_LAPACKE(pml_train_codes),
     [PML_TRAIN_MNSE] = WITH_LAPACKE(pml_train_mnse),
+    [PML_TRAIN_KPCA] = WITH_LAPACKE(pml_train_graph),
+    [PML_TRAIN_KDA] = WITH_LAPACKE(pml_train_graph),
+    [PML_TRAIN_KMFA] = WITH_LAPACKE(pml_train_graph),
 };
 
 static const pml_train_fn head_function = WITH_LAPACKE(pml_train_lda_head);
@@ -92,6 +99,26 @@ pml_outcome pml_train_signs(const struct pml_train_options *options, size_t inpu
     return outcome;
 }
 
+static pml_outcome check_uncertainty(const struct pml_train_set *set, struct pml_message *message)
+{
+    const struct pml_features *given = set->uncertainty, *rows = set->features[0];
+    if (!given)
+        return PML_DONE;
+    if (set->root)
+        return pml_say(message, "--uncertainty is that of the features, not of their roots: leave --root out.");
+    if (given->rows != rows->rows || (given->columns != 1 && given->columns != rows->columns))
+        return pml_say(message,
+                       "--uncertainty has %zu rows of %zu numbers, but there are %zu rows of %zu features: give one "
+                       "variance per row, or one per feature of each row.",
+                       given->rows, given->columns, rows->rows, rows->columns);
+    for (size_t i = 0; i < given->rows * given->columns; i++)
+        if (!(given->values[i] >= 0.0f && isfinite(given->values[i])))
+            return pml_say(message,
+                           "the uncertainty of row %zu (counting from 0) is negative or not finite: give variances.",
+                           i / given->columns);
+    return PML_DONE;
+}
+
 static pml_outcome check(const struct pml_train_options *options, const struct pml_train_set *set,
                          struct pml_message *message)
 {
@@ -112,7 +139,7 @@ static pml_outcome check(const struct pml_train_options *options, const struct p
                        "there are %zu rows to train with, fewer than the %zu centres: give more rows, or fewer "
                        "--centres.",
                        set->count, options->centres);
-    return PML_DONE;
+    return pml_train_is_graph(options->method) ? check_uncertainty(set, message) : PML_DONE;
 }
 
 pml_outcome pml_train(const struct pml_train_options *options, const struct pml_train_set *set,

@@ -10,9 +10,10 @@
 
 #define NEAREST 8u
 #define GUESSES 5u
+#define VOTERS 5u
 #define PAIRS 200u /* rows asked about, and rows for each of them, whose distances are compared */
 
-const struct pml_train_measures pml_train_unmeasured = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
+const struct pml_train_measures pml_train_unmeasured = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
 
 /* ---- mapping ---- */
 
@@ -177,6 +178,27 @@ static double class_share(const struct asking *asking, unsigned places)
     return (double)found / (double)places / (double)asking->queries->count;
 }
 
+/* The share of queries of whose list's first `places` more have their class than any other. Of classes with as many the
+ * one that is named first wins. */
+static double vote_share(const struct asking *asking, unsigned places)
+{
+    size_t right = 0;
+    for (size_t query = 0; query < asking->queries->count; query++) {
+        const uint32_t *list = asking->lists + query * NEAREST;
+        unsigned most = 0, winner = 0;
+        for (unsigned i = 0; i < places; i++) {
+            const int32_t label = asking->row_set->labels[asking->row_set->indices[list[i]]];
+            unsigned votes = 0;
+            for (unsigned j = 0; j < places; j++)
+                votes += asking->row_set->labels[asking->row_set->indices[list[j]]] == label;
+            winner = votes > most ? i : winner;
+            most = votes > most ? votes : most;
+        }
+        right += same_class(asking, query, list[winner]);
+    }
+    return (double)right / (double)asking->queries->count;
+}
+
 /* ---- one modality ---- */
 
 static double distance(const struct pml_rows *queries, size_t query, const struct pml_rows *rows, size_t row)
@@ -270,6 +292,7 @@ static pml_outcome measure_all(struct measuring *job, const struct pml_train_set
     if (outcome == PML_DONE && test->labels && train->labels) {
         measures->accuracy = class_share(&asking, 1);
         measures->precision = class_share(&asking, places);
+        measures->nn_accuracy = vote_share(&asking, places < VOTERS ? places : VOTERS);
     }
     if (outcome == PML_DONE && test->modalities == 1)
         outcome = measure_one(job, train, test, threads, measures, message);

@@ -36,6 +36,8 @@ pml_outcome pml_train_codes(const struct pml_train_job *job, struct pml_train_re
                             struct pml_message *message);
 pml_outcome pml_train_mnse(const struct pml_train_job *job, struct pml_train_result *result,
                            struct pml_message *message);
+pml_outcome pml_train_graph(const struct pml_train_job *job, struct pml_train_result *result,
+                            struct pml_message *message);
 
 /* Refuses more dimensions than a method can give, because of `why`. */
 pml_outcome pml_train_limit(const struct pml_train_options *options, size_t most, const char *why,
