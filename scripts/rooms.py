@@ -44,9 +44,9 @@ HOUSE = {
     "ios": Room(2.5, 3, "Swift binding", ["core/include", "platform"]),
     "common": Room(6.0, 1, "files, messages, threads", ["core/include"]),
     "common/rows": Room(6.0, 2, "rows and their neighbours", ["common", "core/include", KERNELS]),
-    "tools/algebra": Room(2.6, 2, "eigenvectors", ["common"]),
     "tools/pack": Room(3.2, 4, "builds packs", ["common", "common/rows", "core/include"]),
-    "tools/algebra": Room(5.2, 2, "dense matrices", ["common"]),
+    "tools/algebra": Room(5.2, 2, "matrices", ["common"]),
+    "tools/groups": Room(2.7, 3, "finds groups of rows", ["common", "common/rows", "tools/algebra"]),
     "tools/train": Room(3.6, 3, "trains fronts", ["common", "common/rows", "core/include", "tools/algebra"]),
     "server/store": Room(4.7, 3, "where a gallery lives", ["common", "common/rows", "core/include"]),
     "server/store/sqlite": Room(4.2, 4, "in a file", ["common", "server/store"]),
@@ -72,7 +72,7 @@ HOUSE = {
     "cli": Room(7.7, 7, "one file per command",
                 ["cli/query", "cli/shared", "cli/train", "common", "common/rows", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
                  ENTROPY, "server/gateway", "server/http", "server/index", "server/relay", "server/service",
-                 "server/store", "tools/pack"]),
+                 "server/store", "tools/groups", "tools/pack"]),
 }
 # They measure or show single stages, so they see everything; no room sees them.
 OUTSIDE = ("bench", "demo", "tests")
