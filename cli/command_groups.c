@@ -14,10 +14,10 @@
 
 struct arguments {
     const char *method, *laplacian, *features, *labels, *out, *suspects;
-    uint64_t count, neighbours, seed, threads;
+    uint64_t count, neighbours, rounds, seed, threads;
     double remove, noise;
     bool force, json;
-    bool laplacian_given, neighbours_given, remove_given, noise_given;
+    bool laplacian_given, neighbours_given, rounds_given, remove_given, noise_given;
     struct pml_groups_options options;
 };
 
@@ -74,6 +74,7 @@ static void note_unused(const struct arguments *arguments)
     } notes[] = {{"laplacian", arguments->laplacian_given && !graph},
                  {"neighbours", arguments->neighbours_given && !graph},
                  {"noise", arguments->noise_given && !graph},
+                 {"rounds", arguments->rounds_given && arguments->options.method != PML_GROUPS_RSC},
                  {"remove", arguments->remove_given && arguments->options.method != PML_GROUPS_RSC}};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         if (notes[i].unused)
@@ -88,6 +89,7 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"neighbours", OPTION_COUNT, &arguments->neighbours, false, false},
         {"remove", OPTION_NUMBER, &arguments->remove, false, false},
         {"noise", OPTION_NUMBER, &arguments->noise, false, false},
+        {"rounds", OPTION_COUNT, &arguments->rounds, false, false},
         {"method", OPTION_TEXT, &arguments->method, false, false},
         {"features", OPTION_TEXT, &arguments->features, true, false},
         {"labels", OPTION_TEXT, &arguments->labels, false, false},
@@ -104,11 +106,13 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
     arguments->neighbours_given = specs[1].given;
     arguments->remove_given = specs[2].given;
     arguments->noise_given = specs[3].given;
+    arguments->rounds_given = specs[4].given;
     const struct count_limit limits[] = {{"count", arguments->count, 2, PML_GROUPS_COUNT},
-                                         {"neighbours", arguments->neighbours, 1, PML_GROUPS_NEIGHBOURS}};
+                                         {"neighbours", arguments->neighbours, 1, PML_GROUPS_NEIGHBOURS},
+                                         {"rounds", arguments->rounds, 1, PML_GROUPS_ROUNDS}};
     const struct count_limit others[] = {{"threads", arguments->threads, 1, 256}};
     if (code == EXIT_OK)
-        code = options_check_limits(&command_groups, limits, 2, false);
+        code = options_check_limits(&command_groups, limits, 3, false);
     if (code == EXIT_OK)
         code = options_check_limits(&command_groups, others, 1, true);
     if (code == EXIT_OK)
@@ -322,7 +326,8 @@ static exit_code run(int argc, char **argv)
     struct arguments arguments = {.method = methods[PML_GROUPS_RSC],
                                   .laplacian = laplacians[PML_LAPLACIAN_WALK],
                                   .neighbours = PML_GROUPS_NEIGHBOURS_USUAL,
-                                  .remove = PML_GROUPS_REMOVE_USUAL};
+                                  .remove = PML_GROUPS_REMOVE_USUAL,
+                                  .rounds = PML_GROUPS_ROUNDS_USUAL};
     struct inputs inputs = {0};
     struct pml_groups_result result = {0};
     exit_code code = parse(argc, argv, &arguments);
@@ -332,6 +337,7 @@ static exit_code run(int argc, char **argv)
         struct pml_groups_options *options = &arguments.options;
         options->count = (size_t)arguments.count;
         options->neighbours = (unsigned)arguments.neighbours;
+        options->rounds = (unsigned)arguments.rounds;
         options->remove = arguments.remove;
         options->noise = arguments.noise;
         options->seed = arguments.seed;
@@ -360,6 +366,9 @@ static const char help[] =
     "  --remove SHARE     rsc: how many of the edges may be removed, 0 to 0.5. Default 0.05. Every row keeps half of "
     "its\n"
     "                     own\n"
+    "  --rounds N         rsc: how often the edges to remove are chosen anew, 1 to 20, while the eigenvalues fall. "
+    "Default "
+    "2\n"
     "  --laplacian L      plain      D - A\n"
     "                     walk       its rows divided by the degrees. Default\n"
     "                     symmetric  divided on both sides; rsc then removes edges greedily\n"

@@ -20,6 +20,7 @@
 #define PML_GROUPS_FEWEST 10u           /* a group smaller than the mean size by this factor is a sign of collapse */
 #define PML_GROUPS_NEIGHBOURS_USUAL 10u /* defaults of the command */
 #define PML_GROUPS_REMOVE_USUAL 0.05
+#define PML_GROUPS_ROUNDS_USUAL 2u
 
 typedef enum pml_groups_method {
     PML_GROUPS_KMEANS,   /* of the rows */
@@ -35,6 +36,7 @@ struct pml_groups_options {
     size_t count; /* of groups */
     pml_laplacian laplacian;
     unsigned neighbours; /* of each row in the graph */
+    unsigned rounds;     /* of removing edges, at most; 1 … PML_GROUPS_ROUNDS */
     double remove;       /* share of the edges that rsc may remove */
     double noise;        /* random edges to add first, as a share; for experiments */
     uint64_t seed;

@@ -17,6 +17,7 @@ struct rounds {
     struct pml_spectrum best;
     uint8_t *removed;           /* per edge, of the round that is tried */
     struct pml_suspect *chosen; /* the same as a list */
+    double *totals;             /* per edge, its scores of all rounds that were kept */
     size_t most;
 };
 
@@ -44,17 +45,29 @@ static pml_outcome try_round(struct rounds *rounds, bool *better)
     if (outcome != PML_DONE)
         return outcome;
     const double trace = pml_spectrum_trace(&spectrum), before = result->traces[result->rounds - 1];
-    if (before - trace < LEAST_FALL * before) {
+    if (before - trace <= LEAST_FALL * before) {
         pml_spectrum_free(&spectrum);
         return PML_DONE;
     }
     pml_spectrum_free(&rounds->best);
     rounds->best = spectrum;
     memcpy(result->suspects, rounds->chosen, count * sizeof *rounds->chosen);
+    for (size_t i = 0; i < count; i++)
+        rounds->totals[rounds->chosen[i].edge] += rounds->chosen[i].score;
     result->removed = count;
     result->traces[result->rounds++] = trace;
     *better = true;
     return PML_DONE;
+}
+
+/* An edge that every round would remove is more suspect than one that only the last one chose, when the graph has already
+ * been bent to the groups: measured, more of the first edges join different classes in this order. */
+static void rank_suspects(const struct rounds *rounds)
+{
+    struct pml_groups_result *result = rounds->result;
+    for (size_t i = 0; i < result->removed; i++)
+        result->suspects[i].score = rounds->totals[result->suspects[i].edge];
+    pml_suspects_sort(result->suspects, result->removed);
 }
 
 static pml_outcome remove_edges(struct rounds *rounds)
@@ -62,15 +75,20 @@ static pml_outcome remove_edges(struct rounds *rounds)
     struct pml_groups_result *result = rounds->result;
     rounds->most = (size_t)(rounds->options->remove * (double)result->graph.count);
     rounds->removed = malloc(result->graph.count);
+    rounds->totals = calloc(result->graph.count, sizeof *rounds->totals);
     rounds->chosen = malloc((rounds->most + 1) * sizeof *rounds->chosen);
     result->suspects = malloc((rounds->most + 1) * sizeof *result->suspects);
-    pml_outcome outcome = rounds->removed && rounds->chosen && result->suspects ? PML_DONE : PML_NO_MEMORY;
+    pml_outcome outcome =
+        rounds->removed && rounds->totals && rounds->chosen && result->suspects ? PML_DONE : PML_NO_MEMORY;
     bool better = true;
-    while (outcome == PML_DONE && better && result->rounds <= PML_GROUPS_ROUNDS) {
+    while (outcome == PML_DONE && better && result->rounds <= rounds->options->rounds) {
         outcome = try_round(rounds, &better);
-        pml_progress_tell(rounds->options->progress, (double)result->rounds / (PML_GROUPS_ROUNDS + 1));
+        pml_progress_tell(rounds->options->progress, (double)result->rounds / (rounds->options->rounds + 1));
     }
+    if (outcome == PML_DONE)
+        rank_suspects(rounds);
     free(rounds->removed);
+    free(rounds->totals);
     free(rounds->chosen);
     return outcome;
 }

@@ -26,6 +26,11 @@ static int by_score(const void *left, const void *right)
     return a->edge < b->edge ? -1 : a->edge > b->edge;
 }
 
+void pml_suspects_sort(struct pml_suspect *suspects, size_t count)
+{
+    qsort(suspects, count, sizeof *suspects, by_score);
+}
+
 static pml_outcome prune_by_score(const struct pml_group_graph *graph, const struct pml_spectrum *spectrum,
                                   pml_laplacian laplacian, uint32_t *limits, size_t most, struct pml_suspect *chosen,
                                   size_t *count)
@@ -35,7 +40,7 @@ static pml_outcome prune_by_score(const struct pml_group_graph *graph, const str
         return PML_NO_MEMORY;
     for (size_t e = 0; e < graph->count; e++)
         all[e] = (struct pml_suspect){(uint32_t)e, score_of(&graph->edges[e], spectrum, laplacian)};
-    qsort(all, graph->count, sizeof *all, by_score);
+    pml_suspects_sort(all, graph->count);
     for (size_t i = 0; i < graph->count && *count < most && all[i].score > 0.0; i++) {
         const uint32_t *ends = graph->edges[all[i].edge].ends;
         if (limits[ends[0]] == 0 || limits[ends[1]] == 0)

@@ -12,6 +12,9 @@ struct pml_suspect {
     double score;
 };
 
+/* The largest score first, then the smaller edge. */
+void pml_suspects_sort(struct pml_suspect *suspects, size_t count);
+
 /* Chooses at most `most` edges, the best one first, and says how many. Every node keeps at least half of its edges. For
  * the plain Laplacian and that of walks: algorithm 1, edges by score (lemmas 4.1 and 5.1). For the symmetric one:
  * algorithm 2, greedily (corollary 5.4). `chosen` has room for `most`. Returns PML_DONE or PML_NO_MEMORY. */
