@@ -176,7 +176,7 @@ static pml_outcome list_suspects(const struct pml_groups_result *result, const i
         outcome = pml_bytes_append(text, labelled, strlen(labelled));
     if (outcome == PML_DONE)
         outcome = pml_bytes_append(text, "\n", 1);
-    for (size_t i = 0; outcome == PML_DONE && i < result->removed; i++) {
+    for (size_t i = 0; outcome == PML_DONE && i < result->suspected; i++) {
         const struct pml_group_edge *edge = &result->graph.edges[result->suspects[i].edge];
         const uint32_t *ends = edge->ends;
         int length = snprintf(line, sizeof line, "%zu,%u,%u,%g,%.9g,%d,%d", i + 1, ends[0], ends[1], edge->weight,
@@ -235,11 +235,11 @@ static void print_report(const struct arguments *arguments, const struct pml_gro
     if (!isnan(measures->nmi))
         printf("normalised mutual information with the labels %.4f\n", measures->nmi);
     if (!isnan(measures->cross.first))
-        printf(
-            "edges that join different labels: %.1f %% of all, %.1f %% of the first removed, %.1f %% of the removed\n",
-            100.0 * measures->cross.all, 100.0 * measures->cross.first, 100.0 * measures->cross.removed);
+        printf("edges that join different labels: %.1f %% of all, %.1f %% of the first suspects, %.1f %% of all "
+               "suspects\n",
+               100.0 * measures->cross.all, 100.0 * measures->cross.first, 100.0 * measures->cross.suspects);
     if (arguments->suspects)
-        printf("%s: %zu suspect edges, the most suspect one first\n", arguments->suspects, result->removed);
+        printf("%s: %zu suspect edges, the most suspect one first\n", arguments->suspects, result->suspected);
 }
 
 static void write_report(const struct arguments *arguments, const struct pml_groups_result *result,
@@ -270,7 +270,7 @@ static void write_report(const struct arguments *arguments, const struct pml_gro
     json_bool(&json, "collapsed", result->collapsed);
     json_number(&json, "cross_all", measures->cross.all);
     json_number(&json, "cross_first", measures->cross.first);
-    json_number(&json, "cross_removed", measures->cross.removed);
+    json_number(&json, "cross_suspects", measures->cross.suspects);
     json_text(&json, "suspects", arguments->suspects);
     json_close(&json, '}');
 }
@@ -288,15 +288,15 @@ static exit_code measure(const struct inputs *inputs, const struct pml_groups_re
 
 /* ---- command ---- */
 
-static void say_collapse(const struct arguments *arguments, const struct pml_groups_result *result)
+static void say_collapse(const struct pml_groups_result *result)
 {
     if (result->collapsed)
         fprintf(
             stderr,
-            "privatemail groups: removing edges has cut off rows that are hardly a group; the smallest has %zu rows. "
-            "There are more wrong edges than --remove lets it remove, or fewer groups than --count. Compare with "
-            "--method spectral, and give a larger --remove or a smaller --count.\n",
-            result->sizes[arguments->count - 1]);
+            "privatemail groups: without the edges of round %zu, most rows would have become one group, or the graph "
+            "would have fallen apart. The groups are those before it. There are more wrong edges than --remove allows "
+            "for, or fewer groups than --count: compare with a larger --remove or a smaller --count.\n",
+            result->rounds);
 }
 
 static exit_code find_groups(const struct arguments *arguments, struct inputs *inputs, struct pml_groups_result *result)
@@ -315,7 +315,7 @@ static exit_code find_groups(const struct arguments *arguments, struct inputs *i
         code = write_files(arguments, inputs, result);
     if (code != EXIT_OK)
         return code;
-    say_collapse(arguments, result);
+    say_collapse(result);
     (arguments->json ? write_report : print_report)(arguments, result, &measures);
     return EXIT_OK;
 }

@@ -60,16 +60,16 @@ struct pml_group_cross pml_group_cross(const struct pml_groups_result *result, c
 {
     const struct pml_group_edge *edges = result->graph.edges;
     const size_t allowed = (size_t)ceil(FIRST * (double)result->graph.count);
-    const size_t first = result->removed < allowed ? result->removed : allowed;
-    size_t all = 0, removed = 0, early = 0;
+    const size_t first = result->suspected < allowed ? result->suspected : allowed;
+    size_t all = 0, suspected = 0, early = 0;
     for (size_t e = 0; e < result->graph.count; e++)
         all += classes[edges[e].ends[0]] != classes[edges[e].ends[1]];
-    for (size_t i = 0; i < result->removed; i++) {
+    for (size_t i = 0; i < result->suspected; i++) {
         const uint32_t *ends = edges[result->suspects[i].edge].ends;
         const bool differ = classes[ends[0]] != classes[ends[1]];
-        removed += differ;
+        suspected += differ;
         early += differ && i < first;
     }
-    return (struct pml_group_cross){share(all, result->graph.count), share(removed, result->removed),
+    return (struct pml_group_cross){share(all, result->graph.count), share(suspected, result->suspected),
                                     share(early, first)};
 }

@@ -9,10 +9,10 @@
  * PML_DONE or PML_NO_MEMORY. */
 pml_outcome pml_group_nmi(const int32_t *groups, const int32_t *classes, size_t rows, double *nmi);
 
-/* The share of edges that join rows of different classes: among all, among the removed ones, and among the first
- * removed ones, which are 2 % of all edges. NAN when there are none. */
+/* The share of edges that join rows of different classes: among all, among the suspects, and among the first of
+ * them, which are 2 % of all edges. NAN when there are none. */
 struct pml_group_cross {
-    double all, removed, first;
+    double all, suspects, first;
 };
 struct pml_group_cross pml_group_cross(const struct pml_groups_result *result, const int32_t *classes);
 

@@ -186,9 +186,6 @@ pml_outcome pml_groups_find(const struct pml_groups_options *options, const stru
                                                        : find_in_graph(options, &rows, result, groups, message);
     if (outcome == PML_DONE)
         outcome = number(groups, rows.count, options->count, result);
-    /* Removing edges makes the sum of eigenvalues small in a cheap way too: by cutting off a few rows. */
-    if (outcome == PML_DONE && result->removed > 0)
-        result->collapsed |= result->sizes[options->count - 1] * options->count * PML_GROUPS_FEWEST < rows.count;
     pml_rows_free(&rows);
     free(groups);
     if (outcome != PML_DONE)

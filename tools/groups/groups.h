@@ -17,7 +17,7 @@
 #define PML_GROUPS_COUNT 1000u          /* groups at most */
 #define PML_GROUPS_NEIGHBOURS 64u       /* at most, as pml_knn */
 #define PML_GROUPS_REMOVE 0.5           /* share of edges at most: every row keeps half of its own */
-#define PML_GROUPS_FEWEST 10u           /* a group smaller than the mean size by this factor is a sign of collapse */
+#define PML_GROUPS_EVEN 0.9             /* a round must leave this share of the effective number of groups */
 #define PML_GROUPS_NEIGHBOURS_USUAL 10u /* defaults of the command */
 #define PML_GROUPS_REMOVE_USUAL 0.05
 #define PML_GROUPS_ROUNDS_USUAL 2u
@@ -47,15 +47,16 @@ struct pml_groups_options {
 struct pml_groups_result {
     int32_t *groups; /* per row; the largest group is 0 */
     size_t *sizes;   /* per group */
-    bool collapsed;  /* removing edges has split off rows that are no group: the message of the command says so */
+    bool collapsed;  /* a round was not kept because most rows became one group, or the graph fell apart */
     /* The rest is empty after k-means. */
     struct pml_group_graph graph;
     size_t components; /* of the graph, before edges were removed */
     double
         traces[PML_GROUPS_ROUNDS + 1]; /* of the whole graph, then after each round; each is less than the one before */
     size_t rounds;                     /* how many of them */
-    struct pml_suspect *suspects;      /* the removed edges, the most suspect one first */
-    size_t removed;
+    size_t removed;                    /* edges, of the last round that was kept */
+    struct pml_suspect *suspects;      /* those; when no round was kept, what the first one chose; most suspect first */
+    size_t suspected;
 };
 
 /* Returns PML_DONE or PML_NO_MEMORY, or PML_REFUSED with a message: fewer rows than groups, fewer distinct rows than
