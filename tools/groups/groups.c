@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Looks at what was asked for, calls the method, and numbers the groups. */
 #include "groups.h"
-#include "tools/algebra/eigen_sparse.h"
+#include "tools/algebra/arpack.h"
 
 #include "common/rows/kmeans.h"
 #include "common/rows/knn.h"
@@ -14,7 +14,7 @@
 bool pml_groups_has_arpack(void)
 {
 #if PML_WITH_ARPACK
-    return pml_eigen_sparse_start();
+    return pml_arpack_start();
 #else
     return false;
 #endif
