@@ -217,6 +217,34 @@ static void test_every_node_keeps_half_of_its_edges(void)
     }
 }
 
+/* Lemmas 4.1 and 5.1: a score is how fast the sum of the eigenvalues falls when the edge loses weight. */
+static void test_a_score_is_the_fall_of_the_trace(void)
+{
+    enum { TRIED = 6 };
+    const double step = 1e-5;
+    for (size_t l = 0; l < 2; l++) {
+        struct pml_group_graph graph = draw_rings(2 * WRONG, true, 6);
+        struct pml_spectrum spectrum, lighter;
+        struct pml_suspect chosen[TRIED];
+        size_t count = 0;
+        find_spectrum(&graph, NULL, laplacians[l], GROUPS, &spectrum);
+        TEST_ASSERT_EQUAL_INT(PML_DONE, pml_prune(&graph, &spectrum, laplacians[l], TRIED, chosen, &count));
+        TEST_ASSERT_EQUAL_UINT64(TRIED, count);
+        for (size_t i = 0; i < TRIED; i++) {
+            double *weight = &graph.edges[chosen[i].edge].weight;
+            const double whole = *weight;
+            *weight *= 1.0 - step;
+            find_spectrum(&graph, NULL, laplacians[l], GROUPS, &lighter);
+            const double fall = (pml_spectrum_trace(&spectrum) - pml_spectrum_trace(&lighter)) / step;
+            TEST_ASSERT_DOUBLE_WITHIN(1e-3 * chosen[i].score, chosen[i].score, fall);
+            *weight = whole;
+            pml_spectrum_free(&lighter);
+        }
+        pml_spectrum_free(&spectrum);
+        pml_group_graph_free(&graph);
+    }
+}
+
 /* What lemma 5.2 makes large: Σ a·⟨hᵢ, hⱼ⟩ / √(dᵢ·dⱼ) over the edges, without one of them. */
 static double objective(const struct pml_group_graph *graph, const struct pml_spectrum *spectrum, size_t without)
 {
@@ -261,6 +289,7 @@ int main(void)
     RUN_TEST(test_more_parts_than_groups_are_refused);
     RUN_TEST(test_wrong_edges_go_first);
     RUN_TEST(test_every_node_keeps_half_of_its_edges);
+    RUN_TEST(test_a_score_is_the_fall_of_the_trace);
     RUN_TEST(test_the_greedy_gain_is_that_of_the_objective);
     return UNITY_END();
 }
