@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * groups: finds groups of rows that have no labels, and edges between rows that are likely wrong. */
+#include "cli/groups/groups_report.h"
 #include "cli/shared/output.h"
-#include "tools/groups/group_measures.h"
 
-#include "common/bytes.h"
 #include "common/parallel.h"
 
 #include <math.h>
@@ -13,7 +12,7 @@
 #include <unistd.h>
 
 struct arguments {
-    const char *method, *laplacian, *features, *labels, *out, *suspects;
+    const char *method, *laplacian, *features, *labels, *gallery, *out, *gallery_out, *suspects;
     uint64_t count, neighbours, rounds, seed, threads;
     double remove, noise;
     bool force, json;
@@ -52,6 +51,9 @@ static exit_code read_names(struct arguments *arguments)
                             arguments->laplacian);
     arguments->options.method = (pml_groups_method)method;
     arguments->options.laplacian = (pml_laplacian)laplacian;
+    if (!arguments->gallery != !arguments->gallery_out)
+        return command_fail(&command_groups, EXIT_USAGE,
+                            "--gallery and --gallery-out belong together. Give both, or leave them out.");
     if (arguments->suspects && method != PML_GROUPS_RSC)
         return command_fail(&command_groups, EXIT_USAGE,
                             "--suspects lists the edges that rsc removes. Use --method rsc, or leave it out.");
@@ -96,6 +98,8 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"count", OPTION_COUNT, &arguments->count, true, false},
         {"seed", OPTION_COUNT, &arguments->seed, false, false},
         {"threads", OPTION_COUNT, &arguments->threads, false, false},
+        {"gallery", OPTION_TEXT, &arguments->gallery, false, false},
+        {"gallery-out", OPTION_TEXT, &arguments->gallery_out, false, false},
         {"out", OPTION_TEXT, &arguments->out, true, false},
         {"suspects", OPTION_TEXT, &arguments->suspects, false, false},
         {"force", OPTION_FLAG, &arguments->force, false, false},
@@ -128,12 +132,20 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
 
 static exit_code check_outputs(const struct arguments *arguments)
 {
-    const char *inputs[] = {arguments->features, arguments->labels}, *outputs[] = {arguments->out, arguments->suspects};
+    enum { FILES = 3 };
+    const char *inputs[FILES] = {arguments->features, arguments->labels, arguments->gallery},
+               *outputs[FILES] = {arguments->out, arguments->gallery_out, arguments->suspects};
     exit_code code = EXIT_OK;
-    if (arguments->suspects && output_is(arguments->out, arguments->suspects))
-        return command_fail(&command_groups, EXIT_USAGE, "--out and --suspects are the same file. Name two files.");
-    for (size_t i = 0; i < 2 && outputs[i] && code == EXIT_OK; i++) {
-        for (size_t j = 0; j < 2 && code == EXIT_OK; j++)
+    for (size_t i = 0; i < FILES; i++) {
+        if (!outputs[i])
+            continue;
+        for (size_t j = 0; j < i && code == EXIT_OK; j++)
+            if (outputs[j] && output_is(outputs[i], outputs[j]))
+                code = command_fail(&command_groups, EXIT_USAGE,
+                                    "%s is named for two outputs, of --out, --gallery-out and "
+                                    "--suspects. Name different files.",
+                                    outputs[i]);
+        for (size_t j = 0; j < FILES && code == EXIT_OK; j++)
             code = output_apart(&command_groups, outputs[i], inputs[j], "an input");
         if (code == EXIT_OK)
             code = output_check(&command_groups, outputs[i], arguments->force);
@@ -146,7 +158,7 @@ static exit_code check_outputs(const struct arguments *arguments)
 /* ---- files ---- */
 
 struct inputs {
-    struct pml_features features;
+    struct pml_features features, gallery;
     struct pml_labels labels;
 };
 
@@ -156,134 +168,59 @@ static exit_code read_inputs(const struct arguments *arguments, struct inputs *i
     pml_outcome outcome = pml_features_read(arguments->features, &inputs->features, &message);
     if (outcome == PML_DONE && arguments->labels)
         outcome = pml_labels_read(arguments->labels, &inputs->labels, &message);
+    if (outcome == PML_DONE && arguments->gallery)
+        outcome = pml_features_read(arguments->gallery, &inputs->gallery, &message);
     if (outcome != PML_DONE)
         return command_input(&command_groups, outcome, &message);
     if (arguments->labels && inputs->labels.rows != inputs->features.rows)
         return command_fail(&command_groups, EXIT_INPUT,
                             "%s has %zu labels, but %s has %zu rows. Give one label per row.", arguments->labels,
                             inputs->labels.rows, arguments->features, inputs->features.rows);
+    if (arguments->gallery && inputs->gallery.columns != inputs->features.columns)
+        return command_fail(&command_groups, EXIT_INPUT,
+                            "%s has %zu features per row, but %s has %zu. Use features of the same model.",
+                            arguments->gallery, inputs->gallery.columns, arguments->features, inputs->features.columns);
     return EXIT_OK;
 }
 
-/* One line per removed edge, the most suspect one first. */
-static pml_outcome list_suspects(const struct pml_groups_result *result, const int32_t *labels, struct pml_bytes *text)
+static exit_code write_suspects(const struct arguments *arguments, const struct inputs *inputs,
+                                const struct pml_groups_result *result)
 {
-    static const char head[] = "order,row,neighbour,weight,score,group,neighbour_group",
-                      labelled[] = ",label,neighbour_label";
-    char line[256];
-    pml_outcome outcome = pml_bytes_append(text, head, strlen(head));
-    if (outcome == PML_DONE && labels)
-        outcome = pml_bytes_append(text, labelled, strlen(labelled));
-    if (outcome == PML_DONE)
-        outcome = pml_bytes_append(text, "\n", 1);
-    for (size_t i = 0; outcome == PML_DONE && i < result->suspected; i++) {
-        const struct pml_group_edge *edge = &result->graph.edges[result->suspects[i].edge];
-        const uint32_t *ends = edge->ends;
-        int length = snprintf(line, sizeof line, "%zu,%u,%u,%g,%.9g,%d,%d", i + 1, ends[0], ends[1], edge->weight,
-                              result->suspects[i].score, (int)result->groups[ends[0]], (int)result->groups[ends[1]]);
-        if (labels)
-            length += snprintf(line + length, sizeof line - (size_t)length, ",%d,%d", (int)labels[ends[0]],
-                               (int)labels[ends[1]]);
-        line[length] = '\n';
-        outcome = pml_bytes_append(text, line, (size_t)length + 1);
-    }
-    return outcome;
+    struct pml_bytes text = {0};
+    const exit_code code =
+        groups_report_list(result, inputs->labels.values, &text) != PML_DONE
+            ? command_no_memory(&command_groups)
+            : output_write(&command_groups, arguments->suspects, arguments->force, text.bytes, text.size);
+    pml_bytes_free(&text);
+    return code;
 }
 
-/* Both files or neither: when the second fails, the first is removed, unless it replaced another. */
-static exit_code write_files(const struct arguments *arguments, const struct inputs *inputs,
-                             const struct pml_groups_result *result)
+static exit_code write_groups(const char *path, const int32_t *groups, size_t rows)
 {
-    const bool fresh = arguments->suspects && access(arguments->suspects, F_OK) != 0;
     struct pml_message message = {""};
-    struct pml_bytes text = {0};
-    exit_code code = EXIT_OK;
-    if (arguments->suspects)
-        code = list_suspects(result, inputs->labels.values, &text) != PML_DONE
-                   ? command_no_memory(&command_groups)
-                   : output_write(&command_groups, arguments->suspects, arguments->force, text.bytes, text.size);
-    pml_bytes_free(&text);
+    const pml_outcome outcome = pml_labels_write(path, groups, rows, &message);
+    return outcome == PML_DONE ? EXIT_OK : command_output(&command_groups, outcome, &message);
+}
+
+/* All files or none: when one fails, those before it are removed, unless they replaced others. */
+static exit_code write_files(const struct arguments *arguments, const struct inputs *inputs,
+                             const struct pml_groups_result *result, const int32_t *gallery)
+{
+    const bool fresh_suspects = arguments->suspects && access(arguments->suspects, F_OK) != 0;
+    const bool fresh_gallery = gallery && access(arguments->gallery_out, F_OK) != 0;
+    exit_code code = arguments->suspects ? write_suspects(arguments, inputs, result) : EXIT_OK;
     if (code != EXIT_OK)
         return code;
-    const pml_outcome outcome = pml_labels_write(arguments->out, result->groups, inputs->features.rows, &message);
-    if (outcome == PML_DONE)
-        return EXIT_OK;
-    if (fresh)
+    if (gallery)
+        code = write_groups(arguments->gallery_out, gallery, inputs->gallery.rows);
+    const bool half = code == EXIT_OK;
+    if (half)
+        code = write_groups(arguments->out, result->groups, inputs->features.rows);
+    if (code != EXIT_OK && fresh_suspects)
         unlink(arguments->suspects);
-    return command_output(&command_groups, outcome, &message);
-}
-
-/* ---- report ---- */
-
-struct measures {
-    double nmi; /* NAN without labels */
-    struct pml_group_cross cross;
-};
-
-static void print_report(const struct arguments *arguments, const struct pml_groups_result *result,
-                         const struct measures *measures)
-{
-    const size_t count = arguments->options.count;
-    printf("%s: %zu groups by %s, the largest of %zu rows, the smallest of %zu\n", arguments->out, count,
-           arguments->method, result->sizes[0], result->sizes[count - 1]);
-    if (result->rounds > 0)
-        printf("graph of %zu edges in %zu parts, sum of the smallest eigenvalues %.6g\n", result->graph.count,
-               result->components, result->traces[0]);
-    if (arguments->options.method == PML_GROUPS_RSC)
-        printf("%zu edges removed in %zu rounds, sum of the smallest eigenvalues now %.6g\n", result->removed,
-               result->rounds - 1, result->traces[result->rounds - 1]);
-    if (!isnan(measures->nmi))
-        printf("normalised mutual information with the labels %.4f\n", measures->nmi);
-    if (!isnan(measures->cross.first))
-        printf("edges that join different labels: %.1f %% of all, %.1f %% of the first suspects, %.1f %% of all "
-               "suspects\n",
-               100.0 * measures->cross.all, 100.0 * measures->cross.first, 100.0 * measures->cross.suspects);
-    if (arguments->suspects)
-        printf("%s: %zu suspect edges, the most suspect one first\n", arguments->suspects, result->suspected);
-}
-
-static void write_report(const struct arguments *arguments, const struct pml_groups_result *result,
-                         const struct measures *measures)
-{
-    const bool graph = result->rounds > 0;
-    struct json json = {0};
-    json_open(&json, NULL, '{');
-    json_text(&json, "method", arguments->method);
-    json_text(&json, "laplacian", graph ? arguments->laplacian : NULL);
-    json_count(&json, "count", arguments->count);
-    json_count(&json, "seed", arguments->seed);
-    json_text(&json, "out", arguments->out);
-    json_open(&json, "sizes", '[');
-    for (size_t g = 0; g < arguments->count; g++)
-        json_count(&json, NULL, result->sizes[g]);
-    json_close(&json, ']');
-    json_number(&json, "nmi", measures->nmi);
-    json_count(&json, "neighbours", graph ? arguments->neighbours : 0);
-    json_count(&json, "edges", result->graph.count);
-    json_count(&json, "components", result->components);
-    json_number(&json, "trace", graph ? result->traces[result->rounds - 1] : NAN);
-    json_open(&json, "traces", '[');
-    for (size_t i = 0; i < result->rounds; i++)
-        json_number(&json, NULL, result->traces[i]);
-    json_close(&json, ']');
-    json_count(&json, "removed", result->removed);
-    json_bool(&json, "collapsed", result->collapsed);
-    json_number(&json, "cross_all", measures->cross.all);
-    json_number(&json, "cross_first", measures->cross.first);
-    json_number(&json, "cross_suspects", measures->cross.suspects);
-    json_text(&json, "suspects", arguments->suspects);
-    json_close(&json, '}');
-}
-
-static exit_code measure(const struct inputs *inputs, const struct pml_groups_result *result, struct measures *measures)
-{
-    *measures = (struct measures){NAN, {NAN, NAN, NAN}};
-    if (!inputs->labels.values)
-        return EXIT_OK;
-    measures->cross = pml_group_cross(result, inputs->labels.values);
-    if (pml_group_nmi(result->groups, inputs->labels.values, inputs->features.rows, &measures->nmi) != PML_DONE)
-        return command_no_memory(&command_groups);
-    return EXIT_OK;
+    if (code != EXIT_OK && half && fresh_gallery)
+        unlink(arguments->gallery_out);
+    return code;
 }
 
 /* ---- command ---- */
@@ -299,10 +236,47 @@ static void say_collapse(const struct pml_groups_result *result)
             result->rounds);
 }
 
+/* The rows of the gallery get the group of their nearest rows. NULL without a gallery. */
+static exit_code assign_gallery(const struct arguments *arguments, const struct inputs *inputs, const int32_t *groups,
+                                int32_t **gallery)
+{
+    const struct pml_progress progress = {progress_show, NULL, "gallery"};
+    if (!arguments->gallery)
+        return EXIT_OK;
+    *gallery = malloc(inputs->gallery.rows * sizeof **gallery);
+    const pml_outcome outcome = *gallery ? pml_groups_assign(&inputs->features, groups, &inputs->gallery,
+                                                             arguments->options.threads, &progress, *gallery)
+                                         : PML_NO_MEMORY;
+    progress_end();
+    if (outcome == PML_REFUSED)
+        return command_fail(&command_groups, EXIT_INPUT, "%s holds a row that is all zero. Remove it.",
+                            arguments->gallery);
+    return outcome == PML_DONE ? EXIT_OK : command_no_memory(&command_groups);
+}
+
+static exit_code measure(const struct inputs *inputs, struct groups_report *report)
+{
+    const int32_t *labels = inputs->labels.values;
+    report->nmi = NAN;
+    report->cross = (struct pml_group_cross){NAN, NAN, NAN};
+    if (!labels)
+        return EXIT_OK;
+    report->cross = pml_group_cross(report->result, labels);
+    const pml_outcome outcome = pml_group_nmi(report->result->groups, labels, inputs->features.rows, &report->nmi);
+    return outcome == PML_DONE ? EXIT_OK : command_no_memory(&command_groups);
+}
+
 static exit_code find_groups(const struct arguments *arguments, struct inputs *inputs, struct pml_groups_result *result)
 {
     struct pml_message message = {""};
-    struct measures measures;
+    struct groups_report report = {.options = &arguments->options,
+                                   .result = result,
+                                   .method = arguments->method,
+                                   .laplacian = arguments->laplacian,
+                                   .out = arguments->out,
+                                   .suspects = arguments->suspects,
+                                   .gallery_out = arguments->gallery_out};
+    int32_t *gallery = NULL;
     exit_code code = read_inputs(arguments, inputs);
     if (code == EXIT_OK) {
         const pml_outcome outcome = pml_groups_find(&arguments->options, &inputs->features, result, &message);
@@ -310,13 +284,16 @@ static exit_code find_groups(const struct arguments *arguments, struct inputs *i
         code = outcome == PML_DONE ? EXIT_OK : command_input(&command_groups, outcome, &message);
     }
     if (code == EXIT_OK)
-        code = measure(inputs, result, &measures);
+        code = assign_gallery(arguments, inputs, result->groups, &gallery);
     if (code == EXIT_OK)
-        code = write_files(arguments, inputs, result);
+        code = measure(inputs, &report);
+    if (code == EXIT_OK)
+        code = write_files(arguments, inputs, result, gallery);
+    free(gallery);
     if (code != EXIT_OK)
         return code;
     say_collapse(result);
-    (arguments->json ? write_report : print_report)(arguments, result, &measures);
+    (arguments->json ? groups_report_write : groups_report_print)(&report);
     return EXIT_OK;
 }
 
@@ -347,6 +324,7 @@ static exit_code run(int argc, char **argv)
     }
     pml_groups_free(&result);
     pml_features_free(&inputs.features);
+    pml_features_free(&inputs.gallery);
     pml_labels_free(&inputs.labels);
     return code;
 }
@@ -354,7 +332,8 @@ static exit_code run(int argc, char **argv)
 static const char help[] =
     "Usage: privatemail groups --features F.npy --count K --out G.npy [--suspects S.csv] [OPTIONS]\n\n"
     "Finds K groups of rows that have no labels, and writes the group of each row as labels that pack and index read:\n"
-    "privatemail pack --labels G.npy --slots group. With rsc it also says which neighbours are likely wrong.\n\n"
+    "privatemail pack --labels G.npy --slots class makes a slot per group. With rsc it also says which neighbours are\n"
+    "likely wrong.\n\n"
     "Options:\n"
     "  --method M         kmeans    of the rows themselves\n"
     "                     spectral  of the eigenvectors of the graph of nearest neighbours\n"
@@ -362,6 +341,9 @@ static const char help[] =
     "  --features F.npy   float32, n rows\n"
     "  --count K          groups, 2 to 1000, and less than n\n"
     "  --out G.npy        the group of each row: int32, the largest group is 0\n"
+    "  --gallery F.npy, --gallery-out G.npy\n"
+    "                     other rows, such as the items of a gallery, get the most frequent group of their 8 nearest\n"
+    "                     rows of --features: the labels for privatemail index\n"
     "  --neighbours N     nearest rows that a row is joined with, 1 to 64. Default 10\n"
     "  --remove SHARE     rsc: how many of the edges may be removed, 0 to 0.5. Default 0.05. Every row keeps half of "
     "its\n"

@@ -63,6 +63,7 @@ HOUSE = {
                           ENTROPY, HASH, WIPE]),
     "cli/shared": Room(9.2, 4, "options, JSON, progress", ["common", "core/include"]),
     "cli/train": Room(3.2, 5, "reads rows, reports fronts", ["cli/shared", "core/include", "tools/train"]),
+    "cli/groups": Room(2.2, 5, "reports groups", ["cli/shared", "common", "tools/groups"]),
     "cli/query": Room(8.7, 5, "asks a server", ["cli/shared", "common", "core/include", ENTROPY, "transport/include"]),
     "lab/sample": Room(8.2, 4, "draws a gallery", ["common"]),
     "lab/audit": Room(9.7, 5, "attacks the promise", ["cli/shared", "common", "common/rows", ENTROPY, "server/mixing"]),
@@ -70,9 +71,9 @@ HOUSE = {
                          ["cli/shared", "common", "common/rows", "core/include", "lab/sample", ENTROPY, "server/index",
                           "server/service", "server/store", "tools/pack"]),
     "cli": Room(7.7, 7, "one file per command",
-                ["cli/query", "cli/shared", "cli/train", "common", "common/rows", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
+                ["cli/groups", "cli/query", "cli/shared", "cli/train", "common", "common/rows", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
                  ENTROPY, "server/gateway", "server/http", "server/index", "server/relay", "server/service",
-                 "server/store", "tools/groups", "tools/pack"]),
+                 "server/store", "tools/pack"]),
 }
 # They measure or show single stages, so they see everything; no room sees them.
 OUTSIDE = ("bench", "demo", "tests")

@@ -88,12 +88,21 @@ def test_determinism(tester):
 
 
 def test_pack(tester):
-    """The groups are labels that pack and index read."""
-    tester.succeeds("groups", *FIND, "--out", "slots.npy")
+    """The groups are labels that pack and index read. Rows of a gallery get the group of their nearest rows."""
+    rows = np.load(tester.path("rows.npy"))
+    tester.save("gallery.npy", rows[:90] * 3)
+    found = tester.json("groups", *FIND, "--out", "slots.npy", "--gallery", "gallery.npy", "--gallery-out", "gallery_groups.npy")
+    groups, given = np.load(tester.path("slots.npy")), np.load(tester.path("gallery_groups.npy"))
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    near = np.argsort(-unit[:90] @ unit.T, axis=1)[:, :8]
+    votes = [np.bincount(groups[each], minlength=CLASSES) for each in near]
+    sure = [i for i, vote in enumerate(votes) if np.sort(vote)[-1] > np.sort(vote)[-2] + 2]
+    tester.check(found["gallery_out"] == "gallery_groups.npy" and given.dtype == np.dtype("<i4") and len(given) == 90
+                 and len(sure) > 60 and all(given[i] == votes[i].argmax() for i in sure), "groups of the gallery")
     made = tester.json("pack", "pack", "--features", "rows.npy", "--labels", "slots.npy", "--slots", "class", "--out", "slots.pmpk")
     tester.check(made["slots"] == CLASSES, "a slot per group: %s" % made["slots"])
-    tester.succeeds("index", "index", "--pack", "slots.pmpk", "--features", "rows.npy", "--labels", "slots.npy", "--store",
-                    "sqlite:slots.store")
+    tester.succeeds("index", "index", "--pack", "slots.pmpk", "--features", "gallery.npy", "--labels", "gallery_groups.npy",
+                    "--store", "sqlite:slots.store")
 
 
 def test_text(tester):
@@ -126,6 +135,7 @@ def bad_rows(tester):
     tester.save("few.npy", rows[:4])
     tester.save("one.npy", rows[:1])
     tester.save("six.npy", rows[:6])
+    tester.save("narrow.npy", rows[:, :9])
     tester.save("copies.npy", np.repeat(rows[:3], 20, axis=0))
     tester.save("short_labels.npy", np.load(tester.path("labels.npy"))[:-1])
 
@@ -154,6 +164,10 @@ def test_errors(tester):
         ("too many rounds", USAGE, ("--rounds",), (*FIND[1:], "--rounds", "21")),
         ("suspects of spectral", USAGE, ("--suspects",), (*FIND[1:], "--method", "spectral", "--suspects", "no.csv")),
         ("one file for both", USAGE, ("--suspects",), (*FIND[1:], "--suspects", "no.npy")),
+        ("half a gallery", USAGE, ("--gallery-out",), (*FIND[1:], "--gallery", "few.npy")),
+        ("a gallery of another width", INPUT, ("narrow.npy", "9", "16"), (*FIND[1:], "--gallery", "narrow.npy", "--gallery-out", "no2.npy")),
+        ("a gallery of NaN", INPUT, ("nan.npy", "row 11"), (*FIND[1:], "--gallery", "nan.npy", "--gallery-out", "no2.npy")),
+        ("the gallery's file twice", USAGE, ("no.npy", "--gallery-out"), (*FIND[1:], "--gallery", "few.npy", "--gallery-out", "no.npy")),
         ("no count", USAGE, ("--count",), ("--features", "rows.npy")),
     )
     for what, code, needles, more in cases:

@@ -161,6 +161,29 @@ static void test_threads_change_nothing(void)
     pml_groups_free(&three);
 }
 
+/* Rows between those of one circle belong to it. */
+static void test_other_rows_get_the_group_of_their_nearest(void)
+{
+    enum { OTHERS = 70 };
+    const struct pml_features known = draw_circles();
+    float other[OTHERS * COLUMNS];
+    int32_t out[OTHERS];
+    for (size_t i = 0; i < OTHERS; i++) {
+        const double angle = 0.01 + 6.283185307179586 * (double)i / OTHERS, radius = i % 3 == 0 ? 0.55 : 1.15;
+        other[i * COLUMNS] = (float)(radius * cos(angle));
+        other[i * COLUMNS + 1] = (float)(radius * sin(angle));
+        other[i * COLUMNS + 2] = 1.0f;
+    }
+    const struct pml_features features = {other, OTHERS, COLUMNS};
+    TEST_ASSERT_EQUAL_INT(PML_DONE, pml_groups_assign(&known, classes, &features, 2, NULL, out));
+    for (size_t i = 0; i < OTHERS; i++)
+        TEST_ASSERT_EQUAL_INT32(classes[i % 3 == 0 ? 0 : 1], out[i]);
+    const struct pml_features few = {values, 3, COLUMNS}; /* fewer than vote: inner, outer, inner */
+    TEST_ASSERT_EQUAL_INT(PML_DONE, pml_groups_assign(&few, classes, &features, 1, NULL, out));
+    for (size_t i = 0; i < OTHERS; i++)
+        TEST_ASSERT_EQUAL_INT32(classes[0], out[i]);
+}
+
 static void refuse(struct pml_groups_options options, size_t rows, const char *why)
 {
     const struct pml_features features = {values, rows, COLUMNS};
@@ -212,6 +235,7 @@ int main(void)
     RUN_TEST(test_the_trace_falls_and_the_best_is_kept);
     RUN_TEST(test_a_collapse_is_seen_and_not_kept);
     RUN_TEST(test_threads_change_nothing);
+    RUN_TEST(test_other_rows_get_the_group_of_their_nearest);
     RUN_TEST(test_what_cannot_be_grouped_is_refused);
     RUN_TEST(test_mutual_information);
     return UNITY_END();

@@ -68,6 +68,12 @@ pml_outcome pml_groups_find(const struct pml_groups_options *options, const stru
 /* A zeroed struct may be freed. */
 void pml_groups_free(struct pml_groups_result *result);
 
+/* The group of each of other rows: the most frequent one of its 8 nearest known rows. Both are as pml_features_read gives
+ * them and have as many columns. Returns PML_DONE or PML_NO_MEMORY, or PML_REFUSED when a row is not finite or all 0. */
+pml_outcome pml_groups_assign(const struct pml_features *known, const int32_t *groups,
+                              const struct pml_features *features, unsigned threads,
+                              const struct pml_progress *progress, int32_t *out);
+
 /* ---- parts, for tests and for each other ---- */
 
 struct pml_rows;
