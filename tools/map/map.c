@@ -129,18 +129,6 @@ static pml_outcome map_component(const struct pml_map_job *job, const uint32_t *
     return outcome;
 }
 
-/* Rows of each component, component by component; starts[c] of them come before component c. */
-static void sort_members(const uint32_t *components, size_t rows, size_t count, uint32_t *members, size_t *starts)
-{
-    memset(starts, 0, (count + 2) * sizeof *starts);
-    for (size_t i = 0; i < rows; i++)
-        starts[components[i] + 2]++;
-    for (size_t c = 0; c < count; c++)
-        starts[c + 2] += starts[c + 1];
-    for (size_t i = 0; i < rows; i++)
-        members[starts[components[i] + 1]++] = (uint32_t)i;
-}
-
 /* Every row has its neighbours in its own component, so a component alone has the same graph. */
 static pml_outcome map_components(const struct pml_map_job *job, const uint32_t *components, size_t count,
                                   struct pml_message *message)
@@ -151,7 +139,7 @@ static pml_outcome map_components(const struct pml_map_job *job, const uint32_t 
     double *places = calloc(2 * n, sizeof *places);
     pml_outcome outcome = members && starts && places ? PML_DONE : PML_NO_MEMORY;
     if (outcome == PML_DONE)
-        sort_members(components, n, count, members, starts);
+        pml_map_members(components, n, count, members, starts);
     for (size_t c = 0; outcome == PML_DONE && c < count; c++)
         outcome = map_component(job, members + starts[c], starts[c + 1] - starts[c], places + 2 * starts[c], message);
     if (outcome == PML_DONE)

@@ -168,3 +168,14 @@ pml_outcome pml_map_components(const struct pml_map_sparse *graph, uint32_t *com
     free(open);
     return PML_DONE;
 }
+
+void pml_map_members(const uint32_t *numbers, size_t rows, size_t count, uint32_t *members, size_t *starts)
+{
+    memset(starts, 0, (count + 2) * sizeof *starts);
+    for (size_t i = 0; i < rows; i++)
+        starts[numbers[i] + 2]++;
+    for (size_t c = 0; c < count; c++)
+        starts[c + 2] += starts[c + 1];
+    for (size_t i = 0; i < rows; i++)
+        members[starts[numbers[i] + 1]++] = (uint32_t)i;
+}

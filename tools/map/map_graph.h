@@ -37,6 +37,10 @@ pml_outcome pml_map_symmetric(const struct pml_map_sparse *lists, bool either, s
  * PML_NO_MEMORY. */
 pml_outcome pml_map_components(const struct pml_map_sparse *graph, uint32_t *components, size_t *count);
 
+/* Rows sorted by a number below `count` that each has: those of number c are members[starts[c]] … members[starts[c+1]−1],
+ * ascending. `starts` has room for count + 2. */
+void pml_map_members(const uint32_t *numbers, size_t rows, size_t count, uint32_t *members, size_t *starts);
+
 /* The symmetric graph of neighbours, with squared distances. */
 pml_outcome pml_map_graph(const struct pml_rows *rows, unsigned neighbours, unsigned threads,
                           const struct pml_progress *progress, struct pml_map_sparse *graph);

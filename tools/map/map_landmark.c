@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Landmark t-SNE (van der Maaten and Hinton 2008, section 5): walks on the graph of all rows say how near landmarks are to
- * each other, t-SNE lays out the landmarks, and every other row lies where its walks end, on average. */
+ * each other, t-SNE lays out the landmarks, and every other row lies in the middle of where its walks end. */
 #include "map_affinity.h"
 #include "map_descent.h"
 #include "map_walks.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define DEVIATION 1e-4
 #define LANDMARK_WALKS 1000u /* per landmark */
 #define ROW_WALKS 64u        /* per other row */
 #define PIECE 64u            /* rows */
+#define ROUNDS 16
+#define SOFT 1e-2 /* added to squares, so that a landmark on the way divides nothing by 0 */
 
 struct work {
     const struct pml_map_walks *walks;
@@ -75,19 +78,42 @@ static pml_outcome find_joint(const struct pml_map_walks *walks, unsigned thread
     return outcome;
 }
 
+/* The point of least summed distance to the ends of a row's walks (Weiszfeld 1937). Walks may end on two islands: their
+ * mean would lie in the sea between, but the median lies on the one where most of them end. */
+static void find_median(const double *landmarks, const uint32_t *ends, double *place)
+{
+    place[0] = place[1] = 0.0;
+    for (size_t e = 0; e < ROW_WALKS; e++)
+        for (size_t axis = 0; axis < 2; axis++)
+            place[axis] += landmarks[2 * (size_t)ends[e] + axis] / ROW_WALKS;
+    for (int round = 0; round < ROUNDS; round++) {
+        double sums[3] = {0.0, 0.0, 0.0};
+        for (size_t e = 0; e < ROW_WALKS; e++) {
+            const double *end = landmarks + 2 * (size_t)ends[e], dx = end[0] - place[0], dy = end[1] - place[1];
+            const double weight = 1.0 / sqrt(dx * dx + dy * dy + SOFT);
+            sums[0] += weight * end[0];
+            sums[1] += weight * end[1];
+            sums[2] += weight;
+        }
+        place[0] = sums[0] / sums[2];
+        place[1] = sums[1] / sums[2];
+    }
+}
+
 static pml_outcome place_piece(void *context, size_t piece)
 {
     const struct work *work = context;
     const size_t end = (piece + 1) * PIECE < work->rows ? (piece + 1) * PIECE : work->rows;
+    uint32_t ends[ROW_WALKS];
     for (size_t i = piece * PIECE; i < end; i++) {
         const uint32_t number = work->walks->number[i];
-        uint32_t ends[ROW_WALKS] = {number};
-        const size_t count = number == UINT32_MAX ? ROW_WALKS : 1;
-        if (number == UINT32_MAX)
+        if (number == UINT32_MAX) {
             pml_map_walks_take(work->walks, i, ROW_WALKS, ends);
-        for (size_t e = 0; e < count; e++)
-            for (size_t axis = 0; axis < 2; axis++)
-                work->places[2 * i + axis] += work->landmarks[2 * (size_t)ends[e] + axis] / (double)count;
+            find_median(work->landmarks, ends, work->places + 2 * i);
+        } else {
+            work->places[2 * i] = work->landmarks[2 * (size_t)number];
+            work->places[2 * i + 1] = work->landmarks[2 * (size_t)number + 1];
+        }
     }
     return PML_DONE;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS 300u
+#define STEPS 200u
 #define SETTLED 1e-6 /* of the stress, per step */
 #define INNER 2      /* steps of conjugate gradients */
 #define PIECE 32u    /* rows */
