@@ -6,6 +6,7 @@ import utility_paper as paper
 from plot import Figure, Panel, class_colour
 from utility_crowd import figure_crowd, table_crowd, table_large_crowd
 from utility_data import TOP
+from utility_groups import table_groups
 from utility_inference import REPEATS, inference
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
 from utility_heads import table_heads, table_looks
@@ -278,4 +279,4 @@ FIGURES = {"3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figur
            "public": ("utility-public", table_public), "modalities": ("utility-modalities", table_modalities),
            "voters": ("utility-voters", table_voters), "heads": ("utility-heads", table_heads),
            "looks": ("utility-looks", table_looks),
-           "uncertainty": ("utility-uncertainty", table_uncertainty)}
+           "uncertainty": ("utility-uncertainty", table_uncertainty), "groups": ("utility-groups", table_groups)}

@@ -225,22 +225,6 @@ static uint32_t *find_nearest_rows(const struct pml_rows *rows, const struct pml
 
 /* ---- classes ---- */
 
-/* The most frequent class of the nearest public rows, of equals the one that is nearest. */
-static int32_t majority(const int32_t *labels, const uint32_t *nearest, size_t count)
-{
-    size_t best = 0, most = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t same = 0;
-        for (size_t j = 0; j < count; j++)
-            same += labels[nearest[i]] == labels[nearest[j]];
-        if (same > most) {
-            most = same;
-            best = i;
-        }
-    }
-    return labels[nearest[best]];
-}
-
 /* What the head guesses for a query behind its front. The pack is made from the public rows, so they must know the class. */
 static exit_code guess_classes(struct evaluate_data *data, const char *path)
 {
@@ -285,7 +269,7 @@ static exit_code take_classes(struct evaluate_data *data, const struct evaluate_
     if (!nearest)
         return command_no_memory(command);
     for (size_t i = 0; i < queries; i++)
-        data->classes[i] = majority(data->public.labels.values, nearest + i * top, top);
+        data->classes[i] = pml_nearest_majority(data->public.labels.values, nearest + i * top, top);
     free(nearest);
     return EXIT_OK;
 }
