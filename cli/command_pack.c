@@ -2,7 +2,7 @@
  * pack: builds a pack from public features and labels, and reports what is in it. */
 #include "cli/shared/front_options.h"
 #include "cli/shared/output.h"
-#include "pack_report.h"
+#include "cli/pack/pack_report.h"
 
 #include <math.h>
 #include <stdio.h>

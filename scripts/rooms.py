@@ -69,6 +69,7 @@ HOUSE = {
     "cli/groups": Room(4.2, 5, "reports groups", ["cli/shared", "common", "tools/groups"]),
     "cli/map": Room(2.2, 5, "reads rows, reports maps",
                     ["cli/shared", "common", "common/rows", "server/store", "tools/map/look"]),
+    "cli/pack": Room(5.2, 6, "reports packs", ["cli/shared", "tools/pack"]),
     "cli/query": Room(8.7, 5, "asks a server", ["cli/shared", "common", "core/include", ENTROPY, "transport/include"]),
     "lab/sample": Room(8.2, 4, "draws a gallery", ["common"]),
     "lab/audit": Room(9.7, 5, "attacks the promise", ["cli/shared", "common", "common/rows", ENTROPY, "server/mixing"]),
@@ -77,7 +78,7 @@ HOUSE = {
                           "server/embedding", "server/index", "server/service", "server/store", "tools/codes",
                           "tools/pack"]),
     "cli": Room(7.7, 7, "one file per command",
-                ["cli/groups", "cli/map", "cli/query", "cli/shared", "cli/train", "common", "common/rows", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
+                ["cli/groups", "cli/map", "cli/pack", "cli/query", "cli/shared", "cli/train", "common", "common/rows", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
                  ENTROPY, "server/gateway", "server/http", "server/index", "server/relay", "server/service",
                  "server/store", "tools/map/look", "tools/pack"]),
 }
