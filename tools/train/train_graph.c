@@ -12,7 +12,7 @@
  *     kmfa   P: the nearest pairs of different classes      L: near rows of the same class */
 #include "train_graph.h"
 
-#include "algebra.h"
+#include "tools/algebra/algebra.h"
 #include "train_kernels.h"
 
 #include <math.h>
@@ -85,7 +85,8 @@ static pml_outcome make_graphs(const struct pml_train_job *job, struct pml_kerne
     const struct pml_train_options *options = job->options;
     const size_t count = job->set->count;
     pml_outcome outcome = pml_train_limit(options, options->centres, "one per centre", message);
-    graphs->all = (struct pml_classes){calloc(count, sizeof *graphs->all.of), malloc(sizeof *graphs->all.sizes), 1};
+    graphs->all = (struct pml_classes){
+        .of = calloc(count, sizeof *graphs->all.of), .sizes = malloc(sizeof *graphs->all.sizes), .count = 1};
     if (outcome == PML_DONE && (!graphs->all.of || !graphs->all.sizes))
         outcome = pml_say_memory(message);
     if (outcome != PML_DONE)
