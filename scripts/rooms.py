@@ -48,7 +48,7 @@ HOUSE = {
     "tools/algebra": Room(8.1, 2, "matrices, loaded libraries", ["common"]),
     "tools/map": Room(3.5, 3, "lays rows out in the plane", ["common", "common/rows", "tools/algebra"]),
     "tools/map/look": Room(2.2, 4, "measures and draws maps", ["common", "common/rows", "tools/map"]),
-    "tools/groups": Room(8.7, 3, "finds groups of rows", ["common", "common/rows", "tools/algebra"]),
+    "tools/groups": Room(8.7, 3, "finds groups of rows", ["common", "common/rows", "core/include", "tools/algebra"]),
     "tools/train": Room(4.5, 3, "trains fronts", ["common", "common/rows", "core/include", "tools/algebra"]),
     "server/store": Room(5.5, 3, "where a gallery lives", ["common", "common/rows", "core/include"]),
     "server/store/sqlite": Room(4.2, 4, "in a file", ["common", "server/store"]),
