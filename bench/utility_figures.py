@@ -10,6 +10,7 @@ from utility_groups import table_groups
 from utility_inference import REPEATS, inference
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
 from utility_heads import table_heads, table_looks
+from utility_maps import table_maps
 from utility_modalities import table_modalities, table_voters
 from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
                          table_defaults, table_large, table_slots)
@@ -279,4 +280,5 @@ FIGURES = {"3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figur
            "public": ("utility-public", table_public), "modalities": ("utility-modalities", table_modalities),
            "voters": ("utility-voters", table_voters), "heads": ("utility-heads", table_heads),
            "looks": ("utility-looks", table_looks),
-           "uncertainty": ("utility-uncertainty", table_uncertainty), "groups": ("utility-groups", table_groups)}
+           "uncertainty": ("utility-uncertainty", table_uncertainty), "maps": ("utility-maps", table_maps),
+           "groups": ("utility-groups", table_groups)}
