@@ -44,7 +44,7 @@ HOUSE = {
     "ios": Room(2.5, 3, "Swift binding", ["core/include", "platform"]),
     "common": Room(6.0, 1, "files, messages, threads", ["core/include"]),
     "common/rows": Room(6.0, 2, "rows and their neighbours", ["common", "core/include", KERNELS]),
-    "tools/codes": Room(2.9, 3, "positions of anchors", ["common", "common/rows", "core/include"]),
+    "tools/codes": Room(2.9, 3, "positions of anchors", ["common", "common/rows"]),
     "tools/pack": Room(3.2, 4, "builds packs", ["common", "common/rows", "core/include", "tools/codes"]),
     "tools/train": Room(3.6, 3, "trains fronts", ["common", "common/rows", "core/include"]),
     "server/store": Room(4.7, 3, "where a gallery lives", ["common", "common/rows", "core/include"]),

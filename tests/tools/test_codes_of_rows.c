@@ -16,13 +16,16 @@ static const enum pml_codes kinds[] = {PML_CODES_PCA, PML_CODES_SPECTRAL, PML_CO
 
 static struct pml_rows rows;
 static int32_t labels[ROWS];
+static uint32_t order[ROWS];
 static uint32_t one_slot[] = {0, ROWS}, two_slots[] = {0, 150, ROWS};
 
 void setUp(void)
 {
     rows = drawn(5, ROWS, COLUMNS, CLASSES);
-    for (size_t i = 0; i < ROWS; i++)
-        labels[i] = label_of(i % CLASSES, CLASSES);
+    for (size_t i = 0; i < ROWS; i++) {
+        order[i] = (uint32_t)(ROWS - 1 - i);
+        labels[order[i]] = label_of(i % CLASSES, CLASSES);
+    }
 }
 
 void tearDown(void)
@@ -33,7 +36,7 @@ void tearDown(void)
 static struct pml_code_source source_of(const uint32_t *starts, size_t slots)
 {
     return (struct pml_code_source){
-        .rows = &rows, .starts = starts, .slots = slots, .labels = labels, .seed = 3, .threads = 2};
+        .rows = &rows, .starts = starts, .slots = slots, .labels = labels, .order = order, .seed = 3, .threads = 2};
 }
 
 static struct pml_code_book make(enum pml_codes kind, const struct pml_code_source *source, unsigned dimensions)
@@ -198,7 +201,7 @@ static void test_discriminant_codes_tell_classes_apart(void)
         for (size_t j = 0; j < 6; j++)
             values[i * 6 + j] = (float)draw_between(&draws, -1000, 1000);
         values[i * 6 + 1] = (float)(300 * (double)(i % 2) - 150) + (float)draw_between(&draws, -20, 20);
-        labels[i] = (int32_t)(i % 2);
+        labels[order[i]] = (int32_t)(i % 2);
     }
     struct pml_rows mixed = quantised(values, ROWS, 6);
     struct pml_code_source source = source_of(one_slot, 1);
