@@ -118,7 +118,7 @@ def table_codes(program, cases, _):
                                  for case in cases]
         for index, share in enumerate(shares):
             found = [report["rows"][index] for report in reports]
-            rows.append([codes, f"{100 * share:g} %", *(" · ".join(f"{row[key]:.2f}" for row in found)
+            rows.append([codes, f"{100 * share:g} %", *(" · ".join(f"{row[key]:.3f}" for row in found)
                                                         for key in ("carried_without_noise", "carried_recall", "popular"))])
     names = " · ".join(case.name for case in cases)
     return None, data, [f"{names}: true 8 nearest in the answer", "",
