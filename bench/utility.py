@@ -3,7 +3,7 @@
 """Does it still find the right pictures? Figures and tables of docs/RESULTS.md: the library against other methods, the
 paper's figures, what a server learns. Non-private methods are marked NOT PRIVATE everywhere.
 
-    bench/utility.py --figure 6 --data DIR      one of 3, 5, 6, 7, epsilon, bytes, slots, large, defaults,
+    bench/utility.py --figure 6 --data DIR      one of 3, 5, 6, 7, epsilon, bytes, slots, codes, large, defaults,
                                                 crowd, large-crowd, 6-crowd, public, inference, modalities,
                                                 voters, heads, looks, uncertainty, groups, maps, or all
     bench/utility.py --check                    do the methods behave? 'N passed, N failed', under 20 seconds

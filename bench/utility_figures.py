@@ -13,7 +13,7 @@ from utility_heads import table_heads, table_looks
 from utility_maps import table_maps
 from utility_modalities import table_modalities, table_voters
 from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
-                         table_defaults, table_large, table_slots)
+                         table_codes, table_defaults, table_large, table_slots)
 from utility_public import table_public
 from utility_uncertainty import table_uncertainty
 
@@ -275,6 +275,7 @@ FIGURES = {"3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figur
            "6": ("fig-6-privacy-utility", figure_6), "7": ("fig-7-alignment", figure_7),
            "epsilon": ("utility-epsilon", figure_epsilon), "bytes": ("utility-bytes", figure_bytes),
            "inference": ("utility-inference", figure_inference), "slots": ("utility-slots", table_slots),
+           "codes": ("utility-codes", table_codes),
            "defaults": ("utility-defaults", table_defaults), "crowd": ("utility-crowd", table_crowd), "6-crowd": ("fig-6-in-a-crowd", figure_crowd),
            "large": ("utility-large", table_large), "large-crowd": ("utility-large-crowd", table_large_crowd),
            "public": ("utility-public", table_public), "modalities": ("utility-modalities", table_modalities),
