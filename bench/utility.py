@@ -5,7 +5,7 @@ paper's figures, what a server learns. Non-private methods are marked NOT PRIVAT
 
     bench/utility.py --figure 6 --data DIR      one of 3, 5, 6, 7, epsilon, bytes, slots, codes, large, defaults,
                                                 crowd, large-crowd, 6-crowd, public, inference, modalities,
-                                                voters, or all
+                                                voters, heads, looks, uncertainty, groups, or all
     bench/utility.py --check                    do the methods behave? 'N passed, N failed', under 20 seconds
 
 Figures go to build/bench as SVG, their numbers beside them as JSON and, as markdown, to stdout. Intermediate results are
@@ -20,7 +20,10 @@ import time
 sys.dont_write_bytecode = True    # keeps the source tree clean
 from utility_data import FOLDER, ROOT, Program, load_cases, sample_case, write_json  # noqa: E402
 from utility_figures import FIGURES, SHARES, figure_6  # noqa: E402
+from utility_groups import table_groups  # noqa: E402
+from utility_heads import table_looks  # noqa: E402
 from utility_modalities import table_modalities  # noqa: E402
+from utility_uncertainty import table_uncertainty  # noqa: E402
 
 
 def arguments():
@@ -46,7 +49,7 @@ def arguments():
 def draw(name, program, cases, chosen):
     file, make = FIGURES[name]
     start = time.monotonic()
-    extra = {"with_tsne": not chosen.without_tsne} if make is figure_6 else {"data": chosen.data} if make is table_modalities else {}
+    extra = {"with_tsne": not chosen.without_tsne} if make is figure_6 else {"data": chosen.data} if make in (table_modalities, table_looks, table_uncertainty, table_groups) else {}
     figure, data, lines = make(program, cases, chosen.share, **extra)
     path = os.path.join(chosen.out, file + ".svg")
     if figure:

@@ -6,12 +6,15 @@ import utility_paper as paper
 from plot import Figure, Panel, class_colour
 from utility_crowd import figure_crowd, table_crowd, table_large_crowd
 from utility_data import TOP
+from utility_groups import table_groups
 from utility_inference import REPEATS, inference
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
+from utility_heads import table_heads, table_looks
 from utility_modalities import table_modalities, table_voters
 from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
                          table_codes, table_defaults, table_large, table_slots)
 from utility_public import table_public
+from utility_uncertainty import table_uncertainty
 
 PAPER_EPSILONS = [0.1] + EPSILONS
 UNIT_RANGE = "set yrange [0:1.02]"
@@ -275,4 +278,6 @@ FIGURES = {"3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figur
            "defaults": ("utility-defaults", table_defaults), "crowd": ("utility-crowd", table_crowd), "6-crowd": ("fig-6-in-a-crowd", figure_crowd),
            "large": ("utility-large", table_large), "large-crowd": ("utility-large-crowd", table_large_crowd),
            "public": ("utility-public", table_public), "modalities": ("utility-modalities", table_modalities),
-           "voters": ("utility-voters", table_voters)}
+           "voters": ("utility-voters", table_voters), "heads": ("utility-heads", table_heads),
+           "looks": ("utility-looks", table_looks),
+           "uncertainty": ("utility-uncertainty", table_uncertainty), "groups": ("utility-groups", table_groups)}

@@ -2,7 +2,7 @@
  * pack: builds a pack from public features and labels, and reports what is in it. */
 #include "cli/shared/front_options.h"
 #include "cli/shared/output.h"
-#include "pack_report.h"
+#include "cli/pack/pack_report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct arguments {
-    const char *features, *labels, *out, *bandwidth, *codes, *slots, *model;
+    const char *features, *labels, *out, *bandwidth, *codes, *slots, *model, *head;
     uint64_t neighbours, dims, cells, prototypes_per_cell, rows_per_prototype, slot_count, sketch, seed, threads;
     double alpha, share, epsilon;
     struct pack_crowd crowd;
@@ -151,7 +151,7 @@ static exit_code read_options(const struct arguments *arguments, struct pml_buil
 /* The counts use 0 for "not given", so a given 0 is refused here. */
 static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
-    enum { OWN = 26, NOT_ZERO = 11, CROWD = OWN + FRONT_OPTIONS };
+    enum { OWN = 27, NOT_ZERO = 11, CROWD = OWN + FRONT_OPTIONS };
     struct option_spec specs[CROWD + CROWD_OPTIONS] = {
         {"neighbours", OPTION_COUNT, &arguments->neighbours, false, false},
         {"dims", OPTION_COUNT, &arguments->dims, false, false},
@@ -173,6 +173,7 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"slots", OPTION_TEXT, &arguments->slots, false, false},
         {"gaussian", OPTION_FLAG, &arguments->gaussian, false, false},
         {"model", OPTION_TEXT, &arguments->model, false, false},
+        {"head", OPTION_TEXT, &arguments->head, false, false},
         {"response-only", OPTION_FLAG, &arguments->response_only, false, false},
         {"rows-are-public", OPTION_FLAG, &arguments->rows_are_public, false, false},
         {"soft", OPTION_FLAG, &arguments->soft, false, false},
@@ -253,12 +254,15 @@ struct inputs {
     struct pml_features features;
     struct pml_labels labels;
     struct front_inputs fronts;
+    struct head_input head;
 };
 
 static exit_code read_inputs(const struct arguments *arguments, struct inputs *inputs)
 {
     struct pml_message message = {""};
     exit_code code = front_inputs_read(&command_pack, &arguments->fronts, &inputs->fronts);
+    if (code == EXIT_OK)
+        code = head_input_read(&command_pack, arguments->head, &inputs->head);
     if (code != EXIT_OK)
         return code;
     pml_outcome outcome = pml_features_read(arguments->features, &inputs->features, &message);
@@ -270,7 +274,7 @@ static exit_code read_inputs(const struct arguments *arguments, struct inputs *i
         return command_fail(&command_pack, EXIT_INPUT,
                             "%s has %zu labels, but %s has %zu rows. Give one label per row.", arguments->labels,
                             inputs->labels.rows, arguments->features, inputs->features.rows);
-    return EXIT_OK;
+    return head_input_agree(&command_pack, arguments->head, &inputs->head, &inputs->fronts, inputs->features.columns);
 }
 
 /* The output must not overwrite an input. */
@@ -280,6 +284,8 @@ static exit_code check_output(const struct arguments *arguments)
     exit_code code = output_apart(&command_pack, arguments->out, arguments->features, "the features");
     if (code == EXIT_OK)
         code = output_apart(&command_pack, arguments->out, arguments->labels, "the labels");
+    if (code == EXIT_OK)
+        code = output_apart(&command_pack, arguments->out, arguments->head, "the head");
     for (size_t i = 0; i < 2; i++) {
         for (size_t j = 0; j < lists[i]->count && code == EXIT_OK; j++) {
             const char *file = strchr(lists[i]->values[j], '=');
@@ -311,20 +317,21 @@ static exit_code run(int argc, char **argv)
     options.fronts = &inputs.fronts.fronts;
     options.modality = inputs.fronts.modality;
     options.with = inputs.fronts.with;
+    options.head = arguments.head ? &inputs.head.front : NULL;
     if (code == EXIT_OK)
         code = build(&arguments, &options, &inputs.features, arguments.labels ? &inputs.labels : NULL);
     pml_features_free(&inputs.features);
     pml_labels_free(&inputs.labels);
     front_inputs_free(&inputs.fronts);
+    head_input_free(&inputs.head);
     return code;
 }
 
 static const char help[] =
     "Usage: privatemail pack --features F.npy [--labels L.npy] --out P.pmpk [OPTIONS]\n\n"
-    "Builds the pack that devices and servers share. The same input gives the same bytes. A pack is public: everybody "
-    "who\n"
-    "has it can read it. It holds means of rows and, with --gaussian, the rows themselves. Give rows that may be\n"
-    "published (docs/SERVER.md).\n\n"
+    "Builds the pack that devices and servers share. The same input gives the same bytes. A pack is public. It holds "
+    "means\n"
+    "of rows and, with --gaussian, the rows themselves. Give rows that may be published (docs/SERVER.md).\n\n"
     "Options:\n"
     "  --features F.npy   float32, little-endian, C order, n rows of 1 to 4096 features\n"
     "  --labels L.npy     n integers, the class of each row; needed with --slots class or group, --codes class or lda\n"
@@ -368,13 +375,13 @@ static const char help[] =
     "  --front NAME=FILE  a modality and its front (privatemail train), up to 8 (docs/CLI.md)\n"
     "  --modality NAME    whose features --features are. Default: the first\n"
     "  --with NAME=F.npy  public rows of another modality\n"
-    "  --model NAME       names the model that made the features, up to 64 bytes; devices that name another one "
-    "refuse\n"
+    "  --head H.pmfr      guesses labels (privatemail train --head)\n"
+    "  --model NAME       names the model that made the features, up to 64 bytes; devices that name another one refuse\n"
     "                     the pack. Default: no name\n"
     "  --seed N           seed of codes, clustering and sketches. Default 0\n"
     "  --threads N        1 to 256. Default: the number of processors. Never changes the bytes\n"
     "  --force            replace the file of --out\n"
-    "  --json             JSON on stdout instead of text (docs/CLI.md)\n"
+    "  --json             JSON on stdout (docs/CLI.md)\n"
     "  --help             this text\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit, 4 the pack cannot be written,\n"
     "6 a crowd cannot give the promise, 7 out of memory.\n\n"

@@ -56,7 +56,7 @@ static PML_NOINLINE uint64_t add(pml_looks *looks, const float *features)
             if (pass == 0)
                 squares += pml_look_squares(values, count);
             else
-                pml_look_add(values, count, inverse, many ? 13 : 9, sums_of(looks) + at);
+                pml_look_add(values, count, inverse, many ? 4 : 0, sums_of(looks) + at);
         }
         inverse = pml_inverse_sqrt(many ? (uint32_t)(squares >> 8) + 1 : (uint32_t)squares);
     }

@@ -11,14 +11,15 @@
 static void insert(pml_guess *guesses, size_t count, int32_t label, int64_t score)
 {
     uint64_t found = 0;
-    for (size_t i = 0; i < count; i++) {
+    size_t i = 0;
+    do { /* at least one: a loop that may be empty is asked for it in the middle of the arithmetic */
         const pml_guess held = guesses[i];
         found |= mask_less(held.score, score);
         guesses[i].label = (int32_t)select32(found, (uint32_t)label, (uint32_t)held.label);
         guesses[i].score = (int64_t)select64(found, (uint64_t)score, (uint64_t)held.score);
         label = (int32_t)select32(found, (uint32_t)held.label, (uint32_t)label);
         score = (int64_t)select64(found, (uint64_t)held.score, (uint64_t)score);
-    }
+    } while (++i < count);
 }
 
 void pml_head_guess(const pml_front *head, const struct pml_kernels *kernels, const int8_t *row, pml_guess *guesses,

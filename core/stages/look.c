@@ -13,12 +13,13 @@ uint64_t pml_look_squares(const int8_t *values, size_t count)
     return sum;
 }
 
+/* Two shifts, for a chip of 32 bits calls a helper that shifts 64 bits by what it does not know. */
 void pml_look_add(const int8_t *values, size_t count, uint32_t inverse, unsigned shift, int32_t *sums)
 {
     for (size_t i = 0; i < count; i++) {
         const uint64_t negative = mask_less(values[i], 0);
-        const uint64_t size = multiply(negate32(negative, (uint32_t)(int32_t)values[i]), inverse) >> shift;
-        sums[i] += (int32_t)negate32(negative, (uint32_t)size); /* at most 2^21 */
+        const uint32_t size = (uint32_t)(multiply(negate32(negative, (uint32_t)(int32_t)values[i]), inverse) >> 9);
+        sums[i] += (int32_t)negate32(negative, size >> shift); /* at most 2^21 */
     }
 }
 

@@ -51,12 +51,10 @@ void pml_front_signs_add(const pml_front *front, pml_random *signs, const int8_t
 void pml_front_row(const pml_front *front, const struct pml_kernels *kernels, const int8_t *row, int64_t *sums);
 uint64_t pml_front_emit(const pml_front *front, const int64_t *sums, uint64_t valid, int8_t *out);
 
-/* head.c (SPEC 5.19): the `count` best labels of a (secret) row, the best first; the head has at least as many. */
-void pml_head_guess(const pml_front *head, const struct pml_kernels *kernels, const int8_t *row, pml_guess *guesses,
-                    size_t count);
+/* head.c (SPEC 5.19): pml_head_guess of privatemail_public.h, of a (secret) row. */
 
 /* look.c (SPEC 5.20): squares of the (secret) values of a look, then their sums, a piece at a time, with the look's inverse
- * norm; at last the features of the mean. The mask says whether any of them is not zero. */
+ * norm, 2^shift times too large; at last the features of the mean. The mask says whether any of them is not zero. */
 uint64_t pml_look_squares(const int8_t *values, size_t count);
 void pml_look_add(const int8_t *values, size_t count, uint32_t inverse, unsigned shift, int32_t *sums);
 uint64_t pml_look_mean(const int32_t *sums, size_t count, float *features);

@@ -55,7 +55,8 @@ static exit_code read_words(const struct words *words, struct evaluate_options *
 {
     static const char *const mechanisms[] = {"response", "gaussian", NULL},
                              *const kinds[] = {"one", "class", "group", NULL},
-                             *const sources[] = {"true", "predicted", NULL}, *const scopes[] = {"own", "all", NULL};
+                             *const sources[] = {"true", "predicted", "head", NULL},
+                             *const scopes[] = {"own", "all", NULL};
     static const int slot_kinds[] = {PML_SLOTS_ONE, PML_SLOTS_CLASS, PML_SLOTS_GROUP};
     const int mechanism = read_choice("mechanism", words->mechanism ? words->mechanism : "response", mechanisms);
     const int slots = read_choice("slots", words->slots ? words->slots : "one", kinds);
@@ -65,11 +66,13 @@ static exit_code read_words(const struct words *words, struct evaluate_options *
         return EXIT_USAGE;
     options->mechanism = mechanism == 0 ? PML_RESPONSE : PML_GAUSSIAN;
     options->slots = slot_kinds[slots];
-    options->predicted = source == 1;
+    options->class_from = sources[source];
     options->scope = scope == 0 ? PML_OWN_SLOT : PML_ALL_SLOTS;
-    if (options->predicted && options->slots == PML_SLOTS_ONE)
-        return command_fail(command, EXIT_USAGE,
-                            "--class-from predicted needs slots by class. Use --slots class or group.");
+    if (source > 0 && options->slots == PML_SLOTS_ONE)
+        return command_fail(command, EXIT_USAGE, "--class-from %s needs slots by class. Use --slots class or group.",
+                            options->class_from);
+    if ((source == 2) != (options->head != NULL))
+        return command_fail(command, EXIT_USAGE, "--head H.pmfr and --class-from head belong together. Give both.");
     const char *epsilons = options->crowd.asked ? "0.1,0.5,1" : "1,2,4,6,8";
     exit_code code = read_list("epsilon", words->epsilon ? words->epsilon : epsilons, PML_EPSILON_MIN, PML_EPSILON_MAX,
                                &options->epsilons);
@@ -100,10 +103,12 @@ static exit_code check_files(const struct evaluate_options *options)
         if (!sets[i]->labels && options->slots != PML_SLOTS_ONE)
             return command_fail(command, EXIT_USAGE, "--%s-labels is missing. Give it, or use --slots one.", names[i]);
     }
-    if (features == 0 && (options->fronts.fronts.count > 0 || options->voters.features))
+    if (features == 0 &&
+        (options->fronts.fronts.count > 0 || options->voters.features || options->head || options->looks > 1))
         return command_fail(
             command, EXIT_USAGE,
-            "--front and --voters need --public, --gallery and --queries, which the sample gallery lacks. Give them.");
+            "--front, --voters, --head and --looks need --public, --gallery and --queries, which the sample "
+            "gallery lacks. Give them.");
     if (!options->gallery.labels != !options->queries.labels)
         return command_fail(command, EXIT_USAGE,
                             "classes need --gallery-labels and --queries-labels. Give both, or leave both out.");
@@ -202,6 +207,8 @@ static exit_code check_numbers(struct evaluate_options *options)
         return command_fail(command, EXIT_USAGE, "--rows-per-prototype must be 1 to 1024.");
     if (options->slot_count > PML_SLOTS_MAX)
         return command_fail(command, EXIT_USAGE, "--slot-count must be 1 to %u.", PML_SLOTS_MAX);
+    if (options->looks > PML_LOOKS_MAX)
+        return command_fail(command, EXIT_USAGE, "--looks must be 1 to %u.", PML_LOOKS_MAX);
     if (options->threads > 256)
         return command_fail(command, EXIT_USAGE, "--threads must be 1 to 256.");
     options->threads = pml_parallel_threads((unsigned)options->threads);
@@ -211,8 +218,8 @@ static exit_code check_numbers(struct evaluate_options *options)
 exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options *options)
 {
     struct words words = {0};
-    *options = (struct evaluate_options){.releases = 4};
-    enum { OWN = 32, ITERATIONS = 31, CROWD = OWN + FRONT_OPTIONS };
+    *options = (struct evaluate_options){.releases = 4, .looks = 1};
+    enum { OWN = 34, ITERATIONS = 33, CROWD = OWN + FRONT_OPTIONS };
     struct option_spec specs[CROWD + CROWD_OPTIONS] = {
         {"delta", OPTION_NUMBER, &options->delta, false, false},
         {"public", OPTION_TEXT, &options->public.features, false, false},
@@ -242,6 +249,8 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
         {"voters", OPTION_TEXT, &options->voters.features, false, false},
         {"voters-labels", OPTION_TEXT, &options->voters.labels, false, false},
         {"voters-modality", OPTION_TEXT, &options->voters_modality, false, false},
+        {"head", OPTION_TEXT, &options->head, false, false},
+        {"looks", OPTION_COUNT, &options->looks, false, false},
         {"codes", OPTION_TEXT, &words.codes, false, false},
         {"dims", OPTION_COUNT, &options->dims, false, false},
         {"neighbours", OPTION_COUNT, &options->neighbours, false, false},

@@ -230,7 +230,8 @@ void evaluate_report_write(const struct evaluate_report *report)
     json_number(&json, "delta", options->delta);
     json_text(&json, "slot_kind", kinds[options->slots]);
     json_count(&json, "slots", report->slots);
-    json_text(&json, "class_from", options->predicted ? "predicted" : "true");
+    json_text(&json, "class_from", options->class_from);
+    json_count(&json, "looks", options->looks);
     json_text(&json, "scope", options->scope == PML_ALL_SLOTS ? "all" : "own");
     json_text(&json, "lists", lists_word(report));
     json_count(&json, "sketch", report->sketch);

@@ -342,6 +342,7 @@ static pml_outcome write_pack(struct build *build, uint8_t **bytes, size_t *size
         .response_only = !options->gaussian,
         .model = options->model,
         .fronts = options->fronts,
+        .head = options->head,
     };
     if (pml_pack_bytes(&parts, bytes, size) != PML_DONE)
         return pml_say_memory(build->message);

@@ -30,6 +30,7 @@ struct pml_build_options {
     int gaussian;                    /* add anchors, which are copies of all rows, with their codes and lists */
     const char *model;               /* names the model that made the features (SPEC 1, section 12); NULL: no name */
     const struct pml_fronts *fronts; /* of the modalities (SPEC 1.1); NULL or none: features are used as they are */
+    const pml_front *head;           /* guesses labels (SPEC 1, section 16); NULL: none */
     size_t modality;                 /* of the features */
     /* With fronts: with[v], further public rows of modality v, no rows for none. They count as the features do: cells,
      * prototypes and anchors are made of all. With slots by class, row i has the class of row i of the features. NULL: none. */

@@ -22,6 +22,7 @@ struct pml_pack_parts {
     int response_only;               /* leave out anchors, their codes and lists */
     const char *model;               /* up to PML_MODEL_MAX bytes; NULL: none */
     const struct pml_fronts *fronts; /* NULL or none: a pack of version 0.2 */
+    const pml_front *head;           /* NULL: none; else a pack of version 0.4 */
 };
 
 /* Writes and seals the pack. The caller frees the bytes. Returns PML_DONE or PML_NO_MEMORY. */

@@ -4,25 +4,11 @@
 #define PML_FRONT_BYTES_H
 
 #include "common/message.h"
+#include "tools/algebra/matrix.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* count × columns doubles, row after row. */
-struct pml_matrix {
-    double *values;
-    size_t rows, columns;
-};
-
-static inline double *pml_matrix_row(const struct pml_matrix *matrix, size_t row)
-{
-    return matrix->values + row * matrix->columns;
-}
-
-/* Makes a matrix of zeros. Returns PML_DONE or PML_NO_MEMORY. A zeroed struct may be freed. */
-pml_outcome pml_matrix_allocate(struct pml_matrix *matrix, size_t rows, size_t columns);
-void pml_matrix_free(struct pml_matrix *matrix);
 
 /* A front file, to be freed. */
 struct pml_front_bytes {
@@ -39,9 +25,18 @@ pml_outcome pml_front_bytes_signs(size_t inputs, size_t outputs, bool root, cons
 pml_outcome pml_front_bytes_matrix(const struct pml_matrix *weights, const double *offset, bool root,
                                    struct pml_front_bytes *file, struct pml_message *message);
 
-/* y = Σ coefficients_c·e^(−lambda·(1 − ⟨x, centre_c⟩)) + offset. `centres` has a row per row of coefficients. */
+/* The same as a head: a row of weights per label. The labels ascend. */
+pml_outcome pml_front_bytes_head(const struct pml_matrix *weights, const double *offset, const int32_t *labels,
+                                 struct pml_front_bytes *file, struct pml_message *message);
+
+/* The kernel of a centre c and a row x of length 1: amplitude·e^(−lambda·(1 − ⟨x, c⟩)). */
+struct pml_front_kernel {
+    double lambda, amplitude;
+};
+
+/* y = Σ coefficients_c·kernel_c(x) + offset. `centres` and `kernels` have an entry per row of coefficients. */
 struct pml_rows;
-pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, double lambda,
+pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, const struct pml_front_kernel *kernels,
                                     const struct pml_matrix *coefficients, const double *offset, bool root,
                                     struct pml_front_bytes *file, struct pml_message *message);
 

@@ -140,13 +140,8 @@ static pml_outcome collect(sqlite3_stmt *statement, struct pml_fragment *fragmen
 {
     pml_outcome outcome = PML_DONE;
     int step = SQLITE_ROW;
-    for (*found = 0; outcome == PML_DONE && (step = sqlite3_step(statement)) == SQLITE_ROW; ++*found) {
-        const uint8_t *bytes = sqlite3_column_blob(statement, 1);
-        outcome = sqlite3_column_type(statement, 0) == SQLITE_INTEGER
-                      ? pml_store_take_candidate((uint64_t)sqlite3_column_int64(statement, 0), bytes,
-                                                 (size_t)sqlite3_column_bytes(statement, 1), fragment)
-                      : PML_DAMAGED;
-    }
+    for (*found = 0; outcome == PML_DONE && (step = sqlite3_step(statement)) == SQLITE_ROW; ++*found)
+        outcome = pml_sqlite_take_candidate(statement, fragment);
     if (outcome == PML_DONE && step != SQLITE_DONE)
         outcome = failure(step);
     sqlite3_reset(statement);
@@ -234,6 +229,18 @@ static pml_outcome read_sizes(struct pml_store *base, enum pml_sized sized, pml_
     if (outcome != PML_DONE)
         return outcome;
     outcome = pml_sqlite_sizes(connection->database, sized, take, context);
+    give_back(store, connection);
+    return outcome;
+}
+
+static pml_outcome read_items(struct pml_store *base, pml_take_fn take, void *context)
+{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    struct connection *connection;
+    pml_outcome outcome = take_connection(store, &connection);
+    if (outcome != PML_DONE)
+        return outcome;
+    outcome = pml_sqlite_items(connection->database, take, context);
     give_back(store, connection);
     return outcome;
 }
@@ -395,6 +402,7 @@ const struct pml_store_kind pml_store_sqlite = {
     .open = pml_sqlite_open,
     .close = close_store,
     .read = read_wanted,
+    .items = read_items,
     .cell_size = read_cell_size,
     .sizes = read_sizes,
     .ping = ping,
