@@ -377,7 +377,7 @@ static const char help[] =
     "  --with NAME=F.npy  public rows of another modality\n"
     "  --head H.pmfr      guesses labels (privatemail train --head)\n"
     "  --model NAME       names the model that made the features, up to 64 bytes; devices that name another one "
-    "refuse\n"
+    "  --model NAME       names the model that made the features, up to 64 bytes; devices that name another one refuse\n"
     "                     the pack. Default: no name\n"
     "  --seed N           seed of codes, clustering and sketches. Default 0\n"
     "  --threads N        1 to 256. Default: the number of processors. Never changes the bytes\n"
