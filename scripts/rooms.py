@@ -27,6 +27,7 @@ Room = collections.namedtuple("Room", "place floor holds may")
 # place: x of the box in the picture. A door is a room, or one header of a room.
 KERNELS, ENTROPY = "core/base/kernels.h", "platform/privatemail_platform.h"
 RANDOM, HASH, WIPE = "core/base/random.h", "core/base/sha256.h", "core/base/base.h"
+STAGES, EXACT = "core/stages/stages.h", "core/base/exact.h"
 HOUSE = {
     "core/include": Room(0.0, 0, "the public headers", []),
     "core/base": Room(0.0, 1, "numbers, hash, random", ["core/include"]),
@@ -64,6 +65,8 @@ HOUSE = {
     "cli/query": Room(8.7, 5, "asks a server", ["cli/shared", "common", "core/include", ENTROPY, "transport/include"]),
     "lab/sample": Room(8.2, 4, "draws a gallery", ["common"]),
     "lab/audit": Room(9.7, 5, "attacks the promise", ["cli/shared", "common", "common/rows", ENTROPY, "server/mixing"]),
+    "lab/belief": Room(9.0, 4, "what a server believes",
+                       ["common", "common/rows", "core/include", STAGES, EXACT]),
     "lab/evaluate": Room(6.2, 5, "measures what is found",
                          ["cli/shared", "common", "common/rows", "core/include", "lab/sample", ENTROPY, "server/index",
                           "server/service", "server/store", "tools/pack"]),
