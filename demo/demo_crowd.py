@@ -12,7 +12,9 @@ which passes everything on and keeps a copy of the last epoch's requests. With t
 them: no service keeps messages, so a demonstration must read along. Two requests are for the page:
 
     POST /gather   N neighbours (demo_neighbours) ask in the open epoch
-    GET  /crowd    {"bundles": N, "needed": N, "seen": null or what demo_observer writes}; with ?seen it is counted
+    GET  /crowd    {"bundles": N, "needed": N, "seen": null or what demo_observer writes, "asked": null or how often the
+                   neighbours really asked for each symbol}; with ?seen it is counted. The last is for the page's map of
+                   what a server believes that knows what everybody else asked.
 """
 import argparse
 import base64
@@ -39,7 +41,7 @@ class Crowd:
     def __init__(self, arguments):
         self.arguments, self.relay = arguments, None
         self.one_at_a_time, self.lock = threading.Lock(), threading.Lock()
-        self.sent, self.epoch, self.requests, self.seen = 0, b"", [], None
+        self.sent, self.asked, self.epoch, self.requests, self.seen = 0, None, b"", [], None
 
     def program(self, name):
         return os.path.join(self.arguments.build, name)
@@ -66,12 +68,13 @@ class Crowd:
         """One crowd after the other: the last one may still be fetching its answers."""
         a = self.arguments
         with self.one_at_a_time:
-            self.sent = 0
+            self.sent, self.asked = 0, None
             command = [self.program("demo/demo_neighbours"), self.relay, a.pack, a.features, a.labels, str(a.clients),
                        str(a.clusters), str(a.copies), str(a.floor)]
             with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
                 for line in process.stdout:
-                    self.sent = json.loads(line)["sent"]
+                    told = json.loads(line)
+                    self.sent, self.asked = told["sent"], told.get("asked", self.asked)
 
     def keep(self, body):
         with self.lock:
@@ -90,7 +93,7 @@ class Crowd:
 
     def describe(self, counted):
         return {"bundles": self.sent + 1, "needed": self.arguments.clients + 1,
-                "seen": self.count() if counted else None}
+                "seen": self.count() if counted else None, "asked": self.asked if counted else None}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

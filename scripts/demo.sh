@@ -68,7 +68,7 @@ prepare() {
     scripts/setup.sh --page
     step "Building the command, and the same core for the page (WebAssembly)"
     quietly cmake --preset release
-    quietly cmake --build --preset release --target privatemail_cli demo_neighbours demo_observer
+    quietly cmake --build --preset release --target privatemail_cli demo_neighbours demo_observer demo_belief
     quietly scripts/build-wasm.sh --out "$folder/wasm"
     tail -n 1 "$log" | indent
     if [ "$kind" = clothes ] && [ ! -d "$photographs" ]; then
@@ -194,6 +194,23 @@ pair_words() {
             --voters "$1/text.npy" --voters-modality text --store "sqlite:$1/words.store"
 }
 
+# ---- map -------------------------------------------------------------------------------------------------------
+
+make_map() {
+    local source by_words=()
+    map=$folder/$kind.map
+    source="$id $words_id $recipe $(digest <demo/demo_map.py)"
+    if [ "$(cat "$map/source" 2>/dev/null)" = "$source" ]; then
+        step "The map of the gallery is there already, and is kept"
+        return
+    fi
+    step "Drawing a map of the gallery, to show what the server believes"
+    [ -z "$words" ] || by_words=(--words-pack "$words/words.pmpk")
+    rm -rf "$map"
+    "$python" demo/demo_map.py build/release "$gallery" "$map" --pack "$pack" "${by_words[@]}" 2>>"$log" | indent
+    echo "$source" >"$map/source"
+}
+
 make_page() {
     rm -rf "$page"
     mkdir -p "$page/wasm"
@@ -206,7 +223,7 @@ describe_page() {
     local by_words=()
     [ -z "$words" ] || by_words=(--words "$words/words.json" --words-pack "$words_id")
     "$python" demo/demo_page.py "$gallery" "$page" --pack "$id" --names "$gallery/names.json" --kind "$called" \
-        --start "$start" --epsilon "$epsilon" --crowd "$folder/crowd.json" "${by_words[@]}"
+        --map "$map" --start "$start" --epsilon "$epsilon" --crowd "$folder/crowd.json" "${by_words[@]}"
 }
 
 # ---- service ---------------------------------------------------------------------------------------------------
@@ -309,6 +326,7 @@ make_gallery
 make_pack
 make_store
 make_words
+make_map
 make_page
 serve
 gather

@@ -108,16 +108,6 @@ export class Device {
         return this.#pack.classes().map(({ label, slot }) => ({ slot, name: this.names[label], label }));
     }
 
-    /** [{ slot, x, y }, …]: the first two coordinates of at most `limit` anchors, taken evenly. */
-    publicPoints(limit) {
-        const { anchors } = this.pack;
-        const stride = Math.ceil(anchors / limit);
-        return Array.from({ length: Math.ceil(anchors / stride) || 0 }, (_, i) => {
-            const { slot, code: [x, y] } = this.#pack.anchor(i * stride);
-            return { slot, x, y };
-        });
-    }
-
     #packOf({ words }) {
         return words === null ? this.#pack : this.#wordsPack;
     }

@@ -9,6 +9,7 @@
 import { readSlots } from './answer_reader.js';
 import { Device } from './device.js';
 import * as show from './show.js';
+import * as showBelief from './show_belief.js';
 import * as showCrowd from './show_crowd.js';
 import * as showWords from './show_words.js';
 
@@ -18,7 +19,6 @@ const SHOWN_PER_SLOT = 12;
 const SHOWN_IN_CROWD = 80; // where one slot is all that comes
 const CROWD_SECONDS = 120; // that an epoch may take
 const LOOK = 250; // milliseconds between two looks at the epoch
-const CLOUD = 1500;
 
 const element = (id) => document.getElementById(id);
 
@@ -93,6 +93,7 @@ async function makePrivate(make) {
 async function search(device, truth, choice) {
     const release = await makePrivate(() => device.release(choice));
     show.received(device, release);
+    (release.symbols ? showBelief.named : showBelief.blurred)(device, release, choice);
     show.budget(device, release);
     const answer = await post(release.bytes);
     const result = await rank(device, answer, choice);
@@ -108,6 +109,7 @@ async function searchWords(device, choice) {
             'piece of clothing.');
     const release = await makePrivate(() => device.release(choice));
     showWords.received(device, release);
+    showBelief.named(device, release, choice);
     show.budget(device, release);
     const answer = await post(release.bytes);
     const result = await rank(device, answer, choice);
@@ -155,9 +157,10 @@ async function searchInCrowd(device, truth, choice) {
     const result = await rank(device, answer, choice);
     const slots = readSlots(answer, SHOWN_IN_CROWD);
     show.found(device, { ...bundle, sent }, slots, result, choice, truth[choice.number]);
-    const { bundles, needed, seen } = await observe(device, 'crowd?seen', 'GET');
+    const { bundles, needed, seen, asked } = await observe(device, 'crowd?seen', 'GET');
     showCrowd.filling({ bundles, needed }, 'done');
     showCrowd.mixed(device, seen, bundles);
+    showBelief.mixed(device, { seen, asked, clients: bundles }, choice);
 }
 
 /** Words are asked by response: their pack has no more, and no crowd. */
@@ -171,10 +174,11 @@ function readChoice() {
     };
 }
 
-function showChoice(device) {
+function showChoice(device, nearest) {
     const choice = readChoice();
     showWords.choice(device, choice.words);
     show.choice(device, choice);
+    showBelief.choice(device, choice, nearest[choice.number]);
 }
 
 function wayOf({ words, mechanism }) {
@@ -223,9 +227,9 @@ function searcher(device, truth) {
 
 // ---- start -------------------------------------------------------------------------------------------------------
 
-function listen(device, later) {
+function listen(device, nearest, later) {
     const changed = () => {
-        showChoice(device);
+        showChoice(device, nearest);
         later(PAUSE);
     };
     element('epsilon').addEventListener('input', changed);
@@ -250,15 +254,16 @@ async function start() {
     if (typeof WebAssembly !== 'object')
         throw new Trouble('This browser has no WebAssembly, so the private step cannot run here. Use a browser of ' +
             '2021 or later.');
-    const [device, { queries: truth }] = await Promise.all([
+    const [device, { queries: truth, nearest }, map] = await Promise.all([
         Device.open(),
-        fetch('truth.json').then((response) => response.json()),
+        ...['truth.json', 'map.json'].map((name) => fetch(name).then((response) => response.json())),
     ]);
-    show.setUp(device, device.publicPoints(CLOUD));
+    show.setUp(device);
+    showBelief.setUp(device, map);
     showWords.setUp(device);
-    showChoice(device);
+    showChoice(device, nearest);
     const later = searcher(device, truth);
-    listen(device, later);
+    listen(device, nearest, later);
     later(0);
 }
 

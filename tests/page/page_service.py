@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page on a small sample gallery: builds it in a folder, serves it with a crowd, stops it, decodes what it sent."""
-import ctypes
 import json
 import os
 import shutil
@@ -15,7 +14,6 @@ DIMENSIONS = 2
 CELLS = 4
 START_ROW = 12  # of the queries: the second one of the first class
 EPSILON = 6
-PACK_ROOM = 64  # more words of 8 bytes than a pml_pack has
 RELEASE_HEAD = 25  # bytes of a crowd release before its symbol
 NEIGHBOURS = 240  # of 48 symbols: 20 clusters of each
 CLUSTERS, COPIES = 4, 4
@@ -56,9 +54,14 @@ class Service:
         self.words, words_pack = make_words(self, names)
         self.run("keys", "--out", "gateway.keys")
         self.start_crowd()
+        self.map = self.path("map")
+        subprocess.run([sys.executable, os.path.join(ROOT, "demo", "demo_map.py"),
+                        os.path.dirname(os.path.dirname(self.program)), self.path("shapes"), self.map,
+                        "--pack", self.path("first.pmpk"), "--words-pack", self.path("words.pmpk"), "--items", "300"],
+                       check=True, timeout=60)
         subprocess.run([sys.executable, os.path.join(ROOT, "demo", "demo_page.py"), self.path("shapes"), self.page,
                         "--pack", self.id, "--names", self.path("names.json"), "--kind", "drawn pictures of shapes",
-                        "--start", str(START_ROW), "--epsilon", str(EPSILON), "--crowd", self.path("crowd.json"),
+                        "--map", self.map, "--start", str(START_ROW), "--epsilon", str(EPSILON), "--crowd", self.path("crowd.json"),
                         "--words", self.path("words.json"), "--words-pack", words_pack],
                        check=True, timeout=60)
 
@@ -133,22 +136,6 @@ class Service:
                                          {"Content-Type": "application/cbor", "Accept": "application/json"})
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
-
-    def anchors(self):
-        """Slot and code of each of the pack's anchors, as the C library gives them."""
-        library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.dirname(self.program)), "libprivatemail.so"))
-        with open(self.path("first.pmpk"), "rb") as file:
-            data = file.read()
-        place = ctypes.create_string_buffer(data, len(data))
-        pack, slot, code = (ctypes.c_uint64 * PACK_ROOM)(), ctypes.c_uint32(), (ctypes.c_int16 * DIMENSIONS)()
-        if library.pml_pack_open(pack, place, ctypes.c_size_t(len(data)), None, None) != 0:
-            raise RuntimeError("the library does not open the pack")
-        found = []
-        while library.pml_pack_anchor_slot(pack, ctypes.c_size_t(len(found)), ctypes.byref(slot)) == 0:
-            if library.pml_pack_anchor_code(pack, ctypes.c_size_t(len(found)), code) != 0:
-                raise RuntimeError(f"anchor {len(found)} has no code")
-            found.append((slot.value, *code))
-        return found
 
     def resend(self, release, row):
         """What the command finds with the same bytes."""
