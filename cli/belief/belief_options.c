@@ -23,7 +23,6 @@ void belief_options_fill(struct belief_arguments *arguments, struct option_spec 
         [BELIEF_EPSILON] = {"epsilon", OPTION_NUMBER, &arguments->epsilon, false, false},
         [BELIEF_DELTA] = {"delta", OPTION_NUMBER, &arguments->delta, false, false},
         [BELIEF_CROWD] = {"crowd", OPTION_COUNT, &arguments->clients, false, false},
-        [BELIEF_CLUSTERS] = {"clusters", OPTION_NUMBER, &arguments->clusters, false, false},
         [BELIEF_COPIES] = {"copies", OPTION_COUNT, &arguments->copies, false, false},
         [BELIEF_FLOOR] = {"floor", OPTION_NUMBER, &arguments->floor, false, false},
         [BELIEF_OWN] = {"own", OPTION_COUNT, &arguments->own, false, false},
@@ -37,23 +36,23 @@ static exit_code check_crowd(const struct command *command, const struct belief_
                              const struct option_spec specs[BELIEF_OPTIONS])
 {
     const struct {
-        enum belief_option option;
+        const char *option;
         double value, least, most;
         const char *text;
     } ranges[] = {
-        {BELIEF_CROWD, (double)arguments->clients, 0, (double)PML_CROWD_CLIENTS_MAX,
+        {"crowd", (double)arguments->clients, 0, (double)PML_CROWD_CLIENTS_MAX,
          "0 to 4294967296: the honest clients of the epoch, the asker included"},
-        {BELIEF_CLUSTERS, arguments->clusters, 0.0, PML_CROWD_CLUSTERS_MAX, "0 to 4"},
-        {BELIEF_COPIES, (double)arguments->copies, 1, PML_CROWD_COPIES_MAX, "1 to 64"},
-        {BELIEF_FLOOR, arguments->floor, PML_CROWD_FLOOR_MIN, PML_EPSILON_MAX, "2e-5 to 16; 8 is the default"},
-        {BELIEF_OWN, (double)arguments->own, 1, PML_CROWD_OWN_MAX, "1 to 8"},
-        {BELIEF_RELAY_CLUSTERS, arguments->relay_clusters, 0.0, PML_CROWD_RELAY_MAX, "0 to 16777216"},
+        {"clusters", arguments->clusters, 0.0, PML_CROWD_CLUSTERS_MAX, "0 to 4"},
+        {"copies", (double)arguments->copies, 1, PML_CROWD_COPIES_MAX, "1 to 64"},
+        {"floor", arguments->floor, PML_CROWD_FLOOR_MIN, PML_EPSILON_MAX, "2e-5 to 16; 8 is the default"},
+        {"own", (double)arguments->own, 1, PML_CROWD_OWN_MAX, "1 to 8"},
+        {"relay-clusters", arguments->relay_clusters, 0.0, PML_CROWD_RELAY_MAX, "0 to 16777216"},
     };
     if (specs[BELIEF_EPSILON].given || specs[BELIEF_DELTA].given)
         return command_fail(command, EXIT_USAGE, "an epoch of a crowd has --floor, and no --epsilon or --delta.");
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         if (!(ranges[i].value >= ranges[i].least && ranges[i].value <= ranges[i].most))
-            return command_fail(command, EXIT_USAGE, "--%s must be %s.", specs[ranges[i].option].name, ranges[i].text);
+            return command_fail(command, EXIT_USAGE, "--%s must be %s.", ranges[i].option, ranges[i].text);
     }
     return EXIT_OK;
 }
@@ -157,14 +156,24 @@ static exit_code believe_release(const struct command *command, const struct bel
     return code;
 }
 
+static void shade(struct belief *belief)
+{
+    for (size_t i = 0; i < belief->count; i++) {
+        const double share = log(belief->posterior[i] * (double)belief->count) / log(BELIEF_FULL);
+        belief->shades[i] = (float)(share > 0.0 ? share < 1.0 ? share : 1.0 : 0.0);
+    }
+}
+
 exit_code belief_make(const struct command *command, const struct belief_arguments *arguments,
                       const struct pack_file *file, const struct pml_rows *rows, const int32_t *labels,
                       struct belief *belief)
 {
     struct belief_items items;
     struct pml_message message = {""};
-    *belief = (struct belief){.posterior = malloc(rows->count * sizeof *belief->posterior), .count = rows->count};
-    if (!belief->posterior)
+    *belief = (struct belief){.posterior = malloc(rows->count * sizeof *belief->posterior),
+                              .shades = malloc(rows->count * sizeof *belief->shades),
+                              .count = rows->count};
+    if (!belief->posterior || !belief->shades)
         return command_no_memory(command);
     pml_outcome outcome = belief_items_make(&items, &file->pack, rows, labels, 0, &message);
     exit_code code = outcome == PML_DONE ? EXIT_OK : command_input(command, outcome, &message);
@@ -176,10 +185,11 @@ exit_code belief_make(const struct command *command, const struct belief_argumen
         const struct belief_summary summary = belief_summarise(belief->posterior, belief->count);
         belief->largest = summary.largest;
         belief->entropy = summary.entropy;
+        shade(belief);
     }
     if (code == EXIT_OK && arguments->posterior) {
         outcome = pml_doubles_write(arguments->posterior, belief->posterior, belief->count, &message);
-        code = outcome == PML_DONE ? EXIT_OK : command_fail(command, EXIT_OUTPUT, "%s", message.text);
+        code = outcome == PML_DONE ? EXIT_OK : command_output(command, outcome, &message);
     }
     return code;
 }
@@ -187,18 +197,11 @@ exit_code belief_make(const struct command *command, const struct belief_argumen
 void belief_free(struct belief *belief)
 {
     free(belief->posterior);
+    free(belief->shades);
     *belief = (struct belief){0};
 }
 
 /* ---- what is shown ---- */
-
-void belief_shades(const struct belief *belief, float *shades)
-{
-    for (size_t i = 0; i < belief->count; i++) {
-        const double share = log(belief->posterior[i] * (double)belief->count) / log(BELIEF_FULL);
-        shades[i] = (float)(share > 0.0 ? share < 1.0 ? share : 1.0 : 0.0);
-    }
-}
 
 void belief_write(const struct belief *belief, struct json *json)
 {

@@ -20,7 +20,6 @@ enum belief_option {
     BELIEF_EPSILON,
     BELIEF_DELTA,
     BELIEF_CROWD, /* from here on options of a crowd */
-    BELIEF_CLUSTERS,
     BELIEF_COPIES,
     BELIEF_FLOOR,
     BELIEF_OWN,
@@ -29,7 +28,8 @@ enum belief_option {
     BELIEF_OPTIONS
 };
 
-/* Fills in the defaults, and the options with these names. */
+/* Fills in the defaults, and the options with these names. `clusters` is filled in by the command before the check: its
+ * option of this name may mean something else without a crowd. */
 void belief_options_fill(struct belief_arguments *arguments, struct option_spec specs[BELIEF_OPTIONS]);
 
 /* Checks them once they are parsed. */
@@ -40,6 +40,7 @@ exit_code belief_options_check(const struct command *command, struct belief_argu
  * NULL when the pack has one slot. Writes --posterior, if it is asked for. */
 struct belief {
     double *posterior;
+    float *shades; /* of each row, 0 to 1 */
     size_t count;
     double largest, entropy;
 };
@@ -48,10 +49,9 @@ exit_code belief_make(const struct command *command, const struct belief_argumen
                       struct belief *belief);
 void belief_free(struct belief *belief);
 
-/* 0 for an item that is no likelier than before, 1 for one that is BELIEF_FULL times as likely; in between by the
- * logarithm. */
+/* A shade is 0 for an item that is no likelier than before, 1 for one that is this many times as likely, and in between by
+ * the logarithm. */
 #define BELIEF_FULL 32.0
-void belief_shades(const struct belief *belief, float *shades);
 
 /* The keys of --json, and a line for a person. */
 void belief_write(const struct belief *belief, struct json *json);

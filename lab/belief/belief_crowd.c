@@ -79,7 +79,7 @@ static pml_outcome judge(const struct epoch *epoch, const struct belief_odds *od
     }
     if (isinf(most))
         return pml_say(message, "this epoch cannot stem from a crowd of this policy with one more query: too many messages "
-                                "were taken out, or another policy was used.");
+                                "were taken out, or another policy was used. Check --known and the policy.");
     for (uint32_t z = 0; z < epoch->symbols; z++)
         sum += ratios[z] = exp(ratios[z] - most);
     for (size_t i = 0; i < items->rows->count; i++) {
@@ -97,11 +97,11 @@ pml_outcome belief_crowd(const struct belief_items *items, const uint32_t *count
     struct belief_odds odds;
     uint32_t most = 0;
     if (!items->cells)
-        return pml_say(message, "the pack has no cells, so nobody asks in a crowd with it.");
+        return pml_say(message, "the pack has no cells, so nobody asks in a crowd with it. Give the pack of the epoch.");
     epoch.symbols = items->info.slots * items->info.cells;
     if (!belief_odds_of(floor, epoch.symbols, &odds) || crowd->own < 1 || crowd->own > PML_CROWD_OWN_MAX ||
         crowd->own > items->info.cells || crowd->copies < 1 || crowd->copies > PML_CROWD_COPIES_MAX)
-        return pml_say(message, "the crowd's policy is out of range.");
+        return pml_say(message, "the crowd's policy is out of range. Give the one that the clients use.");
     for (uint32_t s = 0; s < epoch.symbols; s++)
         most = counts[s] > most ? counts[s] : most;
     double *law = malloc(2 * ((size_t)most + 1) * sizeof *law), *ratios = malloc(epoch.symbols * sizeof *ratios);

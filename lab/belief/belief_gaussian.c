@@ -53,7 +53,7 @@ static pml_outcome open_places(struct places *places, const struct belief_items 
     const size_t coordinates = (size_t)info->slots * info->dimensions;
     *places = (struct places){.items = items};
     if (info->anchors == 0)
-        return pml_say(message, "the pack has no anchors, so nobody makes Gaussian releases with it.");
+        return pml_say(message, "the pack has no anchors, so nobody makes Gaussian releases with it. Give the pack of the release.");
     int64_t *scratch = malloc(2 * (size_t)info->neighbours * sizeof *scratch);
     places->label_rows = malloc(coordinates * sizeof *places->label_rows);
     places->centres = malloc(coordinates * sizeof *places->centres);
@@ -153,7 +153,7 @@ pml_outcome belief_gaussian(const struct belief_items *items, const pml_release_
     if (outcome == PML_DONE)
         outcome = pml_parallel(items->threads, pieces_of(items), judge, &places, NULL);
     if (outcome == PML_DONE && !belief_normalise(posterior, items->rows->count))
-        outcome = pml_say(message, "no item can have made this release.");
+        outcome = pml_say(message, "no item can have made this release. Check that it belongs to the pack.");
     free_places(&places);
     return outcome;
 }
