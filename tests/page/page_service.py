@@ -7,9 +7,14 @@ import subprocess
 import sys
 import urllib.request
 
+import numpy
+
 from page_words import make_words
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "golden"))
+from reference_formats import pack_symbols, write_release  # noqa: E402
+
 DIMENSIONS = 2
 CELLS = 4
 START_ROW = 12  # of the queries: the second one of the first class
@@ -136,6 +141,28 @@ class Service:
                                          {"Content-Type": "application/cbor", "Accept": "application/json"})
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return name
+
+    def believe(self, release, *options, words=False):
+        """What `privatemail map` says a server believes about the items on the page's map."""
+        pack, modality = ("words.pmpk", ["--modality", "image"]) if words else ("first.pmpk", [])
+        self.run("map", "--method", "pca", "--features", "map/items.npy", "--labels", "map/items_labels.npy", "--pack", pack,
+                 *modality, "--release", self.write("sent.cbor", release), "--out", "map.svg", "--posterior", "posterior.npy",
+                 "--force", "--json", *map(str, options))
+        return numpy.load(self.path("posterior.npy"))
+
+    def last_epoch(self):
+        """The releases of the last epoch, all of them and those that neighbours really asked."""
+        with urllib.request.urlopen(self.observer + "/crowd?seen", timeout=60) as answer:
+            told = json.load(answer)
+        symbols = len(told["asked"])
+        releases = [write_release(bytes.fromhex(self.id), 3, pack_symbols([symbol], symbols)) for symbol in range(symbols)]
+        return ([release for release, count in zip(releases, counts) for _ in range(count)]
+                for counts in (told["seen"]["counts"], told["asked"]))
 
     def resend(self, release, row):
         """What the command finds with the same bytes."""

@@ -81,6 +81,7 @@ def check_words(t):
             "words: the page says which group they name")
     t.check(t.results() == command_finds(t, release, "big", "star"),
             "words: the page finds what the command finds with the same bytes")
+    t.check_belief("words", release, "--epsilon", t.text("epsilon-text"), words=True)
     t.check(t.spent()[0] == 12, "words: they are paid for from the same budget")
     check_meant(t)
     check_typing(t)
