@@ -234,6 +234,7 @@ everything() {
     beside sample python tests/cli/test_sample.py $command
     beside audit python tests/cli/test_audit.py $command
     beside train python tests/cli/test_train.py $command
+    beside map python tests/cli/test_map.py $command
     beside belief python tests/cli/test_belief.py $command
     beside index python tests/cli/test_index.py $command
     beside evaluate python tests/cli/test_evaluate.py $command

@@ -2,11 +2,12 @@
 // The map of the gallery, every picture shaded by what the server believes. In: public places of pictures, and the message
 // as the server has it. The one thing here that the server lacks is the ring: where the picture that is sought would be.
 import * as belief from './belief.js';
-import { count, element, percent, say } from './show_parts.js';
+import { count, element, say } from './show_parts.js';
 
 const FULL = 32; // times as likely as before: glows in full
-const MARGIN = 14;
-const DOT = 1.5;
+const MARGIN = 16;
+const LINE = 14; // height of a name
+const LETTER = 7; // about as wide as a letter of a name is
 const HINTS = {
     response: 'The server knows the chances. It weighs each picture by how well the message fits it: one group of every ' +
         'class fits, and all that it can tell is in these colours.',
@@ -29,14 +30,18 @@ export const current = () => shown;
 
 // ---- drawing -----------------------------------------------------------------------------------------------------
 
-function frame(side) {
-    const [xs, ys] = [0, 1].map((axis) => map.places.filter((_, at) => at % 2 === axis));
-    const range = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)],
-        [Infinity, -Infinity]);
-    const [[left, right], [bottom, top]] = [range(xs), range(ys)];
-    const scale = (side - 2 * MARGIN) / Math.max(right - left, top - bottom);
-    return (item) => [side / 2 + scale * (map.places[2 * item] - (left + right) / 2),
-        side / 2 - scale * (map.places[2 * item + 1] - (bottom + top) / 2)];
+/** Of all places: { left, bottom, wide, high }. */
+function extent() {
+    const [[left, right], [bottom, top]] = [0, 1].map((axis) => map.places.filter((_, at) => at % 2 === axis).reduce(
+        ([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]));
+    return { left, bottom, wide: right - left, high: top - bottom };
+}
+
+function frame(width, height) {
+    const { left, bottom, wide, high } = extent();
+    const scale = Math.min((width - 2 * MARGIN) / wide, (height - 2 * MARGIN) / high);
+    return (item) => [width / 2 + scale * (map.places[2 * item] - left - wide / 2),
+        height / 2 - scale * (map.places[2 * item + 1] - bottom - high / 2)];
 }
 
 const colourOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -49,17 +54,18 @@ function dot(context, [x, y], radius) {
 
 /** Grey dots first, then the glowing ones, the likeliest last. */
 function drawDots(context, place, shades) {
+    const radius = Math.min(3, Math.max(1.6, 50 / Math.sqrt(shades.length)));
     const order = [...shades.keys()].sort((a, b) => shades[a] - shades[b]);
     const [grey, glow] = [colourOf('faint'), colourOf('glow')];
     for (const item of order) {
         context.fillStyle = grey;
         context.globalAlpha = 1 - shades[item];
-        dot(context, place(item), DOT);
+        dot(context, place(item), radius);
         context.fillStyle = glow;
         context.globalAlpha = shades[item] * 0.22;
-        dot(context, place(item), DOT + 5 * shades[item]);
+        dot(context, place(item), radius + 5 * shades[item]);
         context.globalAlpha = shades[item];
-        dot(context, place(item), DOT + 1.2 * shades[item]);
+        dot(context, place(item), radius + 1.2 * shades[item]);
     }
     context.globalAlpha = 1;
 }
@@ -68,7 +74,9 @@ function median(values) {
     return values.sort((a, b) => a - b)[values.length >> 1];
 }
 
+/** In the middle of their pictures, or a little below where another name is. */
 function drawNames(context, place, names) {
+    const taken = [];
     context.font = '600 12px system-ui, "DejaVu Sans", sans-serif';
     context.textAlign = 'center';
     context.lineWidth = 3;
@@ -76,9 +84,14 @@ function drawNames(context, place, names) {
     context.fillStyle = colourOf('soft');
     for (const label of new Set(map.labels)) {
         const places = [...map.labels.keys()].filter((item) => map.labels[item] === label).map(place);
-        const [x, y] = [0, 1].map((axis) => median(places.map((point) => point[axis])));
-        context.strokeText(names[label], x, y);
-        context.fillText(names[label], x, y);
+        const name = names[label];
+        let [x, y] = [0, 1].map((axis) => median(places.map((point) => point[axis])));
+        while (taken.some((other) => Math.abs(other.y - y) < LINE &&
+            Math.abs(other.x - x) < LETTER / 2 * (other.length + name.length)))
+            y += LINE / 2;
+        taken.push({ x, y, length: name.length });
+        context.strokeText(name, x, y);
+        context.fillText(name, x, y);
     }
 }
 
@@ -92,13 +105,13 @@ function drawRing(context, place) {
 
 function draw(names) {
     const canvas = element('belief-map');
-    const side = canvas.clientWidth;
-    if (side === 0)
+    const { clientWidth: width, clientHeight: height } = canvas;
+    if (width === 0)
         return;
-    canvas.width = canvas.height = Math.round(side * devicePixelRatio);
+    [canvas.width, canvas.height] = [width, height].map((side) => Math.round(side * devicePixelRatio));
     const context = canvas.getContext('2d');
     const items = map.labels.length;
-    const place = frame(side);
+    const place = frame(width, height);
     context.scale(devicePixelRatio, devicePixelRatio);
     drawDots(context, place, Array.from({ length: items }, (_, item) => (shown ? shadeOf(shown[item], items) : 0)));
     drawNames(context, place, names);
@@ -123,7 +136,7 @@ function tellBelief() {
             'likely as before the message.'
         : `${count(glowing)} of ${count(items)} pictures glow: the server holds each up to ` +
             `${timesText(largest * items)} times as likely as before.`);
-    say('belief-figures', `Likeliest picture: ${percent(largest)}. Left to know: ${entropy.toFixed(1)} of ` +
+    say('belief-figures', `Likeliest picture: 1 in ${count(Math.round(1 / largest))}. Left to know: ${entropy.toFixed(1)} of ` +
         `${Math.log2(items).toFixed(1)} bits.`);
     element('belief-map').setAttribute('aria-label',
         `Map of ${count(items)} pictures. ${element('belief-text').textContent}`);
@@ -133,6 +146,8 @@ function tellBelief() {
 
 export function setUp(device, loaded) {
     map = loaded;
+    const { wide, high } = extent();
+    element('belief-map').style.aspectRatio = Math.min(1.5, Math.max(1, wide / high));
     new ResizeObserver(() => draw(device.names)).observe(element('belief-map'));
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw(device.names));
 }
