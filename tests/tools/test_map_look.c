@@ -53,7 +53,7 @@ static size_t rank_of(const struct pml_rows *rows, size_t i, size_t j)
 static void test_ranks_are_those_of_the_definition(void)
 {
     struct pml_rows rows = draw_groups(COUNT, 9, GROUPS, 0.5, 3);
-    double intruders = 0.0, extruders = 0.0, length = 0.0, mapped_length = 0.0, fitted = 0.0, best = INFINITY;
+    double intruders = 0.0, extruders = 0.0, length = 0.0, fitted = 0.0, best = INFINITY;
     draw_map(0.6);
     for (size_t i = 0; i < COUNT; i++)
         for (size_t j = 0; j < COUNT; j++) {
@@ -63,7 +63,6 @@ static void test_ranks_are_those_of_the_definition(void)
             intruders += shown <= 12 && true_rank > 12 ? (double)(true_rank - 12) : 0.0;
             extruders += true_rank <= 12 && shown > 12 ? (double)(shown - 12) : 0.0;
             length += sqrt(pml_map_square(&rows, i, j));
-            mapped_length += distance(places, i, j);
         }
     for (double scale = 0.0; scale < 1.5; scale += 5e-3) { /* the best scale of the map, by trying */
         fitted = 0.0;

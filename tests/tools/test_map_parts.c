@@ -120,8 +120,8 @@ static void test_symmetric_matrices(void)
     uint32_t ends[] = {1, 2, 0, 1};
     float values[] = {2, 3, 5, 7};
     const struct pml_map_sparse lists = {3, starts, ends, values};
-    const uint32_t expected_ends[] = {1, 2, 0, 2, 0, 1};
-    const float summed[] = {7, 3, 7, 7, 3, 7};
+    uint32_t expected_ends[] = {1, 2, 0, 2, 0, 1};
+    float summed[] = {7, 3, 7, 7, 3, 7};
     struct pml_map_sparse sum = {0}, either = {0};
     TEST_ASSERT_EQUAL(PML_DONE, pml_map_symmetric(&lists, false, &sum));
     TEST_ASSERT_EQUAL(PML_DONE, pml_map_symmetric(&lists, true, &either));
