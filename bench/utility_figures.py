@@ -8,6 +8,7 @@ from utility_crowd import figure_crowd, table_crowd, table_large_crowd
 from utility_data import TOP
 from utility_inference import REPEATS, inference
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
+from utility_maps import table_maps
 from utility_modalities import table_modalities, table_voters
 from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
                          table_defaults, table_large, table_slots)
@@ -272,4 +273,4 @@ FIGURES = {"3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figur
            "defaults": ("utility-defaults", table_defaults), "crowd": ("utility-crowd", table_crowd), "6-crowd": ("fig-6-in-a-crowd", figure_crowd),
            "large": ("utility-large", table_large), "large-crowd": ("utility-large-crowd", table_large_crowd),
            "public": ("utility-public", table_public), "modalities": ("utility-modalities", table_modalities),
-           "voters": ("utility-voters", table_voters)}
+           "voters": ("utility-voters", table_voters), "maps": ("utility-maps", table_maps)}
