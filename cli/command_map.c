@@ -100,7 +100,8 @@ static exit_code read_clusters(struct arguments *arguments, const struct option_
         return code;
     if (!(arguments->clusters_text >= 1.0 && arguments->clusters_text <= 10000.0) ||
         arguments->clusters_text != floor(arguments->clusters_text))
-        return command_fail(&command_map, EXIT_USAGE, "--clusters must be 1 to 10000, a whole number. Give such a one.");
+        return command_fail(&command_map, EXIT_USAGE,
+                            "--clusters must be 1 to 10000, a whole number. Give such a one.");
     arguments->clusters = (uint64_t)arguments->clusters_text;
     return EXIT_OK;
 }
@@ -165,8 +166,11 @@ static char *name_out(const struct arguments *arguments, pml_map_method method)
 
 static exit_code check_output(const struct arguments *arguments, const char *out)
 {
-    const char *inputs[] = {arguments->paths.features, arguments->paths.labels, arguments->paths.pack,
-                            arguments->belief.release, arguments->belief.known,
+    const char *inputs[] = {arguments->paths.features,
+                            arguments->paths.labels,
+                            arguments->paths.pack,
+                            arguments->belief.release,
+                            arguments->belief.known,
                             arguments->paths.store && strncmp(arguments->paths.store, "sqlite:", 7) == 0
                                 ? arguments->paths.store + 7
                                 : NULL};
@@ -306,8 +310,8 @@ static exit_code believe(const struct arguments *arguments, struct map_inputs *i
 {
     if (!arguments->belief.asked)
         return EXIT_OK;
-    const exit_code code = belief_make(&command_map, &arguments->belief, &inputs->pack, &inputs->rows,
-                                       inputs->labels.values, belief);
+    const exit_code code =
+        belief_make(&command_map, &arguments->belief, &inputs->pack, &inputs->rows, inputs->labels.values, belief);
     inputs->shades = belief->shades;
     return code;
 }
@@ -391,7 +395,8 @@ static const char help[] =
     "  --posterior P.npy  writes the probability of each row, float64\n"
     "  --crowd N          honest clients of the epoch, the asker included\n"
     "  --known O.cborseq  what all others asked, which such a server knows and takes out of the epoch\n"
-    "  --clusters K, --copies V, --own W, --relay-clusters R, --floor E0  the crowd's policy, as for privatemail crowd\n\n"
+    "  --clusters K, --copies V, --own W, --relay-clusters R, --floor E0  the crowd's policy, as for privatemail "
+    "crowd\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit the method, 4 a map cannot be\n"
     "written, 7 out of memory.\n\n"
     "Example: privatemail map --features gallery.npy --labels classes.npy --out gallery.svg --measure\n"

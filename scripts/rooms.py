@@ -41,16 +41,16 @@ HOUSE = {
     "transport/include": Room(4.0, 1, "its public header", ["core/include"]),
     "transport": Room(4.0, 2, "seals and opens messages", ["transport/include", WIPE]),
     "transport/bearssl": Room(5.0, 2, "its primitives", ["transport/include", WIPE]),
-    "android": Room(1.5, 3, "Java binding", ["core/include", "transport/include", ENTROPY]),
-    "ios": Room(2.5, 3, "Swift binding", ["core/include", "platform"]),
+    "android": Room(1.0, 3, "Java binding", ["core/include", "transport/include", ENTROPY]),
+    "ios": Room(2.0, 3, "Swift binding", ["core/include", "platform"]),
     "common": Room(6.0, 1, "files, messages, threads", ["core/include"]),
     "common/rows": Room(6.0, 2, "rows and their neighbours", ["common", "core/include", KERNELS]),
     "tools/pack": Room(3.2, 4, "builds packs", ["common", "common/rows", "core/include"]),
-    "tools/algebra": Room(5.2, 2, "matrices, loaded libraries", ["common"]),
-    "tools/map": Room(2.6, 3, "lays rows out in the plane", ["common", "common/rows", "tools/algebra"]),
+    "tools/algebra": Room(8.0, 2, "matrices, loaded libraries", ["common"]),
+    "tools/map": Room(3.0, 3, "lays rows out in the plane", ["common", "common/rows", "tools/algebra"]),
     "tools/map/look": Room(2.2, 4, "measures and draws maps", ["common", "common/rows", "tools/map"]),
-    "tools/train": Room(3.6, 3, "trains fronts", ["common", "common/rows", "core/include", "tools/algebra"]),
-    "server/store": Room(4.7, 3, "where a gallery lives", ["common", "common/rows", "core/include"]),
+    "tools/train": Room(4.0, 3, "trains fronts", ["common", "common/rows", "core/include", "tools/algebra"]),
+    "server/store": Room(5.0, 3, "where a gallery lives", ["common", "common/rows", "core/include"]),
     "server/store/sqlite": Room(4.2, 4, "in a file", ["common", "server/store"]),
     "server/store/postgres": Room(5.2, 4, "in a database", ["common", "server/store"]),
     "server/embedding": Room(6.4, 3, "positions of items", ["common", "common/rows", "core/include"]),
@@ -65,18 +65,19 @@ HOUSE = {
                           ENTROPY, HASH, WIPE]),
     "cli/shared": Room(9.2, 4, "options, JSON, progress", ["common", "core/include"]),
     "cli/train": Room(3.2, 5, "reads rows, reports fronts", ["cli/shared", "core/include", "tools/train"]),
-    "cli/map": Room(2.2, 5, "reads rows, reports maps",
-                    ["cli/shared", "common", "common/rows", "server/store", "tools/map/look"]),
+    "cli/belief": Room(10.7, 5, "beliefs from options", ["cli/shared", "common", "common/rows", "lab/belief"]),
+    "cli/map": Room(2.2, 6, "reads rows, reports maps",
+                    ["cli/belief", "cli/shared", "common", "common/rows", "server/store", "tools/map/look"]),
     "cli/query": Room(8.7, 5, "asks a server", ["cli/shared", "common", "core/include", ENTROPY, "transport/include"]),
     "lab/sample": Room(8.2, 4, "draws a gallery", ["common"]),
     "lab/audit": Room(9.7, 5, "attacks the promise", ["cli/shared", "common", "common/rows", ENTROPY, "server/mixing"]),
-    "lab/belief": Room(9.0, 4, "what a server believes",
+    "lab/belief": Room(10.3, 4, "what a server believes",
                        ["common", "common/rows", "core/include", STAGES, EXACT]),
     "lab/evaluate": Room(6.2, 5, "measures what is found",
                          ["cli/shared", "common", "common/rows", "core/include", "lab/sample", ENTROPY, "server/index",
                           "server/service", "server/store", "tools/pack"]),
     "cli": Room(7.7, 7, "one file per command",
-                ["cli/map", "cli/query", "cli/shared", "cli/train", "common", "common/rows", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
+                ["cli/belief", "cli/map", "cli/query", "cli/shared", "cli/train", "common", "common/rows", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
                  ENTROPY, "server/gateway", "server/http", "server/index", "server/relay", "server/service",
                  "server/store", "tools/map/look", "tools/pack"]),
 }
@@ -205,7 +206,7 @@ def draw():
             out.append(f'<text x="{x:.0f}" y="{down:.1f}" text-anchor="middle" font-size="{size}" font-weight="{weight}">'
                        f'{html.escape(text)}</text>')
     out.append(f'<text x="{EDGE}" y="{height - 12:.0f}" font-size="11" fill="#445">An arrow leads to a room that may be included; shortcuts past '
-               f'drawn arrows are left out. +: single headers of platform/ or core/base/ too. tests/ and bench/ see every room; no '
+               f'drawn arrows are left out. +: single headers of platform/ or core/ too. tests/ and bench/ see every room; no '
                f'room sees them.</text>')
     return "\n".join([*out, "</svg>", ""])
 

@@ -141,8 +141,9 @@ static exit_code believe_release(const struct command *command, const struct bel
     pml_release_view view;
     exit_code code = pack_file_release(command, file, arguments->release, &bytes, &size, &view);
     if (code == EXIT_OK && view.mechanism == PML_CROWD)
-        code = command_fail(command, EXIT_USAGE, "%s is a message of a crowd: give --crowd, --clusters, --copies and "
-                                                 "--floor, and the whole epoch.",
+        code = command_fail(command, EXIT_USAGE,
+                            "%s is a message of a crowd: give --crowd, --clusters, --copies and "
+                            "--floor, and the whole epoch.",
                             arguments->release);
     if (code == EXIT_OK) {
         const pml_outcome outcome =
@@ -179,7 +180,7 @@ exit_code belief_make(const struct command *command, const struct belief_argumen
     exit_code code = outcome == PML_DONE ? EXIT_OK : command_input(command, outcome, &message);
     if (code == EXIT_OK)
         code = (arguments->in_crowd ? believe_epoch : believe_release)(command, arguments, file, &items,
-                                                                      belief->posterior);
+                                                                       belief->posterior);
     belief_items_free(&items);
     if (code == EXIT_OK) {
         const struct belief_summary summary = belief_summarise(belief->posterior, belief->count);
@@ -213,7 +214,8 @@ void belief_write(const struct belief *belief, struct json *json)
 
 void belief_print(const struct belief *belief)
 {
-    printf("the server believes in its likeliest item with %.3g, which is %.3g times what it believed before; %.2f of %.2f "
+    printf("the server believes in its likeliest item with %.3g, which is %.3g times what it believed before; %.2f of "
+           "%.2f "
            "bits are left to know\n",
            belief->largest, belief->largest * (double)belief->count, belief->entropy, log2((double)belief->count));
 }

@@ -16,7 +16,8 @@ static pml_outcome find_slots(struct belief_items *items, const int32_t *labels,
         return pml_say(message, "the pack has a slot per class, so every item needs its class: give --labels.");
     for (size_t i = 0; i < items->rows->count; i++) {
         if (pml_pack_slot(items->pack, labels ? labels[i] : 0, &items->slots[i]) != PML_OK && items->info.slots > 1)
-            return pml_say(message, "row %zu has class %" PRId32 ", which the pack does not know. Check the labels.", i, labels[i]);
+            return pml_say(message, "row %zu has class %" PRId32 ", which the pack does not know. Check the labels.", i,
+                           labels[i]);
     }
     return PML_DONE;
 }
@@ -28,8 +29,8 @@ static pml_outcome find_cells(void *context, size_t piece)
     const struct pml_rows *rows = items->rows;
     const size_t end = (piece + 1) * PIECE < rows->count ? (piece + 1) * PIECE : rows->count;
     for (size_t i = piece * PIECE; i < end; i++)
-        items->cells[i] = pml_prototypes_cell(items->pack, pml_rows_kernels(), rows->values + i * rows->columns,
-                                              items->slots[i]);
+        items->cells[i] =
+            pml_prototypes_cell(items->pack, pml_rows_kernels(), rows->values + i * rows->columns, items->slots[i]);
     return PML_DONE;
 }
 #endif
@@ -39,8 +40,8 @@ pml_outcome belief_items_make(struct belief_items *items, const pml_pack *pack, 
 {
     *items = (struct belief_items){.pack = pack, .rows = rows, .threads = pml_parallel_threads(threads)};
     if (pml_pack_describe(pack, &items->info) != PML_OK || rows->count == 0 || rows->columns != items->info.features)
-        return pml_say(message, "the rows have %zu features and the pack has %" PRIu32 ". Give features of one model.", rows->columns,
-                       items->info.features);
+        return pml_say(message, "the rows have %zu features and the pack has %" PRIu32 ". Give features of one model.",
+                       rows->columns, items->info.features);
     items->slots = malloc(rows->count * sizeof *items->slots);
     if (!items->slots)
         return pml_say_memory(message);

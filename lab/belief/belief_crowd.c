@@ -78,8 +78,9 @@ static pml_outcome judge(const struct epoch *epoch, const struct belief_odds *od
         most = ratios[z] > most ? ratios[z] : most;
     }
     if (isinf(most))
-        return pml_say(message, "this epoch cannot stem from a crowd of this policy with one more query: too many messages "
-                                "were taken out, or another policy was used. Check --known and the policy.");
+        return pml_say(message,
+                       "this epoch cannot stem from a crowd of this policy with one more query: too many messages "
+                       "were taken out, or another policy was used. Check --known and the policy.");
     for (uint32_t z = 0; z < epoch->symbols; z++)
         sum += ratios[z] = exp(ratios[z] - most);
     for (size_t i = 0; i < items->rows->count; i++) {
@@ -97,7 +98,8 @@ pml_outcome belief_crowd(const struct belief_items *items, const uint32_t *count
     struct belief_odds odds;
     uint32_t most = 0;
     if (!items->cells)
-        return pml_say(message, "the pack has no cells, so nobody asks in a crowd with it. Give the pack of the epoch.");
+        return pml_say(message,
+                       "the pack has no cells, so nobody asks in a crowd with it. Give the pack of the epoch.");
     epoch.symbols = items->info.slots * items->info.cells;
     if (!belief_odds_of(floor, epoch.symbols, &odds) || crowd->own < 1 || crowd->own > PML_CROWD_OWN_MAX ||
         crowd->own > items->info.cells || crowd->copies < 1 || crowd->copies > PML_CROWD_COPIES_MAX)

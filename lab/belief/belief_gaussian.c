@@ -53,7 +53,9 @@ static pml_outcome open_places(struct places *places, const struct belief_items 
     const size_t coordinates = (size_t)info->slots * info->dimensions;
     *places = (struct places){.items = items};
     if (info->anchors == 0)
-        return pml_say(message, "the pack has no anchors, so nobody makes Gaussian releases with it. Give the pack of the release.");
+        return pml_say(
+            message,
+            "the pack has no anchors, so nobody makes Gaussian releases with it. Give the pack of the release.");
     int64_t *scratch = malloc(2 * (size_t)info->neighbours * sizeof *scratch);
     places->label_rows = malloc(coordinates * sizeof *places->label_rows);
     places->centres = malloc(coordinates * sizeof *places->centres);
@@ -143,10 +145,11 @@ pml_outcome belief_gaussian(const struct belief_items *items, const pml_release_
         if (status != PML_OK)
             outcome = pml_say(message, "%s", pml_status_text(status));
         else if (places.calibration.step != view->step)
-            outcome = pml_say(message,
-                              "the release has the step %" PRIu32 ", and with this epsilon and delta it would be %" PRIu32
-                              ". Give those that it was made with.",
-                              view->step, places.calibration.step);
+            outcome =
+                pml_say(message,
+                        "the release has the step %" PRIu32 ", and with this epsilon and delta it would be %" PRIu32
+                        ". Give those that it was made with.",
+                        view->step, places.calibration.step);
     }
     places.view = view;
     places.out = posterior;
@@ -181,8 +184,8 @@ static pml_outcome place(void *context, size_t piece)
         if (pml_pack_slot_code(items->pack, items->slots[i], slot) != PML_OK)
             return PML_REFUSED;
         for (size_t t = 0; t < k; t++) /* SPEC 5.9 */
-            places->out[i * k + t] =
-                (double)(256 * (slot[t] * degree + sums[t]) + items->info.alpha * label_row[t]) / (512.0 * (double)degree);
+            places->out[i * k + t] = (double)(256 * (slot[t] * degree + sums[t]) + items->info.alpha * label_row[t]) /
+                                     (512.0 * (double)degree);
     }
     return PML_DONE;
 }

@@ -61,9 +61,8 @@ static size_t draw_item(void)
 
 static pml_query query_of(size_t item)
 {
-    return (pml_query){.features = input.features.values + item * COLUMNS,
-                       .count = COLUMNS,
-                       .label = input.labels.values[item]};
+    return (pml_query){
+        .features = input.features.values + item * COLUMNS, .count = COLUMNS, .label = input.labels.values[item]};
 }
 
 static pml_client *make_client(pml_config *config, void *memory, size_t size)
@@ -78,10 +77,8 @@ static pml_client *make_client(pml_config *config, void *memory, size_t size)
 
 static pml_budget paying(void)
 {
-    const pml_budget_caps caps = {.epsilon_response = 1000.0,
-                                  .epsilon_gaussian = 256.0,
-                                  .delta = 0.5,
-                                  .epsilon_floor = 1000.0};
+    const pml_budget_caps caps = {
+        .epsilon_response = 1000.0, .epsilon_gaussian = 256.0, .delta = 0.5, .epsilon_floor = 1000.0};
     pml_budget budget;
     TEST_ASSERT_EQUAL(PML_OK, pml_budget_create(&budget, test_owner, &caps));
     return budget;
@@ -167,8 +164,7 @@ static void check_gaussian(double epsilon, unsigned value_bytes)
     for (int trial = 0; trial < TRIALS; trial++) {
         uint8_t bytes[RELEASE];
         const size_t truth = draw_item();
-        pml_config config = {
-            .mechanism = PML_GAUSSIAN, .epsilon = epsilon, .delta = DELTA, .value_bytes = value_bytes};
+        pml_config config = {.mechanism = PML_GAUSSIAN, .epsilon = epsilon, .delta = DELTA, .value_bytes = value_bytes};
         const pml_release_view view = release(&config, truth, bytes);
         TEST_ASSERT_EQUAL(PML_DONE, belief_gaussian(&items, &view, epsilon, DELTA, posterior, &said));
         score(truth);
