@@ -6,8 +6,8 @@
  * Every client asks about a row of FEATURES taken by lot, in the policy of CLUSTERS and COPIES and with the floor
  * FLOOR. It draws its bundle with the core, seals it, hands it to the relay over HTTP, fetches the answer to its
  * own message, opens and ranks it. Clients of one thread share its connection. Writes lines of JSON: {"sent": N}
- * now and then, and at the end {"sent": N, "messages": N, "answered": N, "seconds": S}. Nothing tells which
- * message was whose. */
+ * now and then, {"sent": N, "asked": [N, ...]} when all are sent, with how often each symbol was really asked for, and
+ * at the end {"sent": N, "messages": N, "answered": N, "seconds": S}. Nothing tells which message was whose. */
 #define _POSIX_C_SOURCE 200809L
 #include "common/clock.h"
 #include "common/files.h"

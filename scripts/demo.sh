@@ -6,7 +6,7 @@
 #   scripts/demo.sh              with a terminal: ends with the page open for use, until Ctrl-C
 #                                without one: takes the page's pictures (page.png and page-390.png in build/demo, and
 #                                page-crowd.png and page-crowd-390.png of a search in the crowd, page-words.png and
-#                                page-words-390.png of a search by words) and ends
+#                                page-words-crowd.png of searches by words, and the same with -390) and ends
 #   scripts/demo.sh --sample     drawn shapes, also where there are photographs
 #   scripts/demo.sh --port N     serve at this port of 127.0.0.1 instead of a free one
 #   scripts/demo.sh --help       this text
@@ -271,11 +271,13 @@ serve() {
 }
 
 gather() {
-    local told=$folder/crowd.json relay
+    local told=$folder/crowd.json relay by_words=()
+    [ -z "$words" ] || by_words=(--words-pack "$words/words.pmpk")
     step "Running a relay, and a crowd of $neighbours neighbours for it"
     : >"$told"
     "$python" demo/demo_crowd.py build/release "${url%/}" --pack "$pack" --features "$gallery/public.npy" \
         --labels "$gallery/public_labels.npy" --keys "$keys" --clients "$neighbours" --clusters 4 --copies 3 \
+        "${by_words[@]}" \
         >"$told" 2>>"$log" &
     crowd=$!
     relay=$(await "$crowd" "$told" "the relay" 's/.*"relay": "([^"]+)".*/\1/p')
@@ -317,7 +319,7 @@ take_pictures() {
     step "No terminal: taking the page's pictures instead of leaving it open"
     quietly "$python" demo/demo_screenshots.py "$url" "$folder"
     echo "   $folder/page.png and $folder/page-390.png; in the crowd: page-crowd.png and page-crowd-390.png"
-    [ -z "$words" ] || echo "   by words: page-words.png and page-words-390.png"
+    [ -z "$words" ] || echo "   by words: page-words.png and page-words-crowd.png, and the same with -390"
 }
 
 prepare

@@ -102,11 +102,15 @@ async function search(device, truth, choice) {
     show.found(device, release, slots, result, choice, truth[choice.number]);
 }
 
-/** By words. Nothing is made, paid or sent when the table knows none of them. */
-async function searchWords(device, choice) {
-    if (device.words.read(choice.words).features === null)
+/** Nothing is made, paid or sent when the table knows none of them. */
+function checkWords(device, { words }) {
+    if (words !== null && device.words.read(words).features === null)
         throw new Trouble('None of these words is in the demo’s word list, so nothing was sent. Try the name of a ' +
             'piece of clothing.');
+}
+
+async function searchWords(device, choice) {
+    checkWords(device, choice);
     const release = await makePrivate(() => device.release(choice));
     showWords.received(device, release);
     showBelief.named(device, release, choice);
@@ -138,9 +142,9 @@ async function watch(device, done) {
 /** Hands the bundle over, calls the neighbours, and opens the answer to the own message. */
 async function askCrowd(device, bundle) {
     try {
-        const sent = await device.relay.send(device.pack.id, bundle.messages);
+        const sent = await device.relay.send(bundle.pack.id, bundle.messages);
         showCrowd.handed(sent);
-        await observe(device, 'gather', 'POST');
+        await observe(device, bundle.pack.id === device.pack.id ? 'gather' : 'gather?words', 'POST');
         const answers = sent.answers({ seconds: CROWD_SECONDS });
         await watch(device, answers);
         return { sent, answer: (await answers)[0].bytes };
@@ -150,26 +154,31 @@ async function askCrowd(device, bundle) {
 }
 
 async function searchInCrowd(device, truth, choice) {
+    checkWords(device, choice);
     const bundle = await makePrivate(() => device.bundle(choice));
     show.budget(device, bundle);
     showCrowd.waiting();
     const { sent, answer } = await askCrowd(device, bundle);
     const result = await rank(device, answer, choice);
     const slots = readSlots(answer, SHOWN_IN_CROWD);
-    show.found(device, { ...bundle, sent }, slots, result, choice, truth[choice.number]);
+    if (choice.words === null)
+        show.found(device, { ...bundle, sent }, slots, result, choice, truth[choice.number]);
+    else
+        showWords.found(device, { ...bundle, sent }, slots, result);
     const { bundles, needed, seen, asked } = await observe(device, 'crowd?seen', 'GET');
     showCrowd.filling({ bundles, needed }, 'done');
-    showCrowd.mixed(device, seen, bundles);
+    showCrowd.mixed(device, bundle.pack, seen, bundles);
     showBelief.mixed(device, { seen, asked, clients: bundles }, choice);
 }
 
-/** Words are asked by response: their pack has no more, and no crowd. */
+/** Words are asked by response, alone or in a crowd: their pack has no anchors. */
 function readChoice() {
     const byWords = document.querySelector('input[name="modality"]:checked').value === 'text';
+    const mechanism = document.querySelector('input[name="mechanism"]:checked').value;
     return {
         number: Number(document.querySelector('input[name="query"]:checked').value),
         words: byWords ? element('words').dataset.sought : null,
-        mechanism: byWords ? 'response' : document.querySelector('input[name="mechanism"]:checked').value,
+        mechanism: byWords && mechanism === 'gaussian' ? 'response' : mechanism,
         epsilon: Number(element('epsilon').value),
     };
 }
@@ -182,9 +191,9 @@ function showChoice(device, nearest) {
 }
 
 function wayOf({ words, mechanism }) {
-    if (words !== null)
-        return (device, truth, choice) => searchWords(device, choice);
-    return mechanism === 'crowd' ? searchInCrowd : search;
+    if (mechanism === 'crowd')
+        return searchInCrowd;
+    return words === null ? search : (device, truth, choice) => searchWords(device, choice);
 }
 
 function tell(trouble) {

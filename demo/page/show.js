@@ -10,6 +10,7 @@ const FEW = 24; // pictures in the strip
 const HINTS = {
     response: 'Names one group of pictures for each class: the right one with a known chance, else another by lot.',
     gaussian: 'Sends one point for each class, blurred by noise. For work on maps; for search take Response.',
+    wordsCrowd: 'Names one of a few groups, among the messages of many people and fakes. A relay mixes them all.',
     words: 'Names one of a few groups of pictures: the one that fits, with a known chance, else another by lot.',
     crowd: 'Names one group of one class, among the messages of many people and fakes. A relay mixes them all.',
 };
@@ -46,10 +47,10 @@ export function choice(device, { number, words, mechanism, epsilon }) {
         : `${words === null ? 'No picture makes' : 'No words make'} any message more than ${factorText(epsilon)} ` +
         `times as likely as ${words === null ? 'another picture does' : 'other words do'}` +
         `${mechanism === 'gaussian' ? ' (but for a chance of δ = 10⁻⁵)' : ''}.`);
-    say('mechanism-hint', HINTS[words === null ? mechanism : 'words']);
+    say('mechanism-hint', HINTS[words === null ? mechanism : inCrowd ? 'wordsCrowd' : 'words']);
     arrange(inCrowd);
     if (inCrowd)
-        crowd.promises(device.promise(epsilon));
+        crowd.promises(device.promise(device.packOf({ words }), epsilon));
 }
 
 /** The cards that this way has. */
@@ -216,8 +217,8 @@ export function receipt(device, made, result) {
         make('div', {}, make('dt', {}, name), make('dd', {}, String(value)))));
 }
 
-function crowdReceipt(device, { receipt: { epsilon, keep }, messages, fresh, milliseconds, sent }, { bytes }) {
-    const promise = device.promise(epsilon);
+function crowdReceipt(device, { pack, receipt: { epsilon, keep }, messages, fresh, milliseconds, sent }, { bytes }) {
+    const promise = device.promise(pack, epsilon);
     const { floor, crowd: share } = device.budget();
     return [
         ['way', 'in a crowd, through a relay'],

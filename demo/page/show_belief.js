@@ -14,6 +14,8 @@ const HINTS = {
     gaussian: 'The server knows the noise. It weighs each picture by how well the blurred points fit it.',
     words: 'The server knows the chances. The pictures of the group that was named fit the message; which of them is ' +
         'meant, or whether the group was drawn by lot, it cannot tell.',
+    wordsCrowd: 'Shown is the most that anybody could tell: a server that knows what all the others asked, and takes it ' +
+        'out. The search finds all the same.',
     crowd: 'Shown is the most that anybody could tell: a server that knows what all the others asked, and takes it out.',
 };
 
@@ -158,10 +160,12 @@ function show(device, posterior) {
     draw(device.names);
 }
 
+const wayOf = (words, mechanism) => (words === null ? mechanism : mechanism === 'crowd' ? 'wordsCrowd' : 'words');
+
 /** What is chosen now, before its message is made: the last message, as if it had been made with this ε. A Gaussian
  * message has another length of step then, so it stays as it was. Of another way to ask nothing is known yet. */
 export function choice(device, { words, mechanism, epsilon }, nearest) {
-    const way = words === null ? mechanism : 'words';
+    const way = wayOf(words, mechanism);
     ring = words === null ? nearest : null;
     say('belief-hint', HINTS[way]);
     if (told?.way !== way)
@@ -185,12 +189,14 @@ export function blurred(device, { bytes, pack: { slots, dimensions }, receipt },
 }
 
 /** In a crowd: `seen` counts all messages, `asked` what the others really asked; `clients` made fakes. */
-export function mixed(device, { seen, asked, clients }, { epsilon }) {
+export function mixed(device, { seen, asked, clients }, choice) {
     if (asked === null)
         return;
+    const items = choice.words === null ? map.pictures : map.words;
+    const { cells } = device.packOf(choice);
     const left = seen.counts.map((number, symbol) => number - asked[symbol]);
-    keep(device, 'crowd', epsilon,
-        (value) => belief.crowd(map.pictures, device.pack.cells, left, { ...device.crowd, clients }, value));
+    keep(device, wayOf(choice.words, 'crowd'), choice.epsilon,
+        (value) => belief.crowd(items, cells, left, { ...device.crowd, clients }, value));
 }
 
 function keep(device, way, epsilon, believe) {

@@ -9,7 +9,7 @@ import urllib.request
 
 import numpy
 
-from page_words import make_words
+from page_words import CLUSTERS, COPIES, NEIGHBOURS, make_words
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "golden"))
@@ -20,8 +20,6 @@ CELLS = 4
 START_ROW = 12  # of the queries: the second one of the first class
 EPSILON = 6
 RELEASE_HEAD = 25  # bytes of a crowd release before its symbol
-NEIGHBOURS = 240  # of 48 symbols: 20 clusters of each
-CLUSTERS, COPIES = 4, 4
 
 
 class Service:
@@ -56,7 +54,7 @@ class Service:
         self.release_size = RELEASE_HEAD + -(-(len(names) * CELLS - 1).bit_length() // 8)
         shutil.copytree(os.path.join(ROOT, "demo", "page"), self.page)
         shutil.copytree(self.wasm, os.path.join(self.page, "wasm"), ignore=shutil.ignore_patterns("objects"))
-        self.words, words_pack = make_words(self, names)
+        self.words, self.words_pack = make_words(self, names)
         self.run("keys", "--out", "gateway.keys")
         self.start_crowd()
         self.map = self.path("map")
@@ -67,12 +65,13 @@ class Service:
         subprocess.run([sys.executable, os.path.join(ROOT, "demo", "demo_page.py"), self.path("shapes"), self.page,
                         "--pack", self.id, "--names", self.path("names.json"), "--kind", "drawn pictures of shapes",
                         "--map", self.map, "--start", str(START_ROW), "--epsilon", str(EPSILON), "--crowd", self.path("crowd.json"),
-                        "--words", self.path("words.json"), "--words-pack", words_pack],
+                        "--words", self.path("words.json"), "--words-pack", self.words_pack],
                        check=True, timeout=60)
 
     def start_crowd(self):
         """A gateway, and a relay with its neighbours. crowd.json tells the page where they are."""
         self.gateway = self.spawn([self.program, "serve", "--pack", "first.pmpk", "--store", "sqlite:first.store",
+                                   "--pack", "words.pmpk", "--store", "sqlite:words.store",
                                    "--ohttp-key", "gateway.keys", "--listen", "127.0.0.1:0", "--log", "off",
                                    "--grace", "0", "--json"])
         address = json.loads(self.gateway.stdout.readline())["listen"]
@@ -81,7 +80,7 @@ class Service:
         self.crowd = self.spawn([sys.executable, program, build, f"http://{address}", "--pack", "first.pmpk",
                                  "--features", "shapes/public.npy", "--labels", "shapes/public_labels.npy",
                                  "--keys", "gateway.keys", "--clients", str(NEIGHBOURS), "--clusters", str(CLUSTERS),
-                                 "--copies", str(COPIES)])
+                                 "--copies", str(COPIES), "--words-pack", "words.pmpk"])
         told = self.crowd.stdout.readline()
         with open(self.path("crowd.json"), "wb") as file:
             file.write(told)
@@ -155,12 +154,13 @@ class Service:
                  "--force", "--json", *map(str, options))
         return numpy.load(self.path("posterior.npy"))
 
-    def last_epoch(self):
-        """The releases of the last epoch, all of them and those that neighbours really asked."""
+    def last_epoch(self, pack=None):
+        """The releases of the last epoch, all of them and those that neighbours really asked; `pack`: id of one slot."""
         with urllib.request.urlopen(self.observer + "/crowd?seen", timeout=60) as answer:
             told = json.load(answer)
         symbols = len(told["asked"])
-        releases = [write_release(bytes.fromhex(self.id), 3, pack_symbols([symbol], symbols)) for symbol in range(symbols)]
+        releases = [write_release(bytes.fromhex(pack or self.id), 1 if pack else 3, pack_symbols([symbol], symbols))
+                    for symbol in range(symbols)]
         return ([release for release, count in zip(releases, counts) for _ in range(count)]
                 for counts in (told["seen"]["counts"], told["asked"]))
 
