@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * map: a picture of a gallery, in which like things lie together, and how good it is. */
+#include "cli/belief/belief_options.h"
 #include "cli/map/map_inputs.h"
 #include "cli/map/map_report.h"
 #include "cli/shared/output.h"
@@ -18,11 +19,14 @@
 
 typedef enum kind { KIND_SVG, KIND_PNG, KIND_NPY } kind;
 
+enum { OPTIONS = 18 }; /* those of belief_options.h follow */
+
 struct arguments {
     const char *method, *out, *colour;
     struct map_paths paths;
     uint64_t clusters, neighbours, landmarks, iterations, seed, threads;
-    double perplexity;
+    double perplexity, clusters_text; /* the second: --clusters as it was given */
+    struct belief_arguments belief;
     bool measure, force, json;
     bool clusters_given, perplexity_given;
     bool all;
@@ -79,13 +83,33 @@ static exit_code check_paths(const struct arguments *arguments)
         return command_fail(&command_map, EXIT_USAGE, "--modality names a front of a pack. Give --pack.");
     if (arguments->perplexity_given && !(arguments->perplexity >= 2.0 && arguments->perplexity <= 1000.0))
         return command_fail(&command_map, EXIT_USAGE, "--perplexity must be 2 to 1000. Give such a number.");
+    if (arguments->belief.asked && (paths->store || !paths->pack))
+        return command_fail(&command_map, EXIT_USAGE,
+                            "--release needs --pack and --features: a store does not tell which message an item would "
+                            "make. Give the features that it was indexed from.");
+    return EXIT_OK;
+}
+
+/* --clusters is what a crowd's clients make, or how many groups --colour cluster has. */
+static exit_code read_clusters(struct arguments *arguments, const struct option_spec *belief_specs)
+{
+    struct belief_arguments *belief = &arguments->belief;
+    belief->clusters = arguments->clusters_given ? arguments->clusters_text : 0.0;
+    const exit_code code = belief_options_check(&command_map, belief, belief_specs);
+    if (code != EXIT_OK || belief->in_crowd || !arguments->clusters_given)
+        return code;
+    if (!(arguments->clusters_text >= 1.0 && arguments->clusters_text <= 10000.0) ||
+        arguments->clusters_text != floor(arguments->clusters_text))
+        return command_fail(&command_map, EXIT_USAGE,
+                            "--clusters must be 1 to 10000, a whole number. Give such a one.");
+    arguments->clusters = (uint64_t)arguments->clusters_text;
     return EXIT_OK;
 }
 
 static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
-    struct option_spec specs[] = {
-        {"clusters", OPTION_COUNT, &arguments->clusters, false, false},
+    struct option_spec specs[OPTIONS + BELIEF_OPTIONS] = {
+        {"clusters", OPTION_NUMBER, &arguments->clusters_text, false, false},
         {"perplexity", OPTION_NUMBER, &arguments->perplexity, false, false},
         {"method", OPTION_TEXT, &arguments->method, false, false},
         {"features", OPTION_TEXT, &arguments->paths.features, false, false},
@@ -104,16 +128,18 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"force", OPTION_FLAG, &arguments->force, false, false},
         {"json", OPTION_FLAG, &arguments->json, false, false},
     };
+    belief_options_fill(&arguments->belief, specs + OPTIONS);
     exit_code code = options_parse(&command_map, argc, argv, specs, sizeof specs / sizeof *specs, NULL, 0, 0);
     arguments->clusters_given = specs[0].given;
     arguments->perplexity_given = specs[1].given;
-    const struct count_limit limits[] = {{"clusters", arguments->clusters, 1, 10000},
-                                         {"neighbours", arguments->neighbours, 2, PML_MAP_NEIGHBOURS_MAX},
+    const struct count_limit limits[] = {{"neighbours", arguments->neighbours, 2, PML_MAP_NEIGHBOURS_MAX},
                                          {"landmarks", arguments->landmarks, 10, 100000},
                                          {"iterations", arguments->iterations, 1, 100000},
                                          {"threads", arguments->threads, 1, 256}};
     if (code == EXIT_OK)
         code = options_check_limits(&command_map, limits, sizeof limits / sizeof *limits, true);
+    if (code == EXIT_OK)
+        code = read_clusters(arguments, specs + OPTIONS);
     if (code == EXIT_OK)
         code = read_method(arguments);
     if (code == EXIT_OK)
@@ -140,7 +166,11 @@ static char *name_out(const struct arguments *arguments, pml_map_method method)
 
 static exit_code check_output(const struct arguments *arguments, const char *out)
 {
-    const char *inputs[] = {arguments->paths.features, arguments->paths.labels, arguments->paths.pack,
+    const char *inputs[] = {arguments->paths.features,
+                            arguments->paths.labels,
+                            arguments->paths.pack,
+                            arguments->belief.release,
+                            arguments->belief.known,
                             arguments->paths.store && strncmp(arguments->paths.store, "sqlite:", 7) == 0
                                 ? arguments->paths.store + 7
                                 : NULL};
@@ -159,6 +189,7 @@ static exit_code write_picture(const struct arguments *arguments, const struct m
     const struct pml_map_picture picture = {.places = places,
                                             .rows = inputs->rows.count,
                                             .colours = inputs->colours,
+                                            .shades = inputs->shades,
                                             .groups = inputs->groups,
                                             .names = inputs->names,
                                             .title = titles[inputs->colour]};
@@ -239,7 +270,9 @@ static exit_code make_map(const struct arguments *arguments, const struct map_in
     return code;
 }
 
-static exit_code make_maps(const struct arguments *arguments, const struct map_inputs *inputs)
+/* `belief` may be NULL. */
+static exit_code make_maps(const struct arguments *arguments, const struct map_inputs *inputs,
+                           const struct belief *belief)
 {
     static const char *const colours[] = {"none", "class", "cell", "cluster"};
     struct map_entry entries[PML_MAP_METHODS] = {0};
@@ -250,6 +283,7 @@ static exit_code make_maps(const struct arguments *arguments, const struct map_i
                                 .seed = arguments->seed,
                                 .measured = arguments->measure,
                                 .all = arguments->all,
+                                .belief = belief,
                                 .entries = entries,
                                 .count = arguments->all ? PML_MAP_METHODS : 1};
     exit_code code =
@@ -271,11 +305,23 @@ static exit_code make_maps(const struct arguments *arguments, const struct map_i
     return code;
 }
 
+/* What a server believes about the rows, when there is a release. */
+static exit_code believe(const struct arguments *arguments, struct map_inputs *inputs, struct belief *belief)
+{
+    if (!arguments->belief.asked)
+        return EXIT_OK;
+    const exit_code code =
+        belief_make(&command_map, &arguments->belief, &inputs->pack, &inputs->rows, inputs->labels.values, belief);
+    inputs->shades = belief->shades;
+    return code;
+}
+
 static exit_code run(int argc, char **argv)
 {
     const struct pml_progress progress = {progress_show, NULL, "map"};
     struct arguments arguments = {.method = "tsne", .clusters = CLUSTERS};
     struct map_inputs inputs = {0};
+    struct belief belief = {0};
     exit_code code = parse(argc, argv, &arguments);
     if (code == EXIT_OK) {
         const unsigned threads = pml_parallel_threads((unsigned)arguments.threads);
@@ -288,13 +334,18 @@ static exit_code run(int argc, char **argv)
                                                      .progress = &progress};
         if (arguments.out && !arguments.all)
             code = check_output(&arguments, arguments.out);
+        if (code == EXIT_OK && arguments.belief.posterior)
+            code = check_output(&arguments, arguments.belief.posterior);
         if (code == EXIT_OK)
             code = map_inputs_read(&arguments.paths, threads, &inputs);
         if (code == EXIT_OK)
             code = map_inputs_colour(&inputs, arguments.colour, arguments.clusters, arguments.seed, threads);
         if (code == EXIT_OK)
-            code = make_maps(&arguments, &inputs);
+            code = believe(&arguments, &inputs, &belief);
+        if (code == EXIT_OK)
+            code = make_maps(&arguments, &inputs, arguments.belief.asked ? &belief : NULL);
     }
+    belief_free(&belief);
     map_inputs_free(&inputs);
     return code;
 }
@@ -326,7 +377,7 @@ static const char help[] =
     "  --modality NAME    of the features, in a pack with fronts. Default: the first\n"
     "  --out MAP          .svg or .png, a picture; .npy, float32, n places\n"
     "  --colour C         class, cell (needs --pack), cluster or none. Default: class with labels, or cell\n"
-    "  --clusters K       of --colour cluster, 1 to 10000. Default 10\n"
+    "  --clusters K       of --colour cluster, 1 to 10000. Default 10. With --crowd: see below\n"
     "  --measure          says how good the map is\n"
     "  --perplexity P     neighbours that count, 2 to 1000, at most a third of the rows. Default 30\n"
     "  --neighbours K     of graphs, 2 to 64. Default 8, of landmark 20\n"
@@ -334,11 +385,21 @@ static const char help[] =
     "  --iterations N     steps of sammon, sne, ssne, tsne (after its first 250) and landmark\n"
     "  --seed N           of everything random. Default 0\n"
     "  --threads N        1 to 256. Default: the number of processors. Never changes the map\n"
-    "  --force            replace the files of --out\n"
+    "  --force            replace the files of --out and --posterior\n"
     "  --json             JSON on stdout instead of text (docs/CLI.md)\n"
     "  --help             this text\n\n"
+    "What a server believes (docs/PRIVACY.md, section 12): with --release rows are grey, or the fuller in colour the\n"
+    "likelier the server holds them to be what was asked. Needs --pack and --features.\n"
+    "  --release R.cbor   a release; with --crowd a whole epoch, one message after the other\n"
+    "  --epsilon E, --delta D  that it was made with; the second only for a Gaussian one\n"
+    "  --posterior P.npy  writes the probability of each row, float64\n"
+    "  --crowd N          honest clients of the epoch, the asker included\n"
+    "  --known O.cborseq  what all others asked, which such a server knows and takes out of the epoch\n"
+    "  --clusters K, --copies V, --own W, --relay-clusters R, --floor E0  the crowd's policy, as for privatemail "
+    "crowd\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit the method, 4 a map cannot be\n"
     "written, 7 out of memory.\n\n"
-    "Example: privatemail map --features gallery.npy --labels classes.npy --out gallery.svg --measure\n";
+    "Example: privatemail map --features gallery.npy --labels classes.npy --out gallery.svg --measure\n"
+    "         privatemail map --features gallery.npy --pack p.pmpk --release r.cbor --epsilon 8 --out believed.svg\n";
 
 const struct command command_map = {"map", "draw a map of a gallery", help, run};

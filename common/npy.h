@@ -34,9 +34,10 @@ struct pml_labels {
 pml_outcome pml_labels_read(const char *path, struct pml_labels *labels, struct pml_message *message);
 void pml_labels_free(struct pml_labels *labels);
 
-/* Both write a whole file or none (see files.h). */
+/* They write a whole file or none (see files.h). */
 pml_outcome pml_features_write(const char *path, const float *values, size_t rows, size_t columns,
                                struct pml_message *message);
 pml_outcome pml_labels_write(const char *path, const int32_t *values, size_t rows, struct pml_message *message);
+pml_outcome pml_doubles_write(const char *path, const double *values, size_t count, struct pml_message *message);
 
 #endif

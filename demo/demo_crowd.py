@@ -3,7 +3,7 @@
 """The crowd of the demo: runs a relay, calls neighbours together when the page asks, and tells what the server saw.
 
     demo_crowd.py BUILD GATEWAY --pack P.pmpk --features F.npy --labels L.npy --keys KEYS
-                  --clients N --clusters K --copies V [--floor E0] [--port N] [--relay-port N]
+                  --clients N --clusters K --copies V [--words-pack W.pmpk] [--floor E0] [--port N] [--relay-port N]
 
 BUILD is the folder of the build, GATEWAY the URL of `privatemail serve --ohttp-key KEYS`. Prints one line of JSON with
 what the page must know: {"relay": URL, "observer": URL, "keys": the key configuration in base64, "clients": N,
@@ -11,8 +11,11 @@ what the page must know: {"relay": URL, "observer": URL, "keys": the key configu
 which passes everything on and keeps a copy of the last epoch's requests. With the demo's own key it counts what is in
 them: no service keeps messages, so a demonstration must read along. Two requests are for the page:
 
-    POST /gather   N neighbours (demo_neighbours) ask in the open epoch
-    GET  /crowd    {"bundles": N, "needed": N, "seen": null or what demo_observer writes}; with ?seen it is counted
+    POST /gather   N neighbours (demo_neighbours) ask in the open epoch; with ?words, of the pack for words, in which they
+                   ask with pictures: nobody can tell
+    GET  /crowd    {"bundles": N, "needed": N, "seen": null or what demo_observer writes, "asked": null or how often the
+                   neighbours really asked for each symbol}; with ?seen it is counted. The last is for the page's map of
+                   what a server believes that knows what everybody else asked.
 """
 import argparse
 import base64
@@ -37,9 +40,9 @@ class Crowd:
     """Who is there, and what was sent to the gateway in the last epoch."""
 
     def __init__(self, arguments):
-        self.arguments, self.relay = arguments, None
+        self.arguments, self.relay, self.pack = arguments, None, arguments.pack
         self.one_at_a_time, self.lock = threading.Lock(), threading.Lock()
-        self.sent, self.epoch, self.requests, self.seen = 0, b"", [], None
+        self.sent, self.asked, self.epoch, self.requests, self.seen = 0, None, b"", [], None
 
     def program(self, name):
         return os.path.join(self.arguments.build, name)
@@ -62,16 +65,17 @@ class Crowd:
         return {"relay": self.relay, "observer": observer, "keys": keys, "clients": a.clients, "clusters": a.clusters,
                 "copies": a.copies}
 
-    def gather(self):
+    def gather(self, pack):
         """One crowd after the other: the last one may still be fetching its answers."""
         a = self.arguments
         with self.one_at_a_time:
-            self.sent = 0
-            command = [self.program("demo/demo_neighbours"), self.relay, a.pack, a.features, a.labels, str(a.clients),
+            self.sent, self.asked, self.pack = 0, None, pack
+            command = [self.program("demo/demo_neighbours"), self.relay, pack, a.features, a.labels, str(a.clients),
                        str(a.clusters), str(a.copies), str(a.floor)]
             with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
                 for line in process.stdout:
-                    self.sent = json.loads(line)["sent"]
+                    told = json.loads(line)
+                    self.sent, self.asked = told["sent"], told.get("asked", self.asked)
 
     def keep(self, body):
         with self.lock:
@@ -83,14 +87,14 @@ class Crowd:
     def count(self):
         with self.lock:
             if self.seen is None and self.requests:
-                done = subprocess.run([self.program("demo/demo_observer"), self.arguments.keys, self.arguments.pack],
+                done = subprocess.run([self.program("demo/demo_observer"), self.arguments.keys, self.pack],
                                       input=b"".join(self.requests), stdout=subprocess.PIPE, check=True)
                 self.seen = json.loads(done.stdout)
             return self.seen
 
     def describe(self, counted):
         return {"bundles": self.sent + 1, "needed": self.arguments.clients + 1,
-                "seen": self.count() if counted else None}
+                "seen": self.count() if counted else None, "asked": self.asked if counted else None}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -119,9 +123,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        if self.path == "/gather":
-            threading.Thread(target=self.crowd.gather, daemon=True).start()
-            self.tell({"neighbours": self.crowd.arguments.clients})
+        if self.path in ("/gather", "/gather?words"):
+            arguments = self.crowd.arguments
+            pack = arguments.pack if self.path == "/gather" else arguments.words_pack
+            threading.Thread(target=self.crowd.gather, args=(pack,), daemon=True).start()
+            self.tell({"neighbours": arguments.clients})
             return
         if self.headers.get("Content-Type") == EPOCH_TYPE:
             self.crowd.keep(body)
@@ -154,6 +160,7 @@ def main():
     parser.add_argument("gateway")
     for name in ("pack", "features", "labels", "keys"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument("--words-pack")
     parser.add_argument("--clients", type=int, required=True)
     parser.add_argument("--clusters", type=float, required=True)
     parser.add_argument("--copies", type=int, required=True)

@@ -6,8 +6,8 @@
  * Every client asks about a row of FEATURES taken by lot, in the policy of CLUSTERS and COPIES and with the floor
  * FLOOR. It draws its bundle with the core, seals it, hands it to the relay over HTTP, fetches the answer to its
  * own message, opens and ranks it. Clients of one thread share its connection. Writes lines of JSON: {"sent": N}
- * now and then, and at the end {"sent": N, "messages": N, "answered": N, "seconds": S}. Nothing tells which
- * message was whose. */
+ * now and then, {"sent": N, "asked": [N, ...]} when all are sent, with how often each symbol was really asked for, and
+ * at the end {"sent": N, "messages": N, "answered": N, "seconds": S}. Nothing tells which message was whose. */
 #define _POSIX_C_SOURCE 200809L
 #include "common/clock.h"
 #include "common/files.h"
@@ -16,6 +16,7 @@
 #include "server/gateway/crypto_openssl.h"
 
 #include <privatemail_platform.h>
+#include <privatemail_public.h>
 #include <privatemail_transport.h>
 
 #include <curl/curl.h>
@@ -36,7 +37,8 @@ enum {
 
 struct client {
     size_t row;
-    unsigned own; /* index of the own message in the bundle */
+    unsigned own;    /* index of the own message in the bundle */
+    uint32_t symbol; /* that it names */
     uint8_t ticket[TICKET_SIZE];
     pml_opener opener;
     bool sent;
@@ -197,8 +199,11 @@ static pml_status seal(const struct crowd *crowd, struct client *client, pml_cli
                 pml_message_seal(pml_crypto_openssl(), &crowd->key, crowd->epoch, crowd->info.id, release, release_size,
                                  pml_platform_entropy, NULL, bundle + *size, crowd->message_size, &opener);
         if (status == PML_OK && own == 1) {
+            pml_release_view view;
             client->own = index;
             client->opener = opener;
+            status = pml_release_parse(&crowd->pack, release, release_size, &view);
+            client->symbol = status == PML_OK ? pml_release_symbol(&view, 0) : 0;
         }
         pml_opener_wipe(&opener);
         *size += crowd->message_size;
@@ -231,6 +236,24 @@ static void tell_sent(size_t sent)
 {
     printf("{\"sent\": %zu}\n", sent);
     fflush(stdout);
+}
+
+/* How often each symbol was really asked for: what an adversary may know who knows everybody else. */
+static int tell_asked(const struct crowd *crowd)
+{
+    const size_t symbols = (size_t)crowd->info.slots * crowd->info.cells;
+    uint32_t *counts = calloc(symbols, sizeof *counts);
+    if (!counts)
+        return fail("the counts", "out of memory");
+    for (size_t i = 0; i < crowd->count; i++)
+        counts[crowd->clients[i].symbol] += crowd->clients[i].sent;
+    printf("{\"sent\": %zu, \"asked\": [", (size_t)crowd->sent);
+    for (size_t i = 0; i < symbols; i++)
+        printf("%s%" PRIu32, i > 0 ? ", " : "", counts[i]);
+    printf("]}\n");
+    fflush(stdout);
+    free(counts);
+    return 0;
 }
 
 /* ---- sending: every thread has its share of the clients ---- */
@@ -341,7 +364,8 @@ static int run(struct crowd *crowd)
     int failed = look(crowd);
     if (!failed)
         failed = pml_parallel((unsigned)crowd->threads, crowd->threads, send_share, crowd, NULL) != PML_DONE;
-    tell_sent(crowd->sent);
+    if (!failed)
+        failed = tell_asked(crowd);
     if (!failed)
         failed = pml_parallel((unsigned)crowd->threads, crowd->threads, fetch_share, crowd, NULL) != PML_DONE;
     printf("{\"sent\": %zu, \"messages\": %zu, \"answered\": %zu, \"seconds\": %.2f}\n", (size_t)crowd->sent,

@@ -2,21 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what the demo's page knows beforehand, and tells how a search went.
 
-    demo_page.py GALLERY PAGE --pack ID --names NAMES.json --kind WORDS [--start ROW] [--epsilon E] [--crowd CROWD.json]
-                 [--words WORDS.json --words-pack ID]
+    demo_page.py GALLERY PAGE --pack ID --names NAMES.json --kind WORDS --map MAP [--start ROW] [--epsilon E]
+                 [--crowd CROWD.json] [--words WORDS.json --words-pack ID]
     demo_page.py --tell QUERY.json PAGE
 
 GALLERY holds queries.npy, gallery.npy, their *_labels.npy and images/. PAGE gets device.json, which stands for the
 device (pictures, features and classes of the queries, the pack's id, the query and the ε to start with, and what
 demo_crowd.py printed about the crowd, and the table of words that demo_words.py wrote, with the id of the pack that is
-asked by words), and truth.json: the 8 items of the gallery that are nearest to each query by
-cosine. Nobody could know the latter in real life; the page says so.
+asked by words), truth.json: the 8 items of the gallery that are nearest to each query by cosine, and the nearest of
+those on the map; nobody could know these in real life; the page says so; and map.json, from the folder MAP that
+demo_map.py made.
 QUERY.json is what `privatemail query --row ROW --json` wrote.
 """
 import argparse
 import base64
 import json
 import pathlib
+import shutil
 
 import numpy
 
@@ -59,8 +61,9 @@ def find_truth(arguments, order, queries, gallery):
     """Ties by smaller item, as the core has them."""
     images = pictures(arguments.gallery, "gallery")
     nearest = numpy.argsort(-(unit(queries[order]) @ unit(gallery).T), axis=1, kind="stable")[:, :TOP]
+    on_map = unit(queries[order]) @ unit(numpy.load(arguments.map / "items.npy")).T
     return {"queries": [[{"item": int(item), "picture": text(images[item].read_bytes())} for item in row]
-                        for row in nearest]}
+                        for row in nearest], "nearest": on_map.argmax(axis=1).tolist()}
 
 
 def write_page(arguments):
@@ -71,6 +74,7 @@ def write_page(arguments):
     for name, value in (("device", describe_device(arguments, order, queries, len(gallery))),
                         ("truth", find_truth(arguments, order, queries, gallery))):
         (arguments.page / (name + ".json")).write_text(json.dumps(value), encoding="utf-8")
+    shutil.copy(arguments.map / "map.json", arguments.page)
 
 
 def tell(answered, page):
@@ -94,6 +98,7 @@ def main():
     parser.add_argument("--pack")
     parser.add_argument("--names", type=pathlib.Path)
     parser.add_argument("--kind")
+    parser.add_argument("--map", type=pathlib.Path, metavar="MAP")
     parser.add_argument("--start", type=int, default=0, metavar="ROW")
     parser.add_argument("--epsilon", type=float, default=8, metavar="E")
     parser.add_argument("--crowd", type=pathlib.Path, metavar="CROWD.json")
@@ -102,8 +107,8 @@ def main():
     arguments = parser.parse_args()
     if arguments.tell:
         tell(arguments.tell, arguments.page)
-    elif None in (arguments.gallery, arguments.pack, arguments.names, arguments.kind):
-        parser.error("GALLERY, --pack, --names and --kind are needed")
+    elif None in (arguments.gallery, arguments.pack, arguments.names, arguments.kind, arguments.map):
+        parser.error("GALLERY, --pack, --names, --kind and --map are needed")
     elif (arguments.words is None) != (arguments.words_pack is None):
         parser.error("--words and --words-pack come together")
     else:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Opens the demo's page, lets it search alone, in the crowd and by words, and takes its pictures.
+"""Opens the demo's page, lets it search alone, in the crowd, by words and by words in the crowd, and takes its pictures.
 
     demo_screenshots.py URL FOLDER
 
 Writes FOLDER/page.png (1280 pixels wide), FOLDER/page-390.png (a phone's width), page-crowd.png and page-crowd-390.png,
-and where the demo has words page-words.png and page-words-390.png.
+and where the demo has words page-words.png, page-words-crowd.png and the same with -390.
 """
 import os
 import sys
@@ -37,6 +37,8 @@ def main():
             take(page, folder, "page-crowd", 150)
             if not page.evaluate("document.getElementById('ask-with').hidden"):
                 page.evaluate("document.querySelector('[value=text]').click()")
+                take(page, folder, "page-words-crowd", 150)
+                page.evaluate("document.querySelector('[value=response]').click()")
                 take(page, folder, "page-words", 60)
     except BrowserError as error:
         sys.exit(f"demo: {error}")

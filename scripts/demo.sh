@@ -6,7 +6,7 @@
 #   scripts/demo.sh              with a terminal: ends with the page open for use, until Ctrl-C
 #                                without one: takes the page's pictures (page.png and page-390.png in build/demo, and
 #                                page-crowd.png and page-crowd-390.png of a search in the crowd, page-words.png and
-#                                page-words-390.png of a search by words) and ends
+#                                page-words-crowd.png of searches by words, and the same with -390) and ends
 #   scripts/demo.sh --sample     drawn shapes, also where there are photographs
 #   scripts/demo.sh --port N     serve at this port of 127.0.0.1 instead of a free one
 #   scripts/demo.sh --help       this text
@@ -68,7 +68,7 @@ prepare() {
     scripts/setup.sh --page
     step "Building the command, and the same core for the page (WebAssembly)"
     quietly cmake --preset release
-    quietly cmake --build --preset release --target privatemail_cli demo_neighbours demo_observer
+    quietly cmake --build --preset release --target privatemail_cli demo_neighbours demo_observer demo_belief
     quietly scripts/build-wasm.sh --out "$folder/wasm"
     tail -n 1 "$log" | indent
     if [ "$kind" = clothes ] && [ ! -d "$photographs" ]; then
@@ -194,6 +194,23 @@ pair_words() {
             --voters "$1/text.npy" --voters-modality text --store "sqlite:$1/words.store"
 }
 
+# ---- map -------------------------------------------------------------------------------------------------------
+
+make_map() {
+    local source by_words=()
+    map=$folder/$kind.map
+    source="$id $words_id $recipe $(digest <demo/demo_map.py)"
+    if [ "$(cat "$map/source" 2>/dev/null)" = "$source" ]; then
+        step "The map of the gallery is there already, and is kept"
+        return
+    fi
+    step "Drawing a map of the gallery, to show what the server believes"
+    [ -z "$words" ] || by_words=(--words-pack "$words/words.pmpk")
+    rm -rf "$map"
+    "$python" demo/demo_map.py build/release "$gallery" "$map" --pack "$pack" "${by_words[@]}" 2>>"$log" | indent
+    echo "$source" >"$map/source"
+}
+
 make_page() {
     rm -rf "$page"
     mkdir -p "$page/wasm"
@@ -206,7 +223,7 @@ describe_page() {
     local by_words=()
     [ -z "$words" ] || by_words=(--words "$words/words.json" --words-pack "$words_id")
     "$python" demo/demo_page.py "$gallery" "$page" --pack "$id" --names "$gallery/names.json" --kind "$called" \
-        --start "$start" --epsilon "$epsilon" --crowd "$folder/crowd.json" "${by_words[@]}"
+        --map "$map" --start "$start" --epsilon "$epsilon" --crowd "$folder/crowd.json" "${by_words[@]}"
 }
 
 # ---- service ---------------------------------------------------------------------------------------------------
@@ -254,11 +271,13 @@ serve() {
 }
 
 gather() {
-    local told=$folder/crowd.json relay
+    local told=$folder/crowd.json relay by_words=()
+    [ -z "$words" ] || by_words=(--words-pack "$words/words.pmpk")
     step "Running a relay, and a crowd of $neighbours neighbours for it"
     : >"$told"
     "$python" demo/demo_crowd.py build/release "${url%/}" --pack "$pack" --features "$gallery/public.npy" \
         --labels "$gallery/public_labels.npy" --keys "$keys" --clients "$neighbours" --clusters 4 --copies 3 \
+        "${by_words[@]}" \
         >"$told" 2>>"$log" &
     crowd=$!
     relay=$(await "$crowd" "$told" "the relay" 's/.*"relay": "([^"]+)".*/\1/p')
@@ -300,7 +319,7 @@ take_pictures() {
     step "No terminal: taking the page's pictures instead of leaving it open"
     quietly "$python" demo/demo_screenshots.py "$url" "$folder"
     echo "   $folder/page.png and $folder/page-390.png; in the crowd: page-crowd.png and page-crowd-390.png"
-    [ -z "$words" ] || echo "   by words: page-words.png and page-words-390.png"
+    [ -z "$words" ] || echo "   by words: page-words.png and page-words-crowd.png, and the same with -390"
 }
 
 prepare
@@ -309,6 +328,7 @@ make_gallery
 make_pack
 make_store
 make_words
+make_map
 make_page
 serve
 gather

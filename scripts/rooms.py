@@ -27,6 +27,7 @@ Room = collections.namedtuple("Room", "place floor holds may")
 # place: x of the box in the picture. A door is a room, or one header of a room.
 KERNELS, ENTROPY = "core/base/kernels.h", "platform/privatemail_platform.h"
 RANDOM, HASH, WIPE = "core/base/random.h", "core/base/sha256.h", "core/base/base.h"
+STAGES, EXACT = "core/stages/stages.h", "core/base/exact.h"
 HOUSE = {
     "core/include": Room(0.0, 0, "the public headers", []),
     "core/base": Room(0.0, 1, "numbers, hash, random", ["core/include"]),
@@ -40,25 +41,25 @@ HOUSE = {
     "transport/include": Room(4.0, 1, "its public header", ["core/include"]),
     "transport": Room(4.0, 2, "seals and opens messages", ["transport/include", WIPE]),
     "transport/bearssl": Room(5.0, 2, "its primitives", ["transport/include", WIPE]),
-    "android": Room(1.5, 3, "Java binding", ["core/include", "transport/include", ENTROPY]),
-    "ios": Room(2.5, 3, "Swift binding", ["core/include", "platform"]),
+    "android": Room(1.0, 3, "Java binding", ["core/include", "transport/include", ENTROPY]),
+    "ios": Room(2.0, 3, "Swift binding", ["core/include", "platform"]),
     "common": Room(6.0, 1, "files, messages, threads", ["core/include"]),
     "common/rows": Room(6.0, 2, "rows and their neighbours", ["common", "core/include", KERNELS]),
-    "tools/codes": Room(2.9, 3, "positions of anchors", ["common", "common/rows"]),
+    "tools/codes": Room(4.0, 3, "positions of anchors", ["common", "common/rows"]),
     "tools/pack": Room(3.2, 4, "builds packs", ["common", "common/rows", "core/include", "tools/codes"]),
-    "tools/algebra": Room(5.2, 2, "matrices, loaded libraries", ["common"]),
-    "tools/map": Room(2.6, 3, "lays rows out in the plane", ["common", "common/rows", "tools/algebra"]),
+    "tools/algebra": Room(8.0, 2, "matrices, loaded libraries", ["common"]),
+    "tools/map": Room(3.0, 3, "lays rows out in the plane", ["common", "common/rows", "tools/algebra"]),
     "tools/map/look": Room(2.2, 4, "measures and draws maps", ["common", "common/rows", "tools/map"]),
-    "tools/groups": Room(8.7, 3, "finds groups of rows", ["common", "common/rows", "core/include", "tools/algebra"]),
-    "tools/train": Room(4.5, 3, "trains fronts", ["common", "common/rows", "core/include", "tools/algebra"]),
-    "server/store": Room(5.5, 3, "where a gallery lives", ["common", "common/rows", "core/include"]),
+    "tools/groups": Room(9.0, 3, "finds groups of rows", ["common", "common/rows", "core/include", "tools/algebra"]),
+    "tools/train": Room(5.0, 3, "trains fronts", ["common", "common/rows", "core/include", "tools/algebra"]),
+    "server/store": Room(6.0, 3, "where a gallery lives", ["common", "common/rows", "core/include"]),
     "server/store/sqlite": Room(4.2, 4, "in a file", ["common", "server/store"]),
     "server/store/postgres": Room(5.2, 4, "in a database", ["common", "server/store"]),
-    "server/embedding": Room(6.4, 3, "positions of items", ["common", "common/rows", "core/include"]),
+    "server/embedding": Room(7.0, 3, "positions of items", ["common", "common/rows", "core/include"]),
     "server/index": Room(6.2, 4, "fills a store",
                          ["common", "common/rows", "core/include", "server/embedding", "server/store"]),
     "server/service": Room(7.2, 4, "a release to its answer", ["common", "server/embedding", "server/store"]),
-    "server/gateway": Room(7.6, 3, "opens and seals for relays", ["common", "core/include", "transport/include"]),
+    "server/gateway": Room(8.0, 3, "opens and seals for relays", ["common", "core/include", "transport/include"]),
     "server/http": Room(7.7, 5, "the same over HTTP", ["common", "core/include", "server/gateway", "server/service"]),
     "server/mixing": Room(7.0, 2, "noise and order of an epoch", ["common", "core/include", RANDOM]),
     "server/relay": Room(6.9, 6, "mixes a crowd's messages",
@@ -67,18 +68,21 @@ HOUSE = {
     "cli/shared": Room(9.2, 4, "options, JSON, progress", ["common", "core/include"]),
     "cli/train": Room(3.2, 5, "reads rows, reports fronts", ["cli/shared", "core/include", "tools/train"]),
     "cli/groups": Room(4.2, 5, "reports groups", ["cli/shared", "common", "tools/groups"]),
-    "cli/map": Room(2.2, 5, "reads rows, reports maps",
-                    ["cli/shared", "common", "common/rows", "server/store", "tools/map/look"]),
+    "cli/belief": Room(10.7, 5, "beliefs from options", ["cli/shared", "common", "common/rows", "lab/belief"]),
+    "cli/map": Room(2.2, 6, "reads rows, reports maps",
+                    ["cli/belief", "cli/shared", "common", "common/rows", "server/store", "tools/map/look"]),
     "cli/pack": Room(5.2, 6, "reports packs", ["cli/shared", "tools/pack"]),
     "cli/query": Room(8.7, 5, "asks a server", ["cli/shared", "common", "core/include", ENTROPY, "transport/include"]),
     "lab/sample": Room(8.2, 4, "draws a gallery", ["common"]),
     "lab/audit": Room(9.7, 5, "attacks the promise", ["cli/shared", "common", "common/rows", ENTROPY, "server/mixing"]),
+    "lab/belief": Room(10.3, 4, "what a server believes",
+                       ["common", "common/rows", "core/include", STAGES, EXACT]),
     "lab/evaluate": Room(6.2, 5, "measures what is found",
                          ["cli/shared", "common", "common/rows", "core/include", "lab/sample", ENTROPY,
                           "server/embedding", "server/index", "server/service", "server/store", "tools/codes",
                           "tools/pack"]),
     "cli": Room(7.7, 7, "one file per command",
-                ["cli/groups", "cli/map", "cli/pack", "cli/query", "cli/shared", "cli/train", "common", "common/rows", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
+                ["cli/belief", "cli/groups", "cli/map", "cli/pack", "cli/query", "cli/shared", "cli/train", "common", "common/rows", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
                  ENTROPY, "server/gateway", "server/http", "server/index", "server/relay", "server/service",
                  "server/store", "tools/map/look", "tools/pack"]),
 }
@@ -207,7 +211,7 @@ def draw():
             out.append(f'<text x="{x:.0f}" y="{down:.1f}" text-anchor="middle" font-size="{size}" font-weight="{weight}">'
                        f'{html.escape(text)}</text>')
     out.append(f'<text x="{EDGE}" y="{height - 12:.0f}" font-size="11" fill="#445">An arrow leads to a room that may be included; shortcuts past '
-               f'drawn arrows are left out. +: single headers of platform/ or core/base/ too. tests/ and bench/ see every room; no '
+               f'drawn arrows are left out. +: single headers of platform/ or core/ too. tests/ and bench/ see every room; no '
                f'room sees them.</text>')
     return "\n".join([*out, "</svg>", ""])
 

@@ -237,6 +237,7 @@ everything() {
     beside train python tests/cli/test_train.py $command
     beside map python tests/cli/test_map.py $command
     beside groups python tests/cli/test_groups.py $command
+    beside belief python tests/cli/test_belief.py $command
     beside index python tests/cli/test_index.py $command
     beside evaluate python tests/cli/test_evaluate.py $command
     beside modalities python tests/cli/test_modalities.py $command

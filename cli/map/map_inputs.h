@@ -23,6 +23,7 @@ struct map_inputs {
     uint32_t *colours; /* per row; NULL: none */
     int32_t *names;    /* of the groups */
     size_t groups;
+    const float *shades; /* per row 0 to 1, not owned; NULL: all are shown in full */
 };
 
 /* Reads the rows. Free the inputs after a failure too. */

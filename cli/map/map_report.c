@@ -63,6 +63,8 @@ static void print_one(const struct map_report *report)
 void map_report_print(const struct map_report *report)
 {
     (report->all ? print_table : print_one)(report);
+    if (report->belief)
+        belief_print(report->belief);
 }
 
 /* ---- JSON ---- */
@@ -121,6 +123,8 @@ void map_report_write(const struct map_report *report)
     json_text(&json, "colour", report->colour);
     json_count(&json, "groups", report->groups);
     json_count(&json, "seed", report->seed);
+    if (report->belief)
+        belief_write(report->belief, &json);
     json_open(&json, "maps", '[');
     for (size_t i = 0; i < report->count; i++)
         write_entry(&json, report, &report->entries[i]);

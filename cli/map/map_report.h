@@ -3,7 +3,7 @@
 #ifndef CLI_MAP_REPORT_H
 #define CLI_MAP_REPORT_H
 
-#include "cli/shared/command.h"
+#include "cli/belief/belief_options.h"
 #include "tools/map/look/map_measure.h"
 
 struct map_entry {
@@ -22,6 +22,7 @@ struct map_report {
     const char *colour;
     uint64_t seed;
     bool measured, all;
+    const struct belief *belief; /* NULL: there is no release */
     const struct map_entry *entries;
     size_t count;
 };

@@ -11,7 +11,7 @@
 enum {
     RELEASE_SIZE_MAX = 65536, /* more than any release has (SPEC 7) */
     MESSAGE_SIZE_MAX = 64,    /* more than any message of a crowd has (SPEC 2) */
-    BUNDLE_SIZE_MAX = 1 << 20 /* more than any bundle has (SPEC 5.16) */
+    BUNDLE_SIZE_MAX = 1 << 28 /* far more than any bundle has (SPEC 5.16), and enough for a whole epoch */
 };
 
 static pml_status adopt(struct pack_file *file, uint8_t *bytes, size_t size, const uint8_t *id, const char *model)

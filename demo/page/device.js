@@ -47,7 +47,7 @@ export class Device {
     #pack;
     #wordsPack; // of the modalities image and text; null when the demo has no words
     #budget;
-    #policy; // of the crowd
+    #policies = new Map(); // of the crowd, by the id of the pack
     #kept; // releases by choice; of a bundle the message with the drawn cell
 
     /** Everything is loaded at once, also the pictures: loading one when it is chosen would tell which. */
@@ -87,12 +87,11 @@ export class Device {
     /** The policy is the app's own. The keys come with it, as the pack's id does: an app ships both. */
     async #openCrowd({ relay, keys, clients, clusters, copies }) {
         const policy = { clients, clusters, copies, own: 1 };
-        this.#policy = { ...policy, delta0: DELTA0, mu: this.#library.crowdMu(policy, this.#symbols(), DELTA0) };
+        for (const { id, slots, cells } of [this.#pack, this.#wordsPack].filter(Boolean).map(({ info }) => info)) {
+            const mu = this.#library.crowdMu(policy, slots * cells, DELTA0);
+            this.#policies.set(id, { ...policy, delta0: DELTA0, mu });
+        }
         this.relay = await this.#library.openRelay(relay, { keys: fromText(keys) });
-    }
-
-    #symbols() {
-        return this.pack.slots * this.pack.cells;
     }
 
     #openBudget() {
@@ -108,14 +107,9 @@ export class Device {
         return this.#pack.classes().map(({ label, slot }) => ({ slot, name: this.names[label], label }));
     }
 
-    /** [{ slot, x, y }, …]: the first two coordinates of at most `limit` anchors, taken evenly. */
-    publicPoints(limit) {
-        const { anchors } = this.pack;
-        const stride = Math.ceil(anchors / limit);
-        return Array.from({ length: Math.ceil(anchors / stride) || 0 }, (_, i) => {
-            const { slot, code: [x, y] } = this.#pack.anchor(i * stride);
-            return { slot, x, y };
-        });
+    /** Of the pack that a choice asks with. */
+    packOf(choice) {
+        return this.#packOf(choice).info;
     }
 
     #packOf({ words }) {
@@ -125,7 +119,7 @@ export class Device {
     #client(choice) {
         const { mechanism, epsilon } = choice;
         if (mechanism === 'crowd')
-            return this.#packOf(choice).client({ epsilon, crowd: this.#policy });
+            return this.#packOf(choice).client({ epsilon, crowd: this.#policies.get(this.packOf(choice).id) });
         return this.#packOf(choice).client({ mechanism, epsilon, delta: mechanism === 'gaussian' ? DELTA : 0 });
     }
 
@@ -165,7 +159,7 @@ export class Device {
         }
     }
 
-    /** { messages, receipt, fresh, milliseconds }: a bundle for one epoch. A picture's cell is drawn once and kept;
+    /** { messages, symbols, pack, receipt, fresh, milliseconds }: a bundle for one epoch; of words also the group. A picture's cell is drawn once and kept;
      * when it is sent again, only the crowd's share is paid. The fakes are new each time. */
     async bundle(choice) {
         const key = this.#keyOf(choice);
@@ -178,18 +172,21 @@ export class Device {
             const { messages } = fresh ? client.bundle(features, label, { modality })
                 : client.keptBundle(fromText(this.#kept.get(key)));
             const milliseconds = performance.now() - start;
-            this.#kept.set(key, toText(messages.find(({ own }) => own === 1).bytes));
+            const { bytes } = messages.find(({ own }) => own === 1);
+            this.#kept.set(key, toText(bytes));
             sessionStorage.setItem(RELEASES_KEY, JSON.stringify([...this.#kept]));
-            return { messages, pack: this.#packOf(choice).info, receipt: client.receipt, fresh, milliseconds };
+            const symbols = choice.words === null ? null : this.#wordsPack.releaseSymbols(bytes);
+            return { messages, symbols, pack: this.packOf(choice), receipt: client.receipt, fresh, milliseconds };
         } finally {
             client.close();
         }
     }
 
     /** What one search in the crowd promises, with its assumption. */
-    promise(floor) {
-        const epsilon = this.#library.crowdEpsilon(this.#policy, { cells: this.#symbols(), floor }, DELTA_CROWD);
-        return { floor, epsilon, delta: DELTA_CROWD, clients: this.#policy.clients };
+    promise({ id, slots, cells }, floor) {
+        const policy = this.#policies.get(id);
+        const epsilon = this.#library.crowdEpsilon(policy, { cells: slots * cells, floor }, DELTA_CROWD);
+        return { floor, epsilon, delta: DELTA_CROWD, clients: policy.clients };
     }
 
     /** What the server sees in it. */

@@ -9,6 +9,7 @@
 import { readSlots } from './answer_reader.js';
 import { Device } from './device.js';
 import * as show from './show.js';
+import * as showBelief from './show_belief.js';
 import * as showCrowd from './show_crowd.js';
 import * as showWords from './show_words.js';
 
@@ -18,7 +19,6 @@ const SHOWN_PER_SLOT = 12;
 const SHOWN_IN_CROWD = 80; // where one slot is all that comes
 const CROWD_SECONDS = 120; // that an epoch may take
 const LOOK = 250; // milliseconds between two looks at the epoch
-const CLOUD = 1500;
 
 const element = (id) => document.getElementById(id);
 
@@ -93,6 +93,7 @@ async function makePrivate(make) {
 async function search(device, truth, choice) {
     const release = await makePrivate(() => device.release(choice));
     show.received(device, release);
+    (release.symbols ? showBelief.named : showBelief.blurred)(device, release, choice);
     show.budget(device, release);
     const answer = await post(release.bytes);
     const result = await rank(device, answer, choice);
@@ -101,13 +102,18 @@ async function search(device, truth, choice) {
     show.found(device, release, slots, result, choice, truth[choice.number]);
 }
 
-/** By words. Nothing is made, paid or sent when the table knows none of them. */
-async function searchWords(device, choice) {
-    if (device.words.read(choice.words).features === null)
+/** Nothing is made, paid or sent when the table knows none of them. */
+function checkWords(device, { words }) {
+    if (words !== null && device.words.read(words).features === null)
         throw new Trouble('None of these words is in the demo’s word list, so nothing was sent. Try the name of a ' +
             'piece of clothing.');
+}
+
+async function searchWords(device, choice) {
+    checkWords(device, choice);
     const release = await makePrivate(() => device.release(choice));
     showWords.received(device, release);
+    showBelief.named(device, release, choice);
     show.budget(device, release);
     const answer = await post(release.bytes);
     const result = await rank(device, answer, choice);
@@ -136,9 +142,9 @@ async function watch(device, done) {
 /** Hands the bundle over, calls the neighbours, and opens the answer to the own message. */
 async function askCrowd(device, bundle) {
     try {
-        const sent = await device.relay.send(device.pack.id, bundle.messages);
+        const sent = await device.relay.send(bundle.pack.id, bundle.messages);
         showCrowd.handed(sent);
-        await observe(device, 'gather', 'POST');
+        await observe(device, bundle.pack.id === device.pack.id ? 'gather' : 'gather?words', 'POST');
         const answers = sent.answers({ seconds: CROWD_SECONDS });
         await watch(device, answers);
         return { sent, answer: (await answers)[0].bytes };
@@ -148,39 +154,46 @@ async function askCrowd(device, bundle) {
 }
 
 async function searchInCrowd(device, truth, choice) {
+    checkWords(device, choice);
     const bundle = await makePrivate(() => device.bundle(choice));
     show.budget(device, bundle);
     showCrowd.waiting();
     const { sent, answer } = await askCrowd(device, bundle);
     const result = await rank(device, answer, choice);
     const slots = readSlots(answer, SHOWN_IN_CROWD);
-    show.found(device, { ...bundle, sent }, slots, result, choice, truth[choice.number]);
-    const { bundles, needed, seen } = await observe(device, 'crowd?seen', 'GET');
+    if (choice.words === null)
+        show.found(device, { ...bundle, sent }, slots, result, choice, truth[choice.number]);
+    else
+        showWords.found(device, { ...bundle, sent }, slots, result);
+    const { bundles, needed, seen, asked } = await observe(device, 'crowd?seen', 'GET');
     showCrowd.filling({ bundles, needed }, 'done');
-    showCrowd.mixed(device, seen, bundles);
+    showCrowd.mixed(device, bundle.pack, seen, bundles);
+    showBelief.mixed(device, { seen, asked, clients: bundles }, choice);
 }
 
-/** Words are asked by response: their pack has no more, and no crowd. */
+/** Words are asked by response, alone or in a crowd: their pack has no anchors. */
 function readChoice() {
     const byWords = document.querySelector('input[name="modality"]:checked').value === 'text';
+    const mechanism = document.querySelector('input[name="mechanism"]:checked').value;
     return {
         number: Number(document.querySelector('input[name="query"]:checked').value),
         words: byWords ? element('words').dataset.sought : null,
-        mechanism: byWords ? 'response' : document.querySelector('input[name="mechanism"]:checked').value,
+        mechanism: byWords && mechanism === 'gaussian' ? 'response' : mechanism,
         epsilon: Number(element('epsilon').value),
     };
 }
 
-function showChoice(device) {
+function showChoice(device, nearest) {
     const choice = readChoice();
     showWords.choice(device, choice.words);
     show.choice(device, choice);
+    showBelief.choice(device, choice, nearest[choice.number]);
 }
 
 function wayOf({ words, mechanism }) {
-    if (words !== null)
-        return (device, truth, choice) => searchWords(device, choice);
-    return mechanism === 'crowd' ? searchInCrowd : search;
+    if (mechanism === 'crowd')
+        return searchInCrowd;
+    return words === null ? search : (device, truth, choice) => searchWords(device, choice);
 }
 
 function tell(trouble) {
@@ -223,9 +236,9 @@ function searcher(device, truth) {
 
 // ---- start -------------------------------------------------------------------------------------------------------
 
-function listen(device, later) {
+function listen(device, nearest, later) {
     const changed = () => {
-        showChoice(device);
+        showChoice(device, nearest);
         later(PAUSE);
     };
     element('epsilon').addEventListener('input', changed);
@@ -250,15 +263,16 @@ async function start() {
     if (typeof WebAssembly !== 'object')
         throw new Trouble('This browser has no WebAssembly, so the private step cannot run here. Use a browser of ' +
             '2021 or later.');
-    const [device, { queries: truth }] = await Promise.all([
+    const [device, { queries: truth, nearest }, map] = await Promise.all([
         Device.open(),
-        fetch('truth.json').then((response) => response.json()),
+        ...['truth.json', 'map.json'].map((name) => fetch(name).then((response) => response.json())),
     ]);
-    show.setUp(device, device.publicPoints(CLOUD));
+    show.setUp(device);
+    showBelief.setUp(device, map);
     showWords.setUp(device);
-    showChoice(device);
+    showChoice(device, nearest);
     const later = searcher(device, truth);
-    listen(device, later);
+    listen(device, nearest, later);
     later(0);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts what happened into the cards. In: what the device made, what the server answered.
 import * as crowd from './show_crowd.js';
-import { drawMap } from './show_map.js';
 import {
     bytesText, count, element, factorText, fill, make, percent, pictureOf, release, say,
 } from './show_parts.js';
@@ -10,7 +9,8 @@ const HEX_PER_LINE = 16;
 const FEW = 24; // pictures in the strip
 const HINTS = {
     response: 'Names one group of pictures for each class: the right one with a known chance, else another by lot.',
-    gaussian: 'Sends one point of a map for each class, blurred by noise. For work on maps; for search take Response.',
+    gaussian: 'Sends one point for each class, blurred by noise. For work on maps; for search take Response.',
+    wordsCrowd: 'Names one of a few groups, among the messages of many people and fakes. A relay mixes them all.',
     words: 'Names one of a few groups of pictures: the one that fits, with a known chance, else another by lot.',
     crowd: 'Names one group of one class, among the messages of many people and fakes. A relay mixes them all.',
 };
@@ -21,10 +21,7 @@ const BADGES = {
 
 // ---- once --------------------------------------------------------------------------------------------------------
 
-let cloud = [];
-
-export function setUp(device, points) {
-    cloud = points;
+export function setUp(device) {
     say('gallery', `The gallery: ${device.gallery}.`);
     say('pack', `Pack ${device.pack.id}, ${bytesText(device.pack.size)}.`);
     element('epsilon').value = device.epsilon;
@@ -50,10 +47,10 @@ export function choice(device, { number, words, mechanism, epsilon }) {
         : `${words === null ? 'No picture makes' : 'No words make'} any message more than ${factorText(epsilon)} ` +
         `times as likely as ${words === null ? 'another picture does' : 'other words do'}` +
         `${mechanism === 'gaussian' ? ' (but for a chance of δ = 10⁻⁵)' : ''}.`);
-    say('mechanism-hint', HINTS[words === null ? mechanism : 'words']);
+    say('mechanism-hint', HINTS[words === null ? mechanism : inCrowd ? 'wordsCrowd' : 'words']);
     arrange(inCrowd);
     if (inCrowd)
-        crowd.promises(device.promise(epsilon));
+        crowd.promises(device.promise(device.packOf({ words }), epsilon));
 }
 
 /** The cards that this way has. */
@@ -95,6 +92,9 @@ export function bodySize({ slots, cells }, rows) {
     return rows ? rows.length : Math.ceil(slots * Math.ceil(Math.log2(cells)) / 8);
 }
 
+const pointText = (rows, slot, dimensions) =>
+    Array.from(rows.slice(slot * dimensions, (slot + 1) * dimensions), (value) => count(Math.round(value))).join(', ');
+
 export function received(device, { bytes, rows, receipt: { sigma } }) {
     const { slots } = device.pack;
     const body = bodySize(device.pack, rows);
@@ -102,11 +102,12 @@ export function received(device, { bytes, rows, receipt: { sigma } }) {
     const sizes = `${bytes.length} bytes: ${start} (pale) are the same for everybody, ${body} are the message. It says`;
     element('hex').replaceChildren(hexText(bytes, 0, start), make('b', {}, hexText(bytes, start)));
     if (rows) {
-        say('meaning', `${sizes}: one point on the map for each of the ${slots} classes.`);
-        say('received-hint', `Dots: public pictures. Circle: the size of the noise (one σ). One of the ${slots} ` +
-            'points stems from your picture, the others from fixed public places; which can be guessed no better ' +
-            'than ε and δ allow.');
-        element('received').replaceChildren(drawMap(device.slots(), cloud, rows, sigma));
+        say('meaning', `${sizes}: one point for each of the ${slots} classes, of ${rows.length / slots} numbers, blurred ` +
+            `by noise of σ = ${count(Math.round(sigma))}.`);
+        say('received-hint', `One of the ${slots} points stems from your picture, the others from fixed public places; ` +
+            'which can be guessed no better than ε and δ allow.');
+        element('received').replaceChildren(make('ul', { className: 'points' }, ...device.slots().map(({ slot, name }) =>
+            make('li', {}, make('span', {}, name), make('b', {}, pointText(rows, slot, rows.length / slots))))));
     } else {
         say('meaning', `${sizes}: for each of the ${slots} classes, one of its ${device.pack.cells} groups of ` +
             'similar pictures.');
@@ -216,8 +217,8 @@ export function receipt(device, made, result) {
         make('div', {}, make('dt', {}, name), make('dd', {}, String(value)))));
 }
 
-function crowdReceipt(device, { receipt: { epsilon, keep }, messages, fresh, milliseconds, sent }, { bytes }) {
-    const promise = device.promise(epsilon);
+function crowdReceipt(device, { pack, receipt: { epsilon, keep }, messages, fresh, milliseconds, sent }, { bytes }) {
+    const promise = device.promise(pack, epsilon);
     const { floor, crowd: share } = device.budget();
     return [
         ['way', 'in a crowd, through a relay'],

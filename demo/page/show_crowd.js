@@ -50,13 +50,14 @@ function bars(counts, most) {
     return svg;
 }
 
-/** `seen`: { messages, message_size, counts }, one count per symbol. */
-export function mixed(device, { messages, message_size: size, counts }, people) {
-    const { slots, cells } = device.pack;
+/** `pack`: that was asked with; `seen`: { messages, message_size, counts }, one count per symbol. */
+export function mixed(device, { slots, cells }, { messages, message_size: size, counts }, people) {
     const most = Math.max(...counts);
+    const rows = slots === 1 ? [{ slot: 0, name: `all ${cells} groups` }] : device.slots();
     say('meaning', `${count(messages)} messages of ${count(people)} people, in one random order. Each names one of ` +
-        `the ${count(slots * cells)} groups: ${slots} classes with ${cells} groups of similar pictures each.`);
-    element('received').replaceChildren(make('ul', { className: 'mixed' }, ...device.slots().map(({ slot, name }) => {
+        `${count(slots * cells)} groups${slots === 1 ? ' of pictures'
+            : `: ${slots} classes with ${cells} groups of similar pictures each`}.`);
+    element('received').replaceChildren(make('ul', { className: 'mixed' }, ...rows.map(({ slot, name }) => {
         const own = counts.slice(slot * cells, (slot + 1) * cells);
         const total = own.reduce((sum, number) => sum + number, 0);
         return make('li', {}, bars(own, most), make('b', {}, name), make('small', {}, count(total)));

@@ -68,7 +68,8 @@ function kindsOf(device, matches) {
 export function found(device, made, slots, ranked) {
     const { matches } = ranked;
     const kinds = kindsOf(device, matches);
-    groups(made, slots);
+    if (!made.messages)
+        groups(made, slots);
     answer(made, slots, ranked);
     release('result');
     element('result').replaceChildren(...matches.map(({ item, label, score, payload }) => make('li', {},
@@ -81,9 +82,10 @@ export function found(device, made, slots, ranked) {
     figures(made, ranked, kinds);
 }
 
-function answer({ pack, symbols: [cell] }, [{ count: all, first }], ranked) {
+function answer(made, [{ count: all, first }], ranked) {
+    const { pack, symbols: [cell] } = made;
     release('answer');
-    say('answer-badge', 'one group, the same for whoever names it');
+    say('answer-badge', made.messages ? 'the answer to your own message' : 'one group, the same for whoever names it');
     say('answer-text', answerText(ranked));
     const more = all - first.length;
     element('answer').replaceChildren(make('ul', { className: 'slots only' }, make('li', {},
@@ -92,9 +94,9 @@ function answer({ pack, symbols: [cell] }, [{ count: all, first }], ranked) {
         make('span', { className: 'pictures' }, ...first.map(({ payload }) => pictureOf('answer', payload, ''))))));
 }
 
-function figures({ bytes: sent, receipt: { keep } }, { share, bytes }, kinds) {
-    say('figure-up', bytesText(sent.length));
-    say('figure-down', bytesText(bytes));
+function figures({ bytes: alone, sent, receipt: { keep } }, { share, bytes }, kinds) {
+    say('figure-up', bytesText((sent?.bytes ?? alone).length));
+    say('figure-down', bytesText(sent?.answerSize ?? bytes));
     say('figure-share', percent(share));
     say('figure-chance-name', 'chance of the right group');
     say('figure-chance', percent(keep));

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page on a small sample gallery: builds it in a folder, serves it with a crowd, stops it, decodes what it sent."""
-import ctypes
 import json
 import os
 import shutil
@@ -8,17 +7,19 @@ import subprocess
 import sys
 import urllib.request
 
-from page_words import make_words
+import numpy
+
+from page_words import CLUSTERS, COPIES, NEIGHBOURS, make_words
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "golden"))
+from reference_formats import pack_symbols, write_release  # noqa: E402
+
 DIMENSIONS = 2
 CELLS = 4
 START_ROW = 12  # of the queries: the second one of the first class
 EPSILON = 6
-PACK_ROOM = 64  # more words of 8 bytes than a pml_pack has
 RELEASE_HEAD = 25  # bytes of a crowd release before its symbol
-NEIGHBOURS = 240  # of 48 symbols: 20 clusters of each
-CLUSTERS, COPIES = 4, 4
 
 
 class Service:
@@ -53,18 +54,24 @@ class Service:
         self.release_size = RELEASE_HEAD + -(-(len(names) * CELLS - 1).bit_length() // 8)
         shutil.copytree(os.path.join(ROOT, "demo", "page"), self.page)
         shutil.copytree(self.wasm, os.path.join(self.page, "wasm"), ignore=shutil.ignore_patterns("objects"))
-        self.words, words_pack = make_words(self, names)
+        self.words, self.words_pack = make_words(self, names)
         self.run("keys", "--out", "gateway.keys")
         self.start_crowd()
+        self.map = self.path("map")
+        subprocess.run([sys.executable, os.path.join(ROOT, "demo", "demo_map.py"),
+                        os.path.dirname(os.path.dirname(self.program)), self.path("shapes"), self.map,
+                        "--pack", self.path("first.pmpk"), "--words-pack", self.path("words.pmpk"), "--items", "300"],
+                       check=True, timeout=60)
         subprocess.run([sys.executable, os.path.join(ROOT, "demo", "demo_page.py"), self.path("shapes"), self.page,
                         "--pack", self.id, "--names", self.path("names.json"), "--kind", "drawn pictures of shapes",
-                        "--start", str(START_ROW), "--epsilon", str(EPSILON), "--crowd", self.path("crowd.json"),
-                        "--words", self.path("words.json"), "--words-pack", words_pack],
+                        "--map", self.map, "--start", str(START_ROW), "--epsilon", str(EPSILON), "--crowd", self.path("crowd.json"),
+                        "--words", self.path("words.json"), "--words-pack", self.words_pack],
                        check=True, timeout=60)
 
     def start_crowd(self):
         """A gateway, and a relay with its neighbours. crowd.json tells the page where they are."""
         self.gateway = self.spawn([self.program, "serve", "--pack", "first.pmpk", "--store", "sqlite:first.store",
+                                   "--pack", "words.pmpk", "--store", "sqlite:words.store",
                                    "--ohttp-key", "gateway.keys", "--listen", "127.0.0.1:0", "--log", "off",
                                    "--grace", "0", "--json"])
         address = json.loads(self.gateway.stdout.readline())["listen"]
@@ -73,7 +80,7 @@ class Service:
         self.crowd = self.spawn([sys.executable, program, build, f"http://{address}", "--pack", "first.pmpk",
                                  "--features", "shapes/public.npy", "--labels", "shapes/public_labels.npy",
                                  "--keys", "gateway.keys", "--clients", str(NEIGHBOURS), "--clusters", str(CLUSTERS),
-                                 "--copies", str(COPIES)])
+                                 "--copies", str(COPIES), "--words-pack", "words.pmpk"])
         told = self.crowd.stdout.readline()
         with open(self.path("crowd.json"), "wb") as file:
             file.write(told)
@@ -134,21 +141,28 @@ class Service:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
-    def anchors(self):
-        """Slot and code of each of the pack's anchors, as the C library gives them."""
-        library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.dirname(self.program)), "libprivatemail.so"))
-        with open(self.path("first.pmpk"), "rb") as file:
-            data = file.read()
-        place = ctypes.create_string_buffer(data, len(data))
-        pack, slot, code = (ctypes.c_uint64 * PACK_ROOM)(), ctypes.c_uint32(), (ctypes.c_int16 * DIMENSIONS)()
-        if library.pml_pack_open(pack, place, ctypes.c_size_t(len(data)), None, None) != 0:
-            raise RuntimeError("the library does not open the pack")
-        found = []
-        while library.pml_pack_anchor_slot(pack, ctypes.c_size_t(len(found)), ctypes.byref(slot)) == 0:
-            if library.pml_pack_anchor_code(pack, ctypes.c_size_t(len(found)), code) != 0:
-                raise RuntimeError(f"anchor {len(found)} has no code")
-            found.append((slot.value, *code))
-        return found
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return name
+
+    def believe(self, release, *options, words=False):
+        """What `privatemail map` says a server believes about the items on the page's map."""
+        pack, modality = ("words.pmpk", ["--modality", "image"]) if words else ("first.pmpk", [])
+        self.run("map", "--method", "pca", "--features", "map/items.npy", "--labels", "map/items_labels.npy", "--pack", pack,
+                 *modality, "--release", self.write("sent.cbor", release), "--out", "map.svg", "--posterior", "posterior.npy",
+                 "--force", "--json", *map(str, options))
+        return numpy.load(self.path("posterior.npy"))
+
+    def last_epoch(self, pack=None):
+        """The releases of the last epoch, all of them and those that neighbours really asked; `pack`: id of one slot."""
+        with urllib.request.urlopen(self.observer + "/crowd?seen", timeout=60) as answer:
+            told = json.load(answer)
+        symbols = len(told["asked"])
+        releases = [write_release(bytes.fromhex(pack or self.id), 1 if pack else 3, pack_symbols([symbol], symbols))
+                    for symbol in range(symbols)]
+        return ([release for release, count in zip(releases, counts) for _ in range(count)]
+                for counts in (told["seen"]["counts"], told["asked"]))
 
     def resend(self, release, row):
         """What the command finds with the same bytes."""

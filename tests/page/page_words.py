@@ -11,6 +11,8 @@ MODEL = "shapes 160; words drawn at random"
 LOOKS = ["big", "small", "dark", "bright"]
 NUMBERS = 24
 WORD_CELLS = 12
+NEIGHBOURS = 240  # in a crowd. Of 48 symbols: 20 clusters of each
+CLUSTERS, COPIES = 4, 4
 
 
 class Words:
@@ -81,7 +83,9 @@ def check_words(t):
             "words: the page says which group they name")
     t.check(t.results() == command_finds(t, release, "big", "star"),
             "words: the page finds what the command finds with the same bytes")
+    t.check_belief("words", release, "--epsilon", t.text("epsilon-text"), words=True)
     t.check(t.spent()[0] == 12, "words: they are paid for from the same budget")
+    check_words_in_crowd(t)
     check_meant(t)
     check_typing(t)
     check_words_leave(t)
@@ -90,6 +94,24 @@ def check_words(t):
     t.settle()
     t.check(t.text("figure-found-name") == "of the true 8 best, found" and t.text("figure-found").endswith("of 8"),
             "back to the picture, all is as before")
+
+
+def check_words_in_crowd(t):
+    """One island glows alone; in the crowd the map is grey and the search finds."""
+    spent, found = t.spent(), t.text("figure-found")
+    t.page.evaluate("document.querySelector('[value=crowd]').click()")
+    t.settle()
+    epoch, asked = t.service.last_epoch(t.service.words_pack)
+    t.check(len(asked) == NEIGHBOURS and f"one of {WORD_CELLS} groups" in t.text("meaning"),
+            "words in a crowd: the neighbours ask in the same pack")
+    glowing = t.check_belief("words in a crowd", b"".join(epoch), "--crowd", NEIGHBOURS + 1, "--clusters", CLUSTERS,
+                             "--copies", COPIES, "--floor", t.text("epsilon-text"), "--known",
+                             t.service.write("known.cborseq", b"".join(asked)), words=True)
+    t.check(glowing == 0 and "Grey" in t.text("belief-text"), f"words in a crowd: the map is grey ({glowing} pixels)")
+    t.check(len(t.results()) == 8 and t.text("figure-found") != "nothing" and t.spent() == spent,
+            f"words in a crowd: they find {t.text('figure-found')} (alone {found}), and nothing of response is spent")
+    t.page.evaluate("document.querySelector('[value=response]').click()")
+    t.settle()
 
 
 def check_meant(t):

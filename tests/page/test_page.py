@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(os.path.dirname(HERE)), "demo")]
 
 from browser import Browser  # noqa: E402
-from page_service import CELLS, EPSILON, NEIGHBOURS, START_ROW, Service  # noqa: E402
+from page_service import CELLS, CLUSTERS, COPIES, EPSILON, NEIGHBOURS, START_ROW, Service  # noqa: E402
 from page_words import check_words  # noqa: E402
 
 SLOTS = 12
@@ -39,12 +39,19 @@ LUMINANCE = """(name) => {
         .map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }"""
-DRAWN = """({
-    cloud: [...document.querySelectorAll('.map .cloud')].map((path) =>
-        [...path.getAttribute('d').matchAll(/M(\\S+) (\\S+?)h0/g)].map(([, x, y]) => [Number(x), Number(y)])),
-    released: [...document.querySelectorAll('.map .released')].map((circle) =>
-        ['cx', 'cy'].map((name) => Number(circle.getAttribute(name)))),
-})"""
+BELIEVED = "import('./show_belief.js').then((module) => module.current() && [...module.current()])"
+# The colours of the map's dots: how many pixels of the canvas are more orange than grey.
+GLOWING = """(() => {
+    const { width, height } = document.getElementById('belief-map');
+    const context = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d',
+        { willReadFrequently: true });
+    context.drawImage(document.getElementById('belief-map'), 0, 0);
+    const { data } = context.getImageData(0, 0, width, height);
+    let glowing = 0;
+    for (let at = 0; at < data.length; at += 4)
+        glowing += data[at + 3] > 128 && data[at] > data[at + 2] + 80;
+    return glowing;
+})()"""
 NAMELESS = """[...document.querySelectorAll('img:not([alt]), input, button, [role=meter]')].filter((element) =>
     element.tagName === 'IMG' || !(element.labels?.[0]?.textContent.trim() || element.textContent.trim() ||
         element.labels?.[0]?.querySelector('img[alt]')?.alt || element.getAttribute('aria-labelledby'))).length"""
@@ -137,23 +144,17 @@ class Tester:
         self.check(self.text("figure-found") == f"{len(best & set(self.results()))} of 8",
                    f"{what}: the count of true neighbours is right")
 
-    def check_map(self):
-        """What is drawn are the pack's anchors and the released rows, all moved and scaled alike, up turned down."""
-        drawn = self.page.evaluate(DRAWN)
-        released = [slot["row"] for slot in self.service.decode(self.sent()[-1])["slots"]]
-        anchors = self.service.anchors()
-        public = [[(x, y) for slot, x, y in anchors if slot == wanted] for wanted in range(SLOTS)]
-        self.check([len(points) for points in drawn["cloud"]] == [len(points) for points in public] and
-                   len(anchors) > 100, f"the map has the {len(anchors)} anchors of the pack, each in its class")
-        true = numpy.array([point for points in (*public, released) for point in points], float) * (1, -1)
-        seen = numpy.array([point for points in (*drawn["cloud"], drawn["released"]) for point in points], float)
-        if true.shape != seen.shape:
-            self.check(False, "the map has as many points as the pack and the release")
-            return
-        centred = true - true.mean(0)
-        scale = (centred * seen).sum() / (centred * centred).sum()
-        error = numpy.abs(scale * centred + seen.mean(0) - seen).max()
-        self.check(scale > 0 and error <= 0.1, f"its points are where the C library has them (off by {error:.2f} of 360)")
+    def check_belief(self, what, release, *options, words=False):
+        """The page's map is shaded by what `privatemail map` computes."""
+        expected = self.service.believe(release, *options, words=words)
+        shown = numpy.array(self.page.evaluate(BELIEVED) or [])
+        error = numpy.abs(shown / expected - 1).max() if shown.shape == expected.shape else math.inf
+        self.check(error < 1e-9, f"{what}: the page believes what the command does (off by {error:.1e})")
+        gain = expected.max() * len(expected)
+        said = re.search(r"([\d.,]+) times as", self.text("belief-text"))
+        self.check(said and abs(float(said[1].replace(",", "")) / gain - 1) < 0.05,
+                   f"{what}: it says how much likelier the likeliest picture is: {gain:.3g} times")
+        return self.page.evaluate(GLOWING)
 
     def nearest(self, row):
         queries, gallery = (numpy.load(self.service.path(f"shapes/{name}.npy")).astype(float)
@@ -173,6 +174,8 @@ def check_first_search(t):
     t.check(f"more than {math.exp(EPSILON):.0f} times" in t.text("epsilon-odds"), "the page says what that ε means")
     t.check(t.page.evaluate("document.querySelectorAll('.named li').length") == SLOTS,
             "a group is shown for every class")
+    glowing = t.check_belief("response", t.sent()[-1], "--epsilon", EPSILON)
+    t.check(glowing > 100, f"the named groups glow on the map ({glowing} pixels)")
     t.check(t.page.evaluate("document.querySelectorAll('.slots .own').length") == 1,
             "one row is marked as the device's own")
 
@@ -191,12 +194,29 @@ def check_choices(t):
     t.check(len(t.sent()) == count + 1, "moving the slider over four values makes one query")
     t.check(t.sent()[-1] not in t.sent()[:-1] and t.spent() == (16, 0), "another ε makes a new release, which costs it")
     t.check_search(START, "response", "another ε")
+    check_live(t)
     t.choose(mechanism="gaussian")
     t.check_search(START, "gaussian", "Gaussian")
     t.check(t.spent()[0] == 16 and t.spent()[1] > 0, "a Gaussian release is paid from the Gaussian cap")
-    t.check_map()
+    t.check_belief("Gaussian", t.sent()[-1], "--epsilon", 4, "--delta", 1e-5)
     later = [url for _, url, _ in t.page.requests()[loaded:] if not url.startswith(("blob:", "data:"))]
     t.check(set(later) == {f"http://{t.service.address}/v1/query"}, "after loading, nothing is asked but queries")
+
+
+def check_live(t):
+    """While the slider moves, before a new message is made."""
+    count, release = len(t.sent()), t.sent()[-1]
+    brightness = []
+    for epsilon in (0.5, 8, 4):
+        t.page.evaluate(f"""(() => {{
+            const slider = document.getElementById('epsilon');
+            slider.value = {epsilon};
+            slider.dispatchEvent(new Event('input', {{ bubbles: true }}));
+        }})()""")
+        brightness.append(t.check_belief(f"the slider at {epsilon}", release, "--epsilon", epsilon))
+    t.check(brightness[0] < brightness[2] <= brightness[1], f"the map pales with a smaller ε: {brightness}")
+    t.settle()
+    t.check(t.sent()[count:] in ([], [release]), "and no message was made for it")
 
 
 def check_what_leaves(t):
@@ -235,6 +255,7 @@ def check_crowd(t):
     t.check(f"at least {NEIGHBOURS} people are honest" in t.text("promise-list") and
             f"ε₀\u00a0=\u00a0{EPSILON}" in t.text("promise-list"), "both promises are told, one with its assumption")
     check_histogram(t)
+    check_belief_in_crowd(t)
     check_crowd_results(t)
     check_again_in_crowd(t, bundle, size)
 
@@ -246,6 +267,14 @@ def check_histogram(t):
          Number(row.querySelector('small').textContent.replace(',', ''))])""")
     t.check(len(bars) == SLOTS and all(number == CELLS for number, _ in bars), "there is a bar for every group")
     t.check(sum(named for _, named in bars) == total > 5 * NEIGHBOURS, f"the bars are of all {total} messages")
+
+
+def check_belief_in_crowd(t):
+    epoch, asked = t.service.last_epoch()
+    t.check(len(asked) == NEIGHBOURS, "the observer knows what all the neighbours asked")
+    glowing = t.check_belief("crowd", b"".join(epoch), "--crowd", NEIGHBOURS + 1, "--clusters", CLUSTERS, "--copies", COPIES,
+                             "--floor", EPSILON, "--known", t.service.write("known.cborseq", b"".join(asked)))
+    t.check(glowing < 100 and "Grey" in t.text("belief-text"), f"in the crowd the map is grey ({glowing} pixels)")
 
 
 def check_crowd_results(t):

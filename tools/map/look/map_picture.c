@@ -55,6 +55,11 @@ void pml_map_shaded(size_t group, unsigned step, uint8_t rgb[3])
         rgb[part] = (uint8_t)(GREY + share * (rgb[part] - GREY) + 0.5);
 }
 
+double pml_map_swell(const struct pml_map_picture *picture, unsigned step)
+{
+    return picture->shades ? 1.0 + 1.2 * (double)step / PML_MAP_SHADES : 1.0;
+}
+
 /* ---- frame ---- */
 
 struct pml_map_frame pml_map_frame(const struct pml_map_picture *picture)
@@ -91,6 +96,11 @@ static void print(struct pml_bytes *out, pml_outcome *outcome, const char *forma
         *outcome = pml_bytes_append(out, text, (size_t)length);
 }
 
+static size_t lone_group(const struct pml_map_picture *picture)
+{
+    return picture->shades ? PML_MAP_GLOW : 0;
+}
+
 static void draw_points(const struct pml_map_picture *picture, struct pml_bytes *out, pml_outcome *outcome)
 {
     const struct pml_map_frame frame = pml_map_frame(picture);
@@ -108,8 +118,12 @@ static void draw_points(const struct pml_map_picture *picture, struct pml_bytes 
         uint8_t rgb[3];
         if (starts[k] == starts[k + 1])
             continue;
-        pml_map_shaded(k % colours, (unsigned)(k / colours), rgb);
-        print(out, outcome, "<path stroke=\"#%02x%02x%02x\" d=\"", rgb[0], rgb[1], rgb[2]);
+        const unsigned step = (unsigned)(k / colours);
+        pml_map_shaded(picture->colours ? k % colours : lone_group(picture), step, rgb);
+        print(out, outcome, "<path stroke=\"#%02x%02x%02x\"", rgb[0], rgb[1], rgb[2]);
+        if (picture->shades && step > 0)
+            print(out, outcome, " stroke-width=\"%.1f\"", 2.0 * frame.radius * pml_map_swell(picture, step));
+        print(out, outcome, " d=\"");
         for (size_t i = starts[k]; i < starts[k + 1]; i++) {
             const float *place = picture->places + 2 * (size_t)members[i];
             print(out, outcome, "M%.1f %.1fh0", ((double)place[0] - frame.left) * frame.scale + PML_MAP_BORDER,

@@ -44,6 +44,10 @@ struct pml_map_frame pml_map_frame(const struct pml_map_picture *picture);
 
 /* The step of a row's shade, 0 … PML_MAP_SHADES, and the colour that a group has in it. */
 unsigned pml_map_shade_step(const struct pml_map_picture *picture, size_t row);
+#define PML_MAP_GLOW 4u /* whose colour shades have when there are no groups */
 void pml_map_shaded(size_t group, unsigned step, uint8_t rgb[3]);
+
+/* How much larger a point is drawn: where there are shades, those in full stand out. */
+double pml_map_swell(const struct pml_map_picture *picture, unsigned step);
 
 #endif

@@ -62,10 +62,10 @@ static void draw_points(const struct pml_map_picture *picture, const struct canv
             uint8_t rgb[3];
             if (pml_map_shade_step(picture, i) != step)
                 continue;
-            pml_map_shaded(picture->colours ? picture->colours[i] : 0, step, rgb);
+            pml_map_shaded(picture->colours ? picture->colours[i] : picture->shades ? PML_MAP_GLOW : 0, step, rgb);
             draw_disc(canvas, ((double)picture->places[2 * i] - frame.left) * frame.scale + PML_MAP_BORDER,
-                      (frame.top - (double)picture->places[2 * i + 1]) * frame.scale + PML_MAP_BORDER, frame.radius,
-                      rgb);
+                      (frame.top - (double)picture->places[2 * i + 1]) * frame.scale + PML_MAP_BORDER,
+                      frame.radius * pml_map_swell(picture, step), rgb);
         }
 }
 
