@@ -3,9 +3,9 @@
 """Does it still find the right pictures? Figures and tables of docs/RESULTS.md: the library against other methods, the
 paper's figures, what a server learns. Non-private methods are marked NOT PRIVATE everywhere.
 
-    bench/utility.py --figure 6 --data DIR      one of 3, 5, 6, 7, epsilon, bytes, slots, large, defaults,
+    bench/utility.py --figure 6 --data DIR      one of 2, 3, 5, 6, 7, epsilon, bytes, slots, large, defaults,
                                                 crowd, large-crowd, 6-crowd, public, inference, modalities,
-                                                voters, or all
+                                                voters, descent, dsne, projections, or all
     bench/utility.py --check                    do the methods behave? 'N passed, N failed', under 20 seconds
 
 Figures go to build/bench as SVG, their numbers beside them as JSON and, as markdown, to stdout. Intermediate results are
@@ -19,8 +19,7 @@ import time
 
 sys.dont_write_bytecode = True    # keeps the source tree clean
 from utility_data import FOLDER, ROOT, Program, load_cases, sample_case, write_json  # noqa: E402
-from utility_figures import FIGURES, SHARES, figure_6  # noqa: E402
-from utility_modalities import table_modalities  # noqa: E402
+from utility_figures import FIGURES, NEED_DATA, SHARES, figure_6  # noqa: E402
 
 
 def arguments():
@@ -46,7 +45,7 @@ def arguments():
 def draw(name, program, cases, chosen):
     file, make = FIGURES[name]
     start = time.monotonic()
-    extra = {"with_tsne": not chosen.without_tsne} if make is figure_6 else {"data": chosen.data} if make is table_modalities else {}
+    extra = {"with_tsne": not chosen.without_tsne} if make is figure_6 else {"data": chosen.data} if make in NEED_DATA else {}
     figure, data, lines = make(program, cases, chosen.share, **extra)
     path = os.path.join(chosen.out, file + ".svg")
     if figure:

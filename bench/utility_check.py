@@ -6,9 +6,12 @@ import math
 import numpy as np
 
 import utility_baselines as baselines
+import utility_dsne as dsne
 import utility_inference as inference
+import utility_iterations as iterations
 import utility_large as large
 import utility_paper as paper
+import utility_projections as projections
 from utility_data import TOP, Case, measure, sample_case, summary, unit
 
 SHARE = 0.05
@@ -125,6 +128,9 @@ def check(program):
     check_formulas(checks)
     check_measure(checks, case)
     check_baselines(checks, case)
+    dsne.check_dsne(checks, case)
+    iterations.check_descent(checks, case)
+    projections.check_projections(checks)
     check_paper(checks, case)
     check_inference(checks, program)
     print(f"{checks.passed} passed, {checks.failed} failed")
