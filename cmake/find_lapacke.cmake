@@ -1,4 +1,4 @@
-# Finds the headers of LAPACKE and CBLAS for tools/train, which loads the libraries when it runs. Sets
+# Finds the headers of LAPACKE and CBLAS for tools/algebra, which loads the libraries when it runs. Sets
 # PRIVATEMAIL_LAPACKE_FOUND and PRIVATEMAIL_LAPACKE_INCLUDE. They are for the building machine, and not instrumented.
 set(PRIVATEMAIL_LAPACKE_FOUND OFF)
 if(NOT CMAKE_CROSSCOMPILING AND NOT WIN32 AND NOT CMAKE_C_FLAGS MATCHES "sanitize=memory")

@@ -45,7 +45,10 @@ HOUSE = {
     "common": Room(6.0, 1, "files, messages, threads", ["core/include"]),
     "common/rows": Room(6.0, 2, "rows and their neighbours", ["common", "core/include", KERNELS]),
     "tools/pack": Room(3.2, 4, "builds packs", ["common", "common/rows", "core/include"]),
-    "tools/train": Room(3.6, 3, "trains fronts", ["common", "common/rows", "core/include"]),
+    "tools/algebra": Room(5.2, 2, "matrices, loaded libraries", ["common"]),
+    "tools/map": Room(2.6, 3, "lays rows out in the plane", ["common", "common/rows", "tools/algebra"]),
+    "tools/map/look": Room(2.2, 4, "measures and draws maps", ["common", "common/rows", "tools/map"]),
+    "tools/train": Room(3.6, 3, "trains fronts", ["common", "common/rows", "core/include", "tools/algebra"]),
     "server/store": Room(4.7, 3, "where a gallery lives", ["common", "common/rows", "core/include"]),
     "server/store/sqlite": Room(4.2, 4, "in a file", ["common", "server/store"]),
     "server/store/postgres": Room(5.2, 4, "in a database", ["common", "server/store"]),
@@ -61,6 +64,8 @@ HOUSE = {
                           ENTROPY, HASH, WIPE]),
     "cli/shared": Room(9.2, 4, "options, JSON, progress", ["common", "core/include"]),
     "cli/train": Room(3.2, 5, "reads rows, reports fronts", ["cli/shared", "core/include", "tools/train"]),
+    "cli/map": Room(2.2, 5, "reads rows, reports maps",
+                    ["cli/shared", "common", "common/rows", "server/store", "tools/map/look"]),
     "cli/query": Room(8.7, 5, "asks a server", ["cli/shared", "common", "core/include", ENTROPY, "transport/include"]),
     "lab/sample": Room(8.2, 4, "draws a gallery", ["common"]),
     "lab/audit": Room(9.7, 5, "attacks the promise", ["cli/shared", "common", "common/rows", ENTROPY, "server/mixing"]),
@@ -68,9 +73,9 @@ HOUSE = {
                          ["cli/shared", "common", "common/rows", "core/include", "lab/sample", ENTROPY, "server/index",
                           "server/service", "server/store", "tools/pack"]),
     "cli": Room(7.7, 7, "one file per command",
-                ["cli/query", "cli/shared", "cli/train", "common", "common/rows", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
+                ["cli/map", "cli/query", "cli/shared", "cli/train", "common", "common/rows", "core/include", "lab/audit", "lab/evaluate", "lab/sample",
                  ENTROPY, "server/gateway", "server/http", "server/index", "server/relay", "server/service",
-                 "server/store", "tools/pack"]),
+                 "server/store", "tools/map/look", "tools/pack"]),
 }
 # They measure or show single stages, so they see everything; no room sees them.
 OUTSIDE = ("bench", "demo", "tests")

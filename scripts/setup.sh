@@ -15,7 +15,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox libbearssl-dev
+packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox libarpack2-dev libbearssl-dev
           libcbor-dev libcurl4-openssl-dev liblapacke-dev libmicrohttpd-dev libnewlib-arm-none-eabi libopenblas-dev
           libpng-dev libpq-dev libsqlite3-dev libssl-dev lld llvm ninja-build openssl pkg-config python3 python3-venv
           sqlite3 valgrind)

@@ -6,7 +6,7 @@
 #include "rows.h"
 
 /* lists[i·K …]: the K nearest of row i, nearest first: larger score first, ties by smaller index, never i itself.
- * 1 ≤ K ≤ 64, K < count. Returns PML_DONE or PML_NO_MEMORY. */
+ * 1 ≤ K < count. Returns PML_DONE or PML_NO_MEMORY. */
 pml_outcome pml_knn(const struct pml_rows *rows, unsigned neighbours, unsigned threads,
                     const struct pml_progress *progress, uint32_t *lists);
 

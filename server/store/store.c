@@ -98,6 +98,11 @@ pml_outcome pml_store_nearest(struct pml_store *store, const struct pml_point *p
     return count > 0 ? store->kind->read(store, &wanted, take, context) : PML_DONE;
 }
 
+pml_outcome pml_store_items(struct pml_store *store, pml_take_fn take, void *context)
+{
+    return store->kind->items(store, take, context);
+}
+
 pml_outcome pml_store_cell_size(struct pml_store *store, struct pml_cell cell, uint64_t *size)
 {
     return store->kind->cell_size(store, cell, size);

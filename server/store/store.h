@@ -77,6 +77,9 @@ pml_outcome pml_store_cells(struct pml_store *store, const struct pml_cell *cell
 pml_outcome pml_store_nearest(struct pml_store *store, const struct pml_point *points, size_t count, uint32_t nearest,
                               pml_take_fn take, void *context);
 
+/* All items in ascending order, one at a time: the index-th candidate alone. Returns what pml_store_cells returns. */
+pml_outcome pml_store_items(struct pml_store *store, pml_take_fn take, void *context);
+
 /* How many items the cell lists. */
 pml_outcome pml_store_cell_size(struct pml_store *store, struct pml_cell cell, uint64_t *size);
 

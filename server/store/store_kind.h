@@ -37,6 +37,7 @@ struct pml_store_kind {
     pml_outcome (*open)(struct pml_store **store, const char *target, const uint8_t *pack, struct pml_message *message);
     void (*close)(struct pml_store *store);
     pml_outcome (*read)(struct pml_store *store, const struct pml_wanted *wanted, pml_take_fn take, void *context);
+    pml_outcome (*items)(struct pml_store *store, pml_take_fn take, void *context);
     pml_outcome (*cell_size)(struct pml_store *store, struct pml_cell cell, uint64_t *size);
     pml_outcome (*sizes)(struct pml_store *store, enum pml_sized sized, pml_size_fn take, void *context);
     pml_outcome (*ping)(struct pml_store *store);

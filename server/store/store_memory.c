@@ -186,6 +186,18 @@ static pml_outcome read_wanted(struct pml_store *store, const struct pml_wanted 
     return outcome;
 }
 
+static pml_outcome read_items(struct pml_store *store, pml_take_fn take, void *context)
+{
+    const struct memory_store *memory = (struct memory_store *)store;
+    pml_outcome outcome = PML_DONE;
+    for (size_t i = 0; i < memory->entry_count && outcome == PML_DONE; i++) {
+        const struct entry *entry = &memory->entries[i];
+        const struct pml_fragment fragment = {1, {memory->candidates.bytes + entry->start, entry->size, entry->size}};
+        outcome = take(context, i, &fragment);
+    }
+    return outcome;
+}
+
 /* The listed items are in the order of their cells. */
 static pml_outcome cell_sizes(const struct memory_store *memory, pml_size_fn take, void *context)
 {
@@ -236,6 +248,7 @@ static void close_store(struct pml_store *store)
 static const struct pml_store_kind memory_kind = {
     .close = close_store,
     .read = read_wanted,
+    .items = read_items,
     .cell_size = read_cell_size,
     .sizes = read_sizes,
     .ping = ping,

@@ -15,18 +15,6 @@
 #define UNIT_MATRIX 0x1p30  /* what a unit row's dot product is multiplied by (SPEC 5.2) */
 #define UNIT_KERNELS 0x1p24 /* what a kernel of 1 is (SPEC 5.18) */
 
-pml_outcome pml_matrix_allocate(struct pml_matrix *matrix, size_t rows, size_t columns)
-{
-    *matrix = (struct pml_matrix){calloc(rows * columns + 1, sizeof(double)), rows, columns};
-    return matrix->values ? PML_DONE : PML_NO_MEMORY;
-}
-
-void pml_matrix_free(struct pml_matrix *matrix)
-{
-    free(matrix->values);
-    *matrix = (struct pml_matrix){0};
-}
-
 /* ---- the file around a body ---- */
 
 static void put_le(uint8_t *out, uint64_t value, unsigned width)

@@ -2,7 +2,7 @@
  * Chooses the method, after looking at what it needs. */
 #include "train.h"
 
-#include "algebra.h"
+#include "tools/algebra/algebra.h"
 #include "train_measure.h"
 #include "train_methods.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cca: canonical correlation, the directions in which two modalities agree most. Linear, and without labels. */
-#include "algebra.h"
 #include "scatter.h"
+#include "tools/algebra/algebra.h"
 #include "train_methods.h"
 
 #include <math.h>

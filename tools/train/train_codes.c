@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * codes: every class gets a code, and ridge regression on kernels predicts the code of a row. Modalities share the
  * codes, so rows of one find rows of the other. */
-#include "algebra.h"
 #include "scatter.h"
+#include "tools/algebra/algebra.h"
 #include "train_kernels.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
  * Kernels around centres, and the width that finds most on rows that were held out. */
 #include "train_kernels.h"
 
-#include "algebra.h"
 #include "scatter.h"
+#include "tools/algebra/algebra.h"
 #include "train_measure.h"
 
 #include "common/generator.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * lda: the directions in which the means of classes differ most, compared with how much rows of a class differ. */
-#include "algebra.h"
 #include "scatter.h"
+#include "tools/algebra/algebra.h"
 #include "train_methods.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * lowers the objective. So it never rises. */
 #include "train_mnse.h"
 
-#include "algebra.h"
+#include "tools/algebra/algebra.h"
 #include "train_measure.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
  *     + align · Laplacian of W between modalities − SEPARATE · that of B between modalities + SMOOTH · |C|²
  *
  * Laplacians of B are sums over classes, so only W costs a square, and only of each class. */
-#include "algebra.h"
+#include "tools/algebra/algebra.h"
 #include "train_mnse.h"
 
 #include <math.h>

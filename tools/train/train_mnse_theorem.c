@@ -2,7 +2,7 @@
  * The constants of the theorem of mnse: rows are told apart when 6·L·δ + 2·√d·ε + 2·R + 2·η ≤ γ for some δ, ε > 0. R
  * is how far rows of a class may be mapped that were at most 2δ apart, so R ≤ 2·L·δ, and the condition holds for all
  * δ < (γ − 2·η)/(10·L), with ε small enough; when γ ≤ 2·η it holds for none. */
-#include "algebra.h"
+#include "tools/algebra/algebra.h"
 #include "train_mnse.h"
 
 #include <math.h>

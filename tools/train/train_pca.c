@@ -2,8 +2,8 @@
  * pca: the directions that hold most of the rows. They are not taken around the mean of the rows: so the cosines of
  * rows are kept, by which neighbours are found. (On Cars196, 64 of 256 directions keep 0.83 of the 8 nearest, around
  * the mean 0.69.) */
-#include "algebra.h"
 #include "scatter.h"
+#include "tools/algebra/algebra.h"
 #include "train_methods.h"
 
 #include <stdlib.h>

@@ -332,6 +332,7 @@ const struct pml_store_kind pml_store_postgres = {
     .open = open_store,
     .close = close_store,
     .read = read_wanted,
+    .items = pml_postgres_items,
     .cell_size = read_cell_size,
     .sizes = pml_postgres_sizes,
     .ping = ping,

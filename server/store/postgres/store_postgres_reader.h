@@ -41,5 +41,6 @@ pml_outcome pml_postgres_nearest(struct pml_store *store, const struct pml_wante
 
 /* pml_store_sizes of this store. */
 pml_outcome pml_postgres_sizes(struct pml_store *store, enum pml_sized sized, pml_size_fn take, void *context);
+pml_outcome pml_postgres_items(struct pml_store *base, pml_take_fn take, void *context);
 
 #endif

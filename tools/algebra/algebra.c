@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Calls BLAS and LAPACK. They are loaded when training begins, not linked: OpenBLAS starts threads as soon as it is
- * loaded, and no other command should have them. */
-#define _POSIX_C_SOURCE 200809L
+ * Calls BLAS and LAPACK. */
 #include "algebra.h"
+#include "library.h"
 
 #include <cblas.h>
 #include <lapacke.h>
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct {
     void (*dgemm)(CBLAS_LAYOUT, CBLAS_TRANSPOSE, CBLAS_TRANSPOSE, int, int, int, double, const double *, int,
@@ -24,20 +21,6 @@ static struct {
                          lapack_int);
 } calls;
 
-/* Finds a function in one of the libraries. They stay loaded to the end of the program. */
-static bool find(const char *const *libraries, const char *name, void *function)
-{
-    for (; *libraries; libraries++) {
-        void *library = dlopen(*libraries, RTLD_NOW | RTLD_LOCAL);
-        void *found = library ? dlsym(library, name) : NULL;
-        if (found) {
-            memcpy(function, &found, sizeof found); /* ISO C has no conversion to a pointer to a function */
-            return true;
-        }
-    }
-    return false;
-}
-
 bool pml_algebra_start(void)
 {
     static const char *const lapacke[] = {"liblapacke.so.3", "liblapacke.so", "liblapacke.dylib", NULL};
@@ -45,11 +28,12 @@ bool pml_algebra_start(void)
                                        "libopenblas.so",   "libopenblas.dylib", NULL};
     if (calls.dtrtrs)
         return true;
-    /* One thread: more would add in another order, and give other bytes. */
-    return setenv("OPENBLAS_NUM_THREADS", "1", 1) == 0 && setenv("OMP_NUM_THREADS", "1", 1) == 0 &&
-           find(blas, "cblas_dgemm", &calls.dgemm) && find(lapacke, "LAPACKE_dposv", &calls.dposv) &&
-           find(lapacke, "LAPACKE_dpotrf", &calls.dpotrf) && find(lapacke, "LAPACKE_dsygst", &calls.dsygst) &&
-           find(lapacke, "LAPACKE_dsyevr", &calls.dsyevr) && find(lapacke, "LAPACKE_dtrtrs", &calls.dtrtrs);
+    return pml_library_find(blas, "cblas_dgemm", &calls.dgemm) &&
+           pml_library_find(lapacke, "LAPACKE_dposv", &calls.dposv) &&
+           pml_library_find(lapacke, "LAPACKE_dpotrf", &calls.dpotrf) &&
+           pml_library_find(lapacke, "LAPACKE_dsygst", &calls.dsygst) &&
+           pml_library_find(lapacke, "LAPACKE_dsyevr", &calls.dsyevr) &&
+           pml_library_find(lapacke, "LAPACKE_dtrtrs", &calls.dtrtrs);
 }
 
 void pml_multiply(const struct pml_matrix *left, pml_turn left_turn, const struct pml_matrix *right,

@@ -4,7 +4,9 @@
 #ifndef PML_ALGEBRA_H
 #define PML_ALGEBRA_H
 
-#include "front_bytes.h"
+#include "matrix.h"
+
+#include <stdbool.h>
 
 /* Loads the libraries; call it before anything else here. Returns whether they are there. Not for several threads at
  * once. */
