@@ -40,8 +40,10 @@ class Scatter:
                  f'<text x="{left}" y="{top - 7}" font-size="10.5" fill="#666">{escape(self.note)}</text>',
                  f'<rect x="{left}" y="{top}" width="{SIDE}" height="{SIDE}" fill="none" stroke="#ddd"/>']
         for points, colour, size in self.groups:
-            path = "".join(f"M{left + SIDE / 2 + (x - middle[0]) * scale:.0f} {top + SIDE / 2 - (y - middle[1]) * scale:.0f}h0"
-                           for x, y in points)
+            pixels = sorted({(round(left + SIDE / 2 + (x - middle[0]) * scale), round(top + SIDE / 2 - (y - middle[1]) * scale))
+                             for x, y in points})
+            steps = zip([(0, 0), *pixels], pixels)          # each from the one before: shorter than its place
+            path = "".join(f"m{x - before_x} {y - before_y}h0" for (before_x, before_y), (x, y) in steps)
             parts.append(f'<path d="{path}" stroke="{colour}" stroke-width="{size:g}"/>')
         return parts
 

@@ -168,7 +168,8 @@ def descents(program, case, rows=ROWS):
 def figure_descent(program, cases, _):
     looks = dict(zip(GRAPHS, (*NOT_PRIVATE_LOOKS[:2], f"linespoints pt 7 ps 0.6 lw 2.5 lc rgb '{OWN}'")))
     figure = Figure("Theorem 1: does the objective fall at every iteration?",
-                    f"v(X_t) divided by v(X_0), {ROWS} public rows. It falls with every graph but that of the code, which is not positive semidefinite.",
+                    f"v(X_t) divided by v(X_0), {ROWS} public rows. It falls with every graph but that of the code, which is not "
+                    "positive semidefinite.",
                     [(looks[name], text) for name, text in GRAPHS.items()], len(cases))
     data, rows = {}, []
     for case in cases:
