@@ -11,7 +11,7 @@ from utility_dsne import dsne
 from utility_inference import REPEATS, inference
 from utility_iterations import figure_2, figure_descent
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
-from utility_maps import figure_maps
+from utility_map_sheet import figure_map_sheet
 from utility_modalities import table_modalities, table_voters
 from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
                          table_defaults, table_large, table_slots)
@@ -288,7 +288,7 @@ def inference_lines(rows):
 
 
 FIGURES = {"2": ("fig-2-iterations", figure_2), "descent": ("theorem-1-descent", figure_descent),
-           "dsne": ("utility-dsne", table_dsne), "projections": ("projections", figure_projections), "maps": ("maps", figure_maps),
+           "dsne": ("utility-dsne", table_dsne), "projections": ("projections", figure_projections), "map-sheet": ("map-sheet", figure_map_sheet),
            "3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figure_5),
            "6": ("fig-6-privacy-utility", figure_6), "7": ("fig-7-alignment", figure_7),
            "epsilon": ("utility-epsilon", figure_epsilon), "bytes": ("utility-bytes", figure_bytes),
@@ -297,4 +297,4 @@ FIGURES = {"2": ("fig-2-iterations", figure_2), "descent": ("theorem-1-descent",
            "large": ("utility-large", table_large), "large-crowd": ("utility-large-crowd", table_large_crowd),
            "public": ("utility-public", table_public), "modalities": ("utility-modalities", table_modalities),
            "voters": ("utility-voters", table_voters)}
-NEED_DATA = table_modalities, figure_projections, figure_maps    # read other sets than those of the paper
+NEED_DATA = table_modalities, figure_projections, figure_map_sheet    # read other sets than those of the paper

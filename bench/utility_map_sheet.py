@@ -43,7 +43,7 @@ def laid_out(program, features, labels, method, options):
         return {**report, "out": None, "places": np.round(np.load(paths[2])[:SHOWN].astype(float), 5).tolist()}
 
 
-def figure_maps(program, _, __, data=None):
+def figure_map_sheet(program, _, __, data=None):
     if " map " not in program.run("--help"):
         stop("this figure needs `privatemail map`, which this build lacks: build the release preset again")
     sheet = Sheet("Maps of two galleries by eleven methods",
@@ -55,8 +55,8 @@ def figure_maps(program, _, __, data=None):
         rows = []
         for title, method, options in MAPS:
             print(f"{name}: {title}", file=sys.stderr, flush=True)
-            found = cached(lambda: laid_out(program, features, labels, method, options), "map", name, most, method, options,
-                           build_of(program), digest_of("utility_maps"))
+            found = cached(lambda: laid_out(program, features, labels, method, options), "map-sheet", name, most, method, options,
+                           build_of(program), digest_of("utility_map_sheet"))
             panel = Scatter(title, f"{name}: error {found['nn_error']:.3f}, trust {found['trustworthiness']:.3f}")
             panel.add_classes(found["places"], labels[:SHOWN])
             sheet.panels.append(panel)
