@@ -8,15 +8,18 @@ from utility_crowd import figure_crowd, table_crowd, table_large_crowd
 from utility_data import TOP
 from utility_dsne import METHODS as SITES
 from utility_dsne import dsne
+from utility_groups import table_groups
 from utility_inference import REPEATS, inference
 from utility_iterations import figure_2, figure_descent
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
 from utility_map_sheet import figure_map_sheet
+from utility_heads import table_heads, table_looks
 from utility_modalities import table_modalities, table_voters
 from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
                          table_defaults, table_large, table_slots)
 from utility_projections import figure_projections
 from utility_public import table_public
+from utility_uncertainty import table_uncertainty
 
 PAPER_EPSILONS = [0.1] + EPSILONS
 UNIT_RANGE = "set yrange [0:1.02]"
@@ -96,6 +99,7 @@ def figure_5(program, cases, share):
     case = next((case for case in cases if case.folder.startswith("cifar")), cases[0])
     start = {"k": 2, "α": case.alpha, "σ": case.sigma}
     sweeps = {"k": (1, 2, 8), "α": (0, 0.6, 1), "σ": (1, 2, 6)}
+    own_start, own_sweeps = {"k": 16, "α": 0, "σ": case.sigma}, {**sweeps, "k": (2, 8, 16)}
     top = (("smlq", "SMLQ without noise (NOT PRIVATE)"), ("published", "the paper's code, ε = 0.1 (NOT PRIVATE)"),
            ("withheld", "the same, the query's label withheld (NOT PRIVATE)"))
     bottom = (((0, None), "our row without noise (NOT PRIVATE)", LOOKS["features"]),
@@ -113,8 +117,8 @@ def figure_5(program, cases, share):
         below = Panel(f"{{/:Italic {name}}}", name, "true 8 nearest found", "set yrange [0:*]")
         settings = [(value, {**start, name: value}) for value in values]
         searched = [(value, paper.parameter_recall(case, 0.1, *choice.values())) for value, choice in settings]
-        embedded = [(value, embedding.parameter_recall(program, case, [4, 8], share, *choice.values()))
-                    for value, choice in settings]
+        embedded = [(value, embedding.parameter_recall(program, case, [4, 8], share, *{**own_start, name: value}.values()))
+                    for value in own_sweeps[name]]
         data[name] = {"paper": searched, "own": embedded}
         for look, (key, text) in zip(NOT_PRIVATE_LOOKS, top):
             upper.add_with_errors(look, [(value, found[key], found[key + "_se"]) for value, found in searched])
@@ -128,8 +132,9 @@ def figure_5(program, cases, share):
         figure.panels.append(upper)
         lower.append(below)
     figure.panels += lower
-    for name, values in (("K", [(value,) for value in (1, 10, 32)]), ("codes", [(10, kind) for kind in ("random", "class")])):
-        data[name] = [(choice[-1], embedding.parameter_recall(program, case, [4, 8], share, *start.values(), *choice))
+    kinds = "random", "class", "lda", "spectral", "pca"
+    for name, values in (("K", [(value,) for value in (1, 10, 32)]), ("codes", [(10, kind) for kind in kinds])):
+        data[name] = [(choice[-1], embedding.parameter_recall(program, case, [4, 8], share, *own_start.values(), *choice))
                       for choice in values]
         for setting, text, _ in bottom:
             line = [(value, row["instance_recall"]) for value, found in data[name] for row in found["rows"]
@@ -296,5 +301,8 @@ FIGURES = {"2": ("fig-2-iterations", figure_2), "descent": ("theorem-1-descent",
            "defaults": ("utility-defaults", table_defaults), "crowd": ("utility-crowd", table_crowd), "6-crowd": ("fig-6-in-a-crowd", figure_crowd),
            "large": ("utility-large", table_large), "large-crowd": ("utility-large-crowd", table_large_crowd),
            "public": ("utility-public", table_public), "modalities": ("utility-modalities", table_modalities),
-           "voters": ("utility-voters", table_voters)}
-NEED_DATA = table_modalities, figure_projections, figure_map_sheet    # read other sets than those of the paper
+           "voters": ("utility-voters", table_voters), "heads": ("utility-heads", table_heads),
+           "looks": ("utility-looks", table_looks),
+           "uncertainty": ("utility-uncertainty", table_uncertainty), "groups": ("utility-groups", table_groups)}
+# They read other sets than those of the paper.
+NEED_DATA = table_modalities, table_looks, table_uncertainty, table_groups, figure_projections, figure_map_sheet

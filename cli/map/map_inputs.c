@@ -101,6 +101,9 @@ static exit_code take_items(const char *shown, struct pml_store *store, struct m
 {
     const struct pml_store_info *info = pml_store_describe(store);
     struct taking taking = {inputs, 0};
+    if (inputs->pack.bytes && memcmp(info->pack, inputs->pack.info.id, PML_ID_SIZE) != 0)
+        return command_fail(&command_map, EXIT_INPUT, "%s was indexed with another pack. Give that one as --pack.",
+                            shown);
     if (info->sketch == 0)
         return command_fail(&command_map, EXIT_INPUT, "%s has no sketches. Index with a pack that has them.", shown);
     inputs->labels.values = malloc(info->items * sizeof *inputs->labels.values);

@@ -283,6 +283,41 @@ static inline bool same_fragment(const struct pml_fragment *left, const struct p
 }
 
 /* The sizes that a store tells are those of its candidates. */
+struct taken_items {
+    struct pml_bytes bytes;
+    size_t count;
+};
+
+static inline pml_outcome take_whole_item(void *context, size_t index, const struct pml_fragment *candidates)
+{
+    struct taken_items *taken = context;
+    TEST_ASSERT_EQUAL(taken->count++, index);
+    TEST_ASSERT_EQUAL_UINT32(1, candidates->count);
+    return pml_bytes_append(&taken->bytes, candidates->bytes.bytes, candidates->bytes.size);
+}
+
+/* Every item comes once, in ascending order, whether a cell lists it or not. */
+static inline void assert_items(struct pml_store *store)
+{
+    struct taken_items taken = {0};
+    struct drawn drawn;
+    size_t offset = 0;
+    uint64_t before = 0;
+    TEST_ASSERT_EQUAL(PML_DONE, pml_store_items(store, take_whole_item, &taken));
+    TEST_ASSERT_EQUAL(GALLERY, taken.count);
+    for (size_t i = 0; i < GALLERY; i++) {
+        struct pml_candidate candidate;
+        TEST_ASSERT_TRUE(pml_candidate_read(taken.bytes.bytes, taken.bytes.size, &offset, &candidate));
+        TEST_ASSERT_TRUE(i == 0 || candidate.item > before);
+        before = candidate.item;
+        TEST_ASSERT_TRUE(candidate.label >= -700 && candidate.label < GALLERY - 700);
+        draw_item((size_t)(candidate.label + 700), &drawn);
+        TEST_ASSERT_EQUAL_UINT64(drawn.item.candidate.item, candidate.item);
+        TEST_ASSERT_EQUAL_MEMORY(drawn.item.candidate.sketch, candidate.sketch, SKETCH);
+    }
+    pml_bytes_free(&taken.bytes);
+}
+
 static inline void assert_sizes(struct pml_store *store)
 {
     struct sizes cells = {0}, items = {0};

@@ -59,6 +59,14 @@ static void test_sizes_are_those_of_the_candidates(void)
     pml_store_close(store);
 }
 
+static void test_items_are_all_of_them(void)
+{
+    make_store("a");
+    struct pml_store *store = open_store("a");
+    assert_items(store);
+    pml_store_close(store);
+}
+
 static void test_nearest_are_nearest(void)
 {
     static const uint32_t counts[] = {0, 1, 2, 31, 32, GALLERY, UINT32_MAX};
@@ -306,6 +314,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_cells_are_complete);
     RUN_TEST(test_sizes_are_those_of_the_candidates);
+    RUN_TEST(test_items_are_all_of_them);
     RUN_TEST(test_nearest_are_nearest);
     RUN_TEST(test_many_cells_at_once);
     RUN_TEST(test_many_points_at_once);

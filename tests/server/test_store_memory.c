@@ -47,6 +47,11 @@ static void test_sizes_are_those_of_the_candidates(void)
     assert_sizes(store);
 }
 
+static void test_items_are_all_of_them(void)
+{
+    assert_items(store);
+}
+
 static void test_nearest(void)
 {
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
@@ -72,6 +77,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_cells);
     RUN_TEST(test_sizes_are_those_of_the_candidates);
+    RUN_TEST(test_items_are_all_of_them);
     RUN_TEST(test_nearest);
     RUN_TEST(test_description);
     return UNITY_END();

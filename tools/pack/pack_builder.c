@@ -52,7 +52,8 @@ static pml_outcome map_rows(struct build *build, const struct pml_features *feat
 {
     begin_stage(build, "features");
     pml_outcome outcome = pml_build_rows(&build->rows, &build->options, features, &build->progress, build->message);
-    if (outcome == PML_DONE && labels && labels->values && build->options.slots != PML_SLOTS_ONE &&
+    const int needed = build->options.slots != PML_SLOTS_ONE || build->options.codes == PML_CODES_LDA;
+    if (outcome == PML_DONE && labels && labels->values && needed &&
         pml_build_rows_labels(&build->labels, &build->options, features, labels) != PML_DONE)
         outcome = pml_say_memory(build->message);
     return outcome;
@@ -110,14 +111,41 @@ static pml_outcome find_neighbours(struct build *build)
     return PML_DONE;
 }
 
-static pml_outcome draw_codes(struct build *build)
+/* The labels of the rows as they are now ordered. */
+static pml_outcome order_labels(const struct build *build, int32_t **labels)
+{
+    *labels = NULL;
+    if (build->options.codes != PML_CODES_LDA || !build->labels.values)
+        return PML_DONE;
+    *labels = malloc(build->rows.count * sizeof **labels);
+    for (size_t i = 0; *labels && i < build->rows.count; i++)
+        (*labels)[i] = build->labels.values[build->map.order[i]];
+    return *labels ? PML_DONE : pml_say_memory(build->message);
+}
+
+static pml_outcome make_codes(struct build *build)
 {
     const struct pml_build_options *options = &build->options;
+    int32_t *labels;
     begin_stage(build, "codes");
+    if (order_labels(build, &labels) != PML_DONE)
+        return PML_NO_MEMORY;
+    const struct pml_code_source source = {
+        .rows = &build->rows,
+        .starts = build->map.starts,
+        .slots = build->map.slots,
+        .labels = labels,
+        .lists = build->lists,
+        .neighbours = options->neighbours,
+        .seed = options->seed,
+        .threads = options->threads,
+        .progress = &build->progress,
+    };
     build->codes.dimensions = options->dimensions;
-    if (pml_codes_draw(&build->codes, options->codes, options->seed, build->map.starts, build->map.slots) != PML_DONE)
-        return pml_say_memory(build->message);
-    return PML_DONE;
+    pml_outcome outcome = pml_codes_make(&build->codes, options->codes, &source, build->message);
+    build->options.dimensions = build->codes.dimensions;
+    free(labels);
+    return outcome;
 }
 
 /* ---- cells and sketches ---- */
@@ -329,6 +357,7 @@ static pml_outcome write_pack(struct build *build, uint8_t **bytes, size_t *size
         .response_only = !options->gaussian,
         .model = options->model,
         .fronts = options->fronts,
+        .head = options->head,
     };
     if (pml_pack_bytes(&parts, bytes, size) != PML_DONE)
         return pml_say_memory(build->message);
@@ -397,7 +426,7 @@ pml_outcome pml_pack_build(const struct pml_features *features, const struct pml
     if (outcome == PML_DONE)
         outcome = find_neighbours(&build);
     if (outcome == PML_DONE)
-        outcome = draw_codes(&build);
+        outcome = make_codes(&build);
     if (outcome == PML_DONE)
         outcome = make_cells(&build);
     if (outcome == PML_DONE)

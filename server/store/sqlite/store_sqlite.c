@@ -18,7 +18,7 @@
 
 /* ---- connections: a thread takes an idle one, or opens a new one when all are busy ---- */
 
-enum { CELL, CELL_SIZE, ITEM, ITEMS, PING, STATEMENTS };
+enum { CELL, CELL_SIZE, ITEM, PING, STATEMENTS };
 
 /* LEFT JOIN: a cell that names an item which is not there must be noticed. */
 static const char *const queries[STATEMENTS] = {
@@ -26,7 +26,6 @@ static const char *const queries[STATEMENTS] = {
               "WHERE cells.slot = ?1 AND cells.cell = ?2 ORDER BY cells.item"),
     [CELL_SIZE] = "SELECT count(*) FROM cells WHERE slot = ?1 AND cell = ?2",
     [ITEM] = "SELECT digest, candidate FROM items WHERE item = ?1",
-    [ITEMS] = "SELECT digest, candidate FROM items ORDER BY item",
     [PING] = "SELECT value FROM meta WHERE key = 'done'",
 };
 
@@ -136,23 +135,13 @@ static pml_outcome failure(int code)
     return code == SQLITE_NOMEM ? PML_NO_MEMORY : code == SQLITE_CORRUPT ? PML_DAMAGED : PML_UNAVAILABLE;
 }
 
-/* A row is a digest and a candidate. */
-static pml_outcome take_candidate(sqlite3_stmt *statement, struct pml_fragment *fragment)
-{
-    const uint8_t *bytes = sqlite3_column_blob(statement, 1);
-    if (sqlite3_column_type(statement, 0) != SQLITE_INTEGER)
-        return PML_DAMAGED;
-    return pml_store_take_candidate((uint64_t)sqlite3_column_int64(statement, 0), bytes,
-                                    (size_t)sqlite3_column_bytes(statement, 1), fragment);
-}
-
 /* Runs a bound statement, whose rows are a digest and a candidate, to its end; returns the number of rows in *found. */
 static pml_outcome collect(sqlite3_stmt *statement, struct pml_fragment *fragment, size_t *found)
 {
     pml_outcome outcome = PML_DONE;
     int step = SQLITE_ROW;
     for (*found = 0; outcome == PML_DONE && (step = sqlite3_step(statement)) == SQLITE_ROW; ++*found)
-        outcome = take_candidate(statement, fragment);
+        outcome = pml_sqlite_take_candidate(statement, fragment);
     if (outcome == PML_DONE && step != SQLITE_DONE)
         outcome = failure(step);
     sqlite3_reset(statement);
@@ -206,30 +195,6 @@ static pml_outcome read_wanted(struct pml_store *base, const struct pml_wanted *
     return outcome;
 }
 
-static pml_outcome read_items(struct pml_store *base, pml_take_fn take, void *context)
-{
-    struct sqlite_store *store = (struct sqlite_store *)base;
-    struct connection *connection;
-    struct pml_fragment fragment = {0};
-    int step = SQLITE_ROW;
-    pml_outcome outcome = take_connection(store, &connection);
-    if (outcome != PML_DONE)
-        return outcome;
-    sqlite3_stmt *statement = connection->statements[ITEMS];
-    for (size_t i = 0; outcome == PML_DONE && (step = sqlite3_step(statement)) == SQLITE_ROW; i++) {
-        fragment.count = 0, fragment.bytes.size = 0;
-        outcome = take_candidate(statement, &fragment);
-        if (outcome == PML_DONE)
-            outcome = take(context, i, &fragment);
-    }
-    if (outcome == PML_DONE && step != SQLITE_DONE)
-        outcome = failure(step);
-    sqlite3_reset(statement);
-    give_back(store, connection);
-    pml_bytes_free(&fragment.bytes);
-    return outcome;
-}
-
 /* The only number of a statement about a cell, or about none. */
 static pml_outcome read_number(struct pml_store *base, int which, struct pml_cell cell, int64_t *number)
 {
@@ -264,6 +229,18 @@ static pml_outcome read_sizes(struct pml_store *base, enum pml_sized sized, pml_
     if (outcome != PML_DONE)
         return outcome;
     outcome = pml_sqlite_sizes(connection->database, sized, take, context);
+    give_back(store, connection);
+    return outcome;
+}
+
+static pml_outcome read_items(struct pml_store *base, pml_take_fn take, void *context)
+{
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    struct connection *connection;
+    pml_outcome outcome = take_connection(store, &connection);
+    if (outcome != PML_DONE)
+        return outcome;
+    outcome = pml_sqlite_items(connection->database, take, context);
     give_back(store, connection);
     return outcome;
 }

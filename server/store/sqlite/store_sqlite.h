@@ -34,6 +34,10 @@ pml_outcome pml_sqlite_scan(sqlite3 *database, const struct pml_store_info *info
 /* pml_store_sizes of this store. */
 pml_outcome pml_sqlite_sizes(sqlite3 *database, enum pml_sized sized, pml_size_fn take, void *context);
 
+/* pml_store_items of a database; and the candidate of a row whose columns are a digest and a candidate. */
+pml_outcome pml_sqlite_items(sqlite3 *database, pml_take_fn take, void *context);
+pml_outcome pml_sqlite_take_candidate(sqlite3_stmt *row, struct pml_fragment *fragment);
+
 /* The statements that make the three tables of SPEC 8. */
 extern const char pml_sqlite_create[];
 

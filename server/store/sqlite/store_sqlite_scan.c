@@ -264,3 +264,36 @@ pml_outcome pml_sqlite_sizes(sqlite3 *database, enum pml_sized sized, pml_size_f
     struct scan scan = {.take = take, .context = context};
     return scan_rows(database, size_queries[sized], &scan, take_size);
 }
+
+/* ---- candidates ---- */
+
+pml_outcome pml_sqlite_take_candidate(sqlite3_stmt *row, struct pml_fragment *fragment)
+{
+    const uint8_t *bytes = sqlite3_column_blob(row, 1);
+    if (sqlite3_column_type(row, 0) != SQLITE_INTEGER)
+        return PML_DAMAGED;
+    return pml_store_take_candidate((uint64_t)sqlite3_column_int64(row, 0), bytes,
+                                    (size_t)sqlite3_column_bytes(row, 1), fragment);
+}
+
+pml_outcome pml_sqlite_items(sqlite3 *database, pml_take_fn take, void *context)
+{
+    sqlite3_stmt *statement = NULL;
+    struct pml_fragment fragment = {0};
+    int step = SQLITE_ROW;
+    if (sqlite3_prepare_v2(database, "SELECT digest, candidate FROM items ORDER BY item", -1, &statement, NULL) !=
+        SQLITE_OK)
+        return failure(database);
+    pml_outcome outcome = PML_DONE;
+    for (size_t i = 0; outcome == PML_DONE && (step = sqlite3_step(statement)) == SQLITE_ROW; i++) {
+        fragment.count = 0, fragment.bytes.size = 0;
+        outcome = pml_sqlite_take_candidate(statement, &fragment);
+        if (outcome == PML_DONE)
+            outcome = take(context, i, &fragment);
+    }
+    if (outcome == PML_DONE && step != SQLITE_DONE)
+        outcome = failure(database);
+    sqlite3_finalize(statement);
+    pml_bytes_free(&fragment.bytes);
+    return outcome;
+}
