@@ -12,8 +12,9 @@ from utility_groups import table_groups
 from utility_inference import REPEATS, inference
 from utility_iterations import figure_2, figure_descent
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
-from utility_map_sheet import figure_map_sheet
 from utility_heads import table_heads, table_looks
+from utility_map_sheet import figure_map_sheet
+from utility_maps import table_maps
 from utility_modalities import table_modalities, table_voters
 from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
                          table_defaults, table_large, table_slots)
@@ -303,6 +304,8 @@ FIGURES = {"2": ("fig-2-iterations", figure_2), "descent": ("theorem-1-descent",
            "public": ("utility-public", table_public), "modalities": ("utility-modalities", table_modalities),
            "voters": ("utility-voters", table_voters), "heads": ("utility-heads", table_heads),
            "looks": ("utility-looks", table_looks),
-           "uncertainty": ("utility-uncertainty", table_uncertainty), "groups": ("utility-groups", table_groups)}
+           "uncertainty": ("utility-uncertainty", table_uncertainty), "groups": ("utility-groups", table_groups),
+           "maps": ("utility-maps", table_maps)}
 # They read other sets than those of the paper.
-NEED_DATA = table_modalities, table_looks, table_uncertainty, table_groups, figure_projections, figure_map_sheet
+NEED_DATA = (table_modalities, table_looks, table_uncertainty, table_groups, table_maps, figure_projections,
+             figure_map_sheet)
