@@ -17,7 +17,7 @@ from utility_map_sheet import figure_map_sheet
 from utility_maps import table_maps
 from utility_modalities import table_modalities, table_voters
 from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
-                         table_defaults, table_large, table_slots)
+                         table_codes, table_defaults, table_large, table_slots)
 from utility_projections import figure_projections
 from utility_public import table_public
 from utility_uncertainty import table_uncertainty
@@ -299,13 +299,11 @@ FIGURES = {"2": ("fig-2-iterations", figure_2), "descent": ("theorem-1-descent",
            "6": ("fig-6-privacy-utility", figure_6), "7": ("fig-7-alignment", figure_7),
            "epsilon": ("utility-epsilon", figure_epsilon), "bytes": ("utility-bytes", figure_bytes),
            "inference": ("utility-inference", figure_inference), "slots": ("utility-slots", table_slots),
+           "codes": ("utility-codes", table_codes),
            "defaults": ("utility-defaults", table_defaults), "crowd": ("utility-crowd", table_crowd), "6-crowd": ("fig-6-in-a-crowd", figure_crowd),
            "large": ("utility-large", table_large), "large-crowd": ("utility-large-crowd", table_large_crowd),
            "public": ("utility-public", table_public), "modalities": ("utility-modalities", table_modalities),
            "voters": ("utility-voters", table_voters), "heads": ("utility-heads", table_heads),
            "looks": ("utility-looks", table_looks),
-           "uncertainty": ("utility-uncertainty", table_uncertainty), "groups": ("utility-groups", table_groups),
-           "maps": ("utility-maps", table_maps)}
-# They read other sets than those of the paper.
-NEED_DATA = (table_modalities, table_looks, table_uncertainty, table_groups, table_maps, figure_projections,
-             figure_map_sheet)
+           "uncertainty": ("utility-uncertainty", table_uncertainty), "maps": ("utility-maps", table_maps),
+           "groups": ("utility-groups", table_groups)}

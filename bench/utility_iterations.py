@@ -58,7 +58,8 @@ def paper_places(case, graph):
 
 def own_places(program, case, folder, epsilon):
     """Of ours, after each iteration: the gallery's places, and those of one release of each query, by the command."""
-    path, data, _ = build_pack(program, case, folder, "--slots", "class", "--codes", "class", "--alpha", case.alpha)
+    path, data, _ = build_pack(program, case, folder, "--slots", "class", "--codes", "class", "--dims", 2, "--alpha",
+                               case.alpha)
     files, pack = case.files(), server.ServerPack(data)
     stores = []
     for iteration in range(ITERATIONS):
@@ -143,7 +144,7 @@ def rises(values, tolerance=1e-12):
 
 def own_graph(program, case, folder):
     """The anchors' graph of SPEC 6.2 made symmetric, for there is no objective of an asymmetric one; its update as it is."""
-    _, data, _ = build_pack(program, case, folder, "--slots", "class")
+    _, data, _ = build_pack(program, case, folder, "--slots", "class", "--codes", "random", "--dims", 2)
     pack = server.ServerPack(data)
     graph = server.feature_graph(pack, pack.anchors, pack.anchor_slots, np.arange(pack.n))
     weights = np.zeros((pack.n, pack.n))

@@ -63,7 +63,8 @@ static exit_code read_slots(const struct arguments *arguments, struct pml_build_
         return command_fail(&command_pack, EXIT_USAGE, "--slots %s needs --labels. Give them, or use --slots one.",
                             slots);
     if (!arguments->labels && (options->codes == PML_CODES_CLASS || options->codes == PML_CODES_LDA))
-        return command_fail(&command_pack, EXIT_USAGE, "--codes %s needs --labels. Give them, or use --codes pca.", codes);
+        return command_fail(&command_pack, EXIT_USAGE, "--codes %s needs --labels. Give them, or use --codes pca.",
+                            codes);
     if (options->slots == PML_SLOTS_ONE && arguments->alpha > 0.0)
         return command_fail(&command_pack, EXIT_USAGE, "--alpha must be 0 with one slot: there is no label graph.");
     if (options->slots != PML_SLOTS_GROUP && arguments->slot_count != 0)
@@ -375,6 +376,7 @@ static const char help[] =
     "  --modality NAME    whose features --features are. Default: the first\n"
     "  --with NAME=F.npy  public rows of another modality\n"
     "  --head H.pmfr      guesses labels (privatemail train --head)\n"
+    "  --model NAME       names the model that made the features, up to 64 bytes; devices that name another one "
     "  --model NAME       names the model that made the features, up to 64 bytes; devices that name another one refuse\n"
     "                     the pack. Default: no name\n"
     "  --seed N           seed of codes, clustering and sketches. Default 0\n"

@@ -82,7 +82,8 @@ pml_outcome evaluate_noiseless(const struct evaluate_bench *bench, uint32_t near
     if (outcome == PML_DONE)
         outcome = pml_embedding_make(&noiseless.first, pack, 0, threads, NULL, message);
     if (outcome == PML_DONE)
-        outcome = pml_embedding_make(&noiseless.all, pack, (unsigned)bench->options->iterations, threads, NULL, message);
+        outcome =
+            pml_embedding_make(&noiseless.all, pack, (unsigned)bench->options->iterations, threads, NULL, message);
     if (outcome == PML_DONE)
         outcome = pml_embedding_items(noiseless.first, queries, noiseless.slots, threads, noiseless.rows);
     if (outcome == PML_DONE)

@@ -140,7 +140,8 @@ static exit_code check_codes(const struct words *words, bool iterations_given, s
     const char *codes = words->codes ? words->codes : "pca";
     options->codes = pml_codes_named(codes);
     if (options->codes < 0)
-        return command_fail(command, EXIT_USAGE, "--codes must be pca, spectral, lda, random or class, not '%s'.", codes);
+        return command_fail(command, EXIT_USAGE, "--codes must be pca, spectral, lda, random or class, not '%s'.",
+                            codes);
     if (options->mechanism != PML_GAUSSIAN &&
         (words->codes || options->dims > 0 || options->neighbours > 0 || iterations_given))
         return command_fail(command, EXIT_USAGE,

@@ -89,7 +89,7 @@ static pml_outcome find_neighbours(struct pml_lists_gallery *gallery, const stru
         else if (slot->reach > 0)
             outcome = pml_knn(&slot->rows, slot->reach, source->threads, progress, at);
         if (outcome == PML_DONE && count > 0 && count <= exact && slot->guests.count > 0)
-            outcome = pml_lists_guests_near(slot, source->threads);
+            outcome = pml_lists_near(slot, 0, source->threads, NULL);
         at += count * slot->reach;
         if (guests_at)
             guests_at += slot->guests.count * slot->guest_reach;

@@ -6,6 +6,8 @@
 #include "index_cells.h"
 #include "index_lists.h"
 
+#include "common/rows/knn_near.h"
+
 #define PML_LISTS_NEIGHBOURS 16u                 /* that an item votes for, beside itself */
 #define PML_LISTS_CELLS 8u                       /* that it votes in */
 #define PML_LISTS_PIECE 64u                      /* items that a thread takes at once */
@@ -32,13 +34,15 @@ struct pml_lists_gallery {
     size_t slot_count;
 };
 
-/* The neighbours of items and guests among the items of the nearest clusters, until `looked_at` were looked at. Returns
- * PML_DONE or PML_NO_MEMORY. */
-pml_outcome pml_lists_near(const struct pml_lists_slot *slot, size_t looked_at, unsigned threads,
-                           const struct pml_progress *progress);
-
-/* The neighbours of the guests among all items, exactly. */
-pml_outcome pml_lists_guests_near(const struct pml_lists_slot *slot, unsigned threads);
+/* The neighbours of items and guests among the items of the nearest clusters, until `looked_at` were looked at; with 0 the
+ * neighbours of the guests among all items, exactly. Returns PML_DONE or PML_NO_MEMORY. */
+static inline pml_outcome pml_lists_near(const struct pml_lists_slot *slot, size_t looked_at, unsigned threads,
+                                         const struct pml_progress *progress)
+{
+    const struct pml_knn_side items = {&slot->rows, slot->reach, slot->neighbours};
+    const struct pml_knn_side guests = {&slot->guests, slot->guest_reach, slot->guest_neighbours};
+    return pml_knn_near(&items, &guests, looked_at, threads, progress);
+}
 
 /* What an item's vote for itself (r = 0) and for its r-th neighbour weighs, 1/(r + 4): a multiple of 4 … 20 makes these
  * whole, and sums exact. A cell's vote for its nearest item (r = 0) and those after it weighs the same, rounded down. */

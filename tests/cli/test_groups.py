@@ -136,6 +136,7 @@ def bad_rows(tester):
     tester.save("one.npy", rows[:1])
     tester.save("six.npy", rows[:6])
     tester.save("narrow.npy", rows[:, :9])
+    tester.save("long.npy", np.ones((20, 4097), "<f4"))
     tester.save("copies.npy", np.repeat(rows[:3], 20, axis=0))
     tester.save("short_labels.npy", np.load(tester.path("labels.npy"))[:-1])
 
@@ -168,6 +169,7 @@ def test_errors(tester):
         ("a gallery of another width", INPUT, ("narrow.npy", "9", "16"), (*FIND[1:], "--gallery", "narrow.npy", "--gallery-out", "no2.npy")),
         ("a gallery of NaN", INPUT, ("nan.npy", "row 11"), (*FIND[1:], "--gallery", "nan.npy", "--gallery-out", "no2.npy")),
         ("the gallery's file twice", USAGE, ("no.npy", "--gallery-out"), (*FIND[1:], "--gallery", "few.npy", "--gallery-out", "no.npy")),
+        ("long rows", INPUT, ("4097", "4096"), ("--features", "long.npy", "--count", "3")),
         ("no count", USAGE, ("--count",), ("--features", "rows.npy")),
     )
     for what, code, needles, more in cases:

@@ -62,9 +62,9 @@ static size_t true_rank(size_t query, size_t i)
     const int64_t own =
         (int64_t)pml_dot(queries.values + query * COLUMNS, items.values + i * COLUMNS, COLUMNS) * items.inverse[i];
     for (size_t j = 0; j < OTHERS; j++)
-        nearer += (int64_t)pml_dot(queries.values + query * COLUMNS, items.values + j * COLUMNS, COLUMNS) *
-                      items.inverse[j] >
-                  own;
+        nearer +=
+            (int64_t)pml_dot(queries.values + query * COLUMNS, items.values + j * COLUMNS, COLUMNS) * items.inverse[j] >
+            own;
     return nearer;
 }
 

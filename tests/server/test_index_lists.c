@@ -279,7 +279,7 @@ static void test_neighbours_through_clusters(void)
     static const size_t looked_at[3] = {1, 120, ROWS};
     TEST_ASSERT_EQUAL(0, pml_knn(&rows, REACH, 1, NULL, exact));
     slot.guest_neighbours = of_guests_exact;
-    TEST_ASSERT_EQUAL(0, pml_lists_guests_near(&slot, 3));
+    TEST_ASSERT_EQUAL(0, pml_lists_near(&slot, 0, 3, NULL));
     slot.guest_neighbours = of_guests;
     for (size_t i = 0; i < 3; i++) {
         slot.neighbours = lists;

@@ -16,13 +16,16 @@ static const enum pml_codes kinds[] = {PML_CODES_PCA, PML_CODES_SPECTRAL, PML_CO
 
 static struct pml_rows rows;
 static int32_t labels[ROWS];
+static uint32_t order[ROWS];
 static uint32_t one_slot[] = {0, ROWS}, two_slots[] = {0, 150, ROWS};
 
 void setUp(void)
 {
     rows = drawn(5, ROWS, COLUMNS, CLASSES);
-    for (size_t i = 0; i < ROWS; i++)
-        labels[i] = label_of(i % CLASSES, CLASSES);
+    for (size_t i = 0; i < ROWS; i++) {
+        order[i] = (uint32_t)(i < ROWS / 2 ? 2 * i : 2 * i - ROWS + 1); /* labels come in another order */
+        labels[order[i]] = label_of(i % CLASSES, CLASSES);
+    }
 }
 
 void tearDown(void)
@@ -33,7 +36,7 @@ void tearDown(void)
 static struct pml_code_source source_of(const uint32_t *starts, size_t slots)
 {
     return (struct pml_code_source){
-        .rows = &rows, .starts = starts, .slots = slots, .labels = labels, .seed = 3, .threads = 2};
+        .rows = &rows, .starts = starts, .slots = slots, .labels = labels, .order = order, .seed = 3, .threads = 2};
 }
 
 static struct pml_code_book make(enum pml_codes kind, const struct pml_code_source *source, unsigned dimensions)
@@ -102,6 +105,24 @@ static void test_a_row_in_the_middle_is_at_the_origin(void)
     TEST_ASSERT_EQUAL_INT16(-book.anchors[0], book.anchors[2]);
     free_book(&book);
     pml_rows_free(&three);
+}
+
+/* Most rows at 0 degrees, one at 20 and one at 60: that at 20 is beyond the mean, but not beyond the middle of 0 and 60. */
+static void test_codes_lie_around_the_mean_of_the_rows(void)
+{
+    float values[16];
+    static const uint32_t starts[] = {0, 8};
+    for (size_t i = 0; i < 8; i++) {
+        values[2 * i] = i == 7 ? 73 : 127;
+        values[2 * i + 1] = i == 7 ? 127 : i == 6 ? 46 : 0;
+    }
+    struct pml_rows eight = quantised(values, 8, 2);
+    const struct pml_code_source source = {.rows = &eight, .starts = starts, .slots = 1, .threads = 1};
+    struct pml_code_book book = make(PML_CODES_PCA, &source, 1);
+    TEST_ASSERT_EQUAL_INT16(book.anchors[7], book.anchors[6]);
+    TEST_ASSERT_EQUAL_INT16(-book.anchors[7], book.anchors[0]);
+    free_book(&book);
+    pml_rows_free(&eight);
 }
 
 /* ---- the same everywhere ---- */
@@ -198,7 +219,7 @@ static void test_discriminant_codes_tell_classes_apart(void)
         for (size_t j = 0; j < 6; j++)
             values[i * 6 + j] = (float)draw_between(&draws, -1000, 1000);
         values[i * 6 + 1] = (float)(300 * (double)(i % 2) - 150) + (float)draw_between(&draws, -20, 20);
-        labels[i] = (int32_t)(i % 2);
+        labels[order[i]] = (int32_t)(i % 2);
     }
     struct pml_rows mixed = quantised(values, ROWS, 6);
     struct pml_code_source source = source_of(one_slot, 1);
@@ -277,6 +298,7 @@ int main(void)
     RUN_TEST(test_anchors_lie_on_a_sphere);
     RUN_TEST(test_one_of_several_slots_is_at_the_mean_of_its_anchors);
     RUN_TEST(test_a_row_in_the_middle_is_at_the_origin);
+    RUN_TEST(test_codes_lie_around_the_mean_of_the_rows);
     RUN_TEST(test_codes_are_the_same_everywhere);
     RUN_TEST(test_lists_that_are_given_are_those_that_are_found);
     RUN_TEST(test_neighbours_stay_neighbours);

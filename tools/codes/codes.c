@@ -11,7 +11,7 @@
 
 #define CODE_MAX 32767
 #define NEIGHBOURS 10u /* of lists that nobody gave */
-#define VANISHED 1e-9 /* of the longest point: what is shorter has no direction */
+#define VANISHED 1e-9  /* of the longest point: what is shorter has no direction */
 
 int16_t pml_codes_round(double code)
 {

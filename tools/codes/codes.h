@@ -33,7 +33,8 @@ struct pml_code_source {
     const struct pml_rows *rows; /* the anchors, slot by slot */
     const uint32_t *starts;      /* anchors of slot s are starts[s] … starts[s+1]−1 */
     size_t slots;
-    const int32_t *labels; /* of the anchors; NULL: there are none */
+    const int32_t *labels; /* NULL: there are none. Anchor i has labels[order[i]] */
+    const uint32_t *order;
     const uint32_t *lists; /* `neighbours` of each anchor (common/rows/knn.h); NULL: found when they are needed */
     unsigned neighbours;
     uint64_t seed;

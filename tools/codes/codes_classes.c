@@ -16,13 +16,13 @@
 
 struct discriminant {
     size_t columns, classes;
-    int32_t *labels;          /* ascending */
-    uint32_t *of_rows;        /* the class of each row */
-    double *means, *members;  /* of the classes */
-    double *mean;             /* of all rows */
+    int32_t *labels;         /* ascending */
+    uint32_t *of_rows;       /* the class of each row */
+    double *means, *members; /* of the classes */
+    double *mean;            /* of all rows */
     struct pml_moments within;
-    double *factor;           /* Cholesky's: within = factor·factorᵀ, columns × columns, the lower triangle */
-    double *between;          /* classes × columns: the means' differences from the mean, in the measure of the factor */
+    double *factor;  /* Cholesky's: within = factor·factorᵀ, columns × columns, the lower triangle */
+    double *between; /* classes × columns: the means' differences from the mean, in the measure of the factor */
 };
 
 /* Four sums in a fixed order: a vector unit may work on them at once. */
@@ -55,7 +55,7 @@ static pml_outcome find_means(struct discriminant *lda, const struct pml_code_so
     if (!lda->of_rows || !lda->means || !lda->members || !lda->mean || !lda->between || !lda->factor)
         return PML_NO_MEMORY;
     for (size_t i = 0; i < rows->count; i++)
-        lda->of_rows[i] = pml_classes_of(lda->labels, lda->classes, source->labels[i]);
+        lda->of_rows[i] = pml_classes_of(lda->labels, lda->classes, source->labels[source->order[i]]);
     double all;
     pml_codes_means(rows, NULL, 1, lda->mean, &all);
     pml_codes_means(rows, lda->of_rows, lda->classes, lda->means, lda->members);

@@ -87,7 +87,8 @@ static pml_outcome multiply_piece(void *context, size_t piece)
     return PML_DONE;
 }
 
-static pml_outcome multiply(struct graph *graph, struct pml_directions *from, struct pml_directions *to, unsigned threads)
+static pml_outcome multiply(struct graph *graph, struct pml_directions *from, struct pml_directions *to,
+                            unsigned threads)
 {
     pml_outcome outcome = PML_DONE;
     for (size_t group = 0; group < pml_directions_groups(from) && outcome == PML_DONE; group++) {
@@ -102,7 +103,8 @@ static pml_outcome multiply(struct graph *graph, struct pml_directions *from, st
 }
 
 /* Vector 0 is the one that says nothing: constant but for the degrees. */
-static pml_outcome find_vectors(struct graph *graph, const struct pml_code_source *source, struct pml_directions *vectors)
+static pml_outcome find_vectors(struct graph *graph, const struct pml_code_source *source,
+                                struct pml_directions *vectors)
 {
     struct pml_generator generator = pml_generator_start(source->seed, PML_STREAM_ANCHORS);
     struct pml_directions next = {0};

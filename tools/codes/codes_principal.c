@@ -95,7 +95,8 @@ pml_outcome pml_codes_principal(const struct pml_code_source *source, unsigned *
         outcome = find_directions(source, moments, &directions, wanted, mean);
     if (outcome == PML_DONE) {
         const size_t possible = weigh_directions(moments, &directions, wanted, scale);
-        outcome = pml_codes_dimensions(dimensions, possible, "the number of directions in which the rows vary is", message);
+        outcome =
+            pml_codes_dimensions(dimensions, possible, "the number of directions in which the rows vary is", message);
     }
     if (outcome == PML_DONE)
         outcome = pml_codes_project(source, &directions, *dimensions, mean, scale, points);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK 256u    /* rows whose products are summed in 32 bits */
-#define UNIT 2048.0   /* length of a row in the sums: CHUNK·UNIT² = 2^30 */
+#define CHUNK 256u     /* rows whose products are summed in 32 bits */
+#define UNIT 2048.0    /* length of a row in the sums: CHUNK·UNIT² = 2^30 */
 #define CENTRED 1024.0 /* the same with centres: a row minus a mean may be twice as long */
 #define ROUNDS 16
 #define VANISHED 1e-12 /* of the sum of all second moments: what is smaller is rounding */

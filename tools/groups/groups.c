@@ -6,6 +6,8 @@
 #include "common/rows/kmeans.h"
 #include "common/rows/knn.h"
 
+#include <privatemail.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +110,11 @@ static pml_outcome find_in_graph(const struct pml_groups_options *options, const
 static pml_outcome check(const struct pml_groups_options *options, const struct pml_features *features,
                          struct pml_message *message)
 {
+    if (features->columns > PML_FEATURES_MAX)
+        return pml_say(message,
+                       "rows of %zu features are too long: at most %u. Make a front by privatemail train --method "
+                       "signs, or choose fewer features.",
+                       features->columns, PML_FEATURES_MAX);
     if (features->rows > PML_GROUPS_ROWS)
         return pml_say(message, "%zu rows are too many. Give at most %u, such as a sample of them.", features->rows,
                        PML_GROUPS_ROWS);

@@ -51,11 +51,11 @@ struct pml_groups_result {
     /* The rest is empty after k-means. */
     struct pml_group_graph graph;
     size_t components; /* of the graph, before edges were removed */
-    double
-        traces[PML_GROUPS_ROUNDS + 1]; /* of the whole graph, then after each round; each is less than the one before */
-    size_t rounds;                     /* how many of them */
-    size_t removed;                    /* edges, of the last round that was kept */
-    struct pml_suspect *suspects;      /* those; when no round was kept, what the first one chose; most suspect first */
+    /* The sum of the smallest eigenvalues of the whole graph, then after each round; each is less than the one before. */
+    double traces[PML_GROUPS_ROUNDS + 1];
+    size_t rounds;                /* how many of them */
+    size_t removed;               /* edges, of the last round that was kept */
+    struct pml_suspect *suspects; /* those; when no round was kept, what the first one chose; most suspect first */
     size_t suspected;
 };
 

@@ -122,7 +122,7 @@ static pml_outcome map_component(const struct pml_map_job *job, const uint32_t *
 {
     struct pml_rows rows = {0};
     pml_outcome outcome = pml_rows_gather(job->rows, members, count, &rows);
-    const struct pml_map_job part = {&rows, job->options, places, job->result};
+    const struct pml_map_job part = {&rows, job->options, places, job->result, NULL};
     if (outcome == PML_DONE)
         outcome = functions[job->options->method](&part, message);
     pml_rows_free(&rows);
@@ -152,24 +152,37 @@ static pml_outcome map_components(const struct pml_map_job *job, const uint32_t 
     return outcome;
 }
 
-static pml_outcome run(const struct pml_map_job *job, struct pml_message *message)
+static pml_outcome run_graph(const struct pml_map_job *job, struct pml_message *message)
 {
-    const struct pml_map_options *options = job->options;
-    const size_t n = job->rows->count;
-    struct pml_map_sparse graph = {0};
-    if (!pml_map_traits[options->method].graph)
-        return functions[options->method](job, message);
-    uint32_t *components = malloc(n * sizeof *components);
-    pml_outcome outcome =
-        components ? pml_map_graph(job->rows, options->neighbours, options->threads, NULL, &graph) : PML_NO_MEMORY;
+    const pml_map_fn function = functions[job->options->method];
+    struct pml_map_sparse lists = {0}, graph = {0};
+    struct pml_map_job known = *job;
+    uint32_t *components = malloc(job->rows->count * sizeof *components);
+    pml_outcome outcome = components ? pml_map_job_neighbours(job, &lists) : PML_NO_MEMORY;
+    if (outcome == PML_DONE)
+        outcome = pml_map_symmetric(&lists, true, &graph);
     if (outcome == PML_DONE)
         outcome = pml_map_components(&graph, components, &job->result->components);
     pml_map_sparse_free(&graph);
+    known.lists = &lists;
     if (outcome == PML_DONE)
-        outcome = job->result->components == 1 ? functions[options->method](job, message)
+        outcome = job->result->components == 1 ? function(&known, message)
                                                : map_components(job, components, job->result->components, message);
+    pml_map_sparse_free(&lists);
     free(components);
     return outcome;
+}
+
+pml_outcome pml_map_job_neighbours(const struct pml_map_job *job, struct pml_map_sparse *lists)
+{
+    struct pml_progress told;
+    if (job->lists && job->lists->count > 0) {
+        *lists = *job->lists;
+        *job->lists = (struct pml_map_sparse){0};
+        return PML_DONE;
+    }
+    return pml_map_neighbours(job->rows, job->options->neighbours, job->options->threads,
+                              pml_map_stage(job->options, "neighbours", &told), lists);
 }
 
 /* ---- all of it ---- */
@@ -212,8 +225,10 @@ pml_outcome pml_map(const struct pml_rows *rows, const struct pml_map_options *w
         return outcome;
     result->perplexity = trait->perplexity ? options.perplexity : 0.0;
     double *places = calloc(2 * rows->count, sizeof *places);
-    const struct pml_map_job job = {rows, &options, places, result};
-    outcome = places ? run(&job, message) : PML_NO_MEMORY;
+    const struct pml_map_job job = {rows, &options, places, result, NULL};
+    outcome = !places        ? PML_NO_MEMORY
+              : trait->graph ? run_graph(&job, message)
+                             : functions[options.method](&job, message);
     if (outcome == PML_DONE)
         outcome = finish(&job, message);
     free(places);

@@ -208,14 +208,17 @@ static pml_outcome path_row(void *context, size_t row)
 
 pml_outcome pml_map_isomap(const struct pml_map_job *job, struct pml_message *message)
 {
-    struct pml_map_sparse graph = {0};
+    struct pml_map_sparse lists = {0}, graph = {0};
     struct filling filling = {.rows = job->rows, .graph = &graph};
     (void)message;
-    pml_outcome outcome = pml_map_graph(job->rows, job->options->neighbours, job->options->threads, NULL, &graph);
+    pml_outcome outcome = pml_map_job_neighbours(job, &lists);
+    if (outcome == PML_DONE)
+        outcome = pml_map_symmetric(&lists, true, &graph);
     for (size_t e = 0; outcome == PML_DONE && e < graph.starts[graph.count]; e++)
         graph.values[e] = sqrtf(graph.values[e]);
     if (outcome == PML_DONE)
         outcome = scale_with(job, &filling, path_row);
+    pml_map_sparse_free(&lists);
     pml_map_sparse_free(&graph);
     return outcome;
 }

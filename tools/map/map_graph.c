@@ -3,10 +3,13 @@
 #include "map_graph.h"
 
 #include "common/rows/knn.h"
+#include "common/rows/knn_near.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LOOKED_AT 8000u /* rows that each is compared with, when not with all */
 
 pml_outcome pml_map_sparse_allocate(struct pml_map_sparse *sparse, size_t count, size_t entries)
 {
@@ -50,9 +53,13 @@ void pml_map_squares(const struct pml_rows *rows, size_t row, int32_t *dots, dou
 pml_outcome pml_map_neighbours(const struct pml_rows *rows, unsigned neighbours, unsigned threads,
                                const struct pml_progress *progress, struct pml_map_sparse *lists)
 {
+    const struct pml_rows nobody = {.columns = rows->columns};
+    const bool near = rows->count > PML_MAP_EXACT && neighbours <= PML_KNN_NEAR_MAX;
     pml_outcome outcome = pml_map_sparse_allocate(lists, rows->count, rows->count * neighbours);
+    const struct pml_knn_side items = {rows, neighbours, lists->ends}, guests = {&nobody, 0, NULL};
     if (outcome == PML_DONE)
-        outcome = pml_knn(rows, neighbours, threads, progress, lists->ends);
+        outcome = near ? pml_knn_near(&items, &guests, LOOKED_AT, threads, progress)
+                       : pml_knn(rows, neighbours, threads, progress, lists->ends);
     for (size_t i = 0; outcome == PML_DONE && i < rows->count; i++) {
         lists->starts[i + 1] = (i + 1) * neighbours;
         for (size_t e = i * neighbours; e < (i + 1) * neighbours; e++)
@@ -126,17 +133,6 @@ pml_outcome pml_map_symmetric(const struct pml_map_sparse *lists, bool either, s
     free(starts);
     free(filled);
     free(entries);
-    return outcome;
-}
-
-pml_outcome pml_map_graph(const struct pml_rows *rows, unsigned neighbours, unsigned threads,
-                          const struct pml_progress *progress, struct pml_map_sparse *graph)
-{
-    struct pml_map_sparse lists = {0};
-    pml_outcome outcome = pml_map_neighbours(rows, neighbours, threads, progress, &lists);
-    if (outcome == PML_DONE)
-        outcome = pml_map_symmetric(&lists, true, graph);
-    pml_map_sparse_free(&lists);
     return outcome;
 }
 

@@ -24,8 +24,10 @@ double pml_map_square(const struct pml_rows *rows, size_t left, size_t right);
 /* The same of one row and all rows. `dots` has room for all rows. */
 void pml_map_squares(const struct pml_rows *rows, size_t row, int32_t *dots, double *squares);
 
-/* The nearest rows of each row, nearest first, with the squares of their distances. neighbours < rows->count. Returns
- * PML_DONE or PML_NO_MEMORY. */
+#define PML_MAP_EXACT 60000u /* rows whose neighbours are exact */
+
+/* The nearest rows of each row, nearest first, with the squares of their distances. neighbours < rows->count. Of more than
+ * PML_MAP_EXACT rows a few neighbours are missed: those in far clusters. Returns PML_DONE or PML_NO_MEMORY. */
 pml_outcome pml_map_neighbours(const struct pml_rows *rows, unsigned neighbours, unsigned threads,
                                const struct pml_progress *progress, struct pml_map_sparse *lists);
 
@@ -40,9 +42,5 @@ pml_outcome pml_map_components(const struct pml_map_sparse *graph, uint32_t *com
 /* Rows sorted by a number below `count` that each has: those of number c are members[starts[c]] … members[starts[c+1]−1],
  * ascending. `starts` has room for count + 2. */
 void pml_map_members(const uint32_t *numbers, size_t rows, size_t count, uint32_t *members, size_t *starts);
-
-/* The symmetric graph of neighbours, with squared distances. */
-pml_outcome pml_map_graph(const struct pml_rows *rows, unsigned neighbours, unsigned threads,
-                          const struct pml_progress *progress, struct pml_map_sparse *graph);
 
 #endif

@@ -131,7 +131,7 @@ static pml_outcome lay_out(const struct pml_map_job *job, const struct pml_map_w
     struct pml_rows rows = {0};
     struct pml_progress told;
     double *places = calloc(2 * walks->count, sizeof *places);
-    const struct pml_map_job inner = {&rows, options, places, job->result};
+    const struct pml_map_job inner = {&rows, options, places, job->result, NULL};
     pml_outcome outcome = places ? pml_rows_gather(job->rows, walks->landmarks, walks->count, &rows) : PML_NO_MEMORY;
     if (outcome == PML_DONE)
         outcome = find_joint(walks, options->threads, pml_map_stage(options, "walks", &told), &joint);

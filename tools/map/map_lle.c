@@ -55,7 +55,7 @@ pml_outcome pml_map_lle(const struct pml_map_job *job, struct pml_message *messa
     struct pml_progress told;
     const struct pml_progress *progress = pml_map_stage(job->options, "mixtures", &told);
     double values[3];
-    pml_outcome outcome = pml_map_neighbours(job->rows, job->options->neighbours, job->options->threads, NULL, &lists);
+    pml_outcome outcome = pml_map_job_neighbours(job, &lists);
     if (outcome == PML_DONE &&
         (pml_matrix_allocate(&matrix, n, n) != PML_DONE || pml_matrix_allocate(&products, count, count) != PML_DONE ||
          pml_matrix_allocate(&mixture, count, 1) != PML_DONE || pml_matrix_allocate(&vectors, 3, n) != PML_DONE))

@@ -9,11 +9,13 @@
 
 /* What a method gets: rows within its limits, and options whose defaults are filled in. What it fills: `places`, of 2
  * doubles per row, zeros at first. Returns PML_DONE, PML_NO_MEMORY, or PML_REFUSED with a message. */
+struct pml_map_sparse;
 struct pml_map_job {
     const struct pml_rows *rows;
     const struct pml_map_options *options;
     double *places;
     struct pml_map_result *result;
+    struct pml_map_sparse *lists; /* neighbours that are known already, or NULL: pml_map_job_neighbours takes them */
 };
 typedef pml_outcome (*pml_map_fn)(const struct pml_map_job *job, struct pml_message *message);
 
@@ -38,6 +40,9 @@ double pml_map_uniform(struct pml_generator *generator);
 /* The rows' main directions as a place to start from: of standard deviation `deviation` along the first, with a little of
  * the seed in every place, so that equal rows can part. */
 pml_outcome pml_map_start(const struct pml_map_job *job, double deviation);
+
+/* The neighbours of the job's rows, to be freed. Those that are known already are handed over. */
+pml_outcome pml_map_job_neighbours(const struct pml_map_job *job, struct pml_map_sparse *lists);
 
 /* Progress with a name for what is done; `told` lives as long as the caller wants. */
 const struct pml_progress *pml_map_stage(const struct pml_map_options *options, const char *stage,

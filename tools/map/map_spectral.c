@@ -86,18 +86,11 @@ static pml_outcome find_modes(const struct pml_map_job *job, const struct pml_ma
     return outcome;
 }
 
-static pml_outcome neighbours_of(const struct pml_map_job *job, struct pml_map_sparse *lists)
-{
-    struct pml_progress told;
-    return pml_map_neighbours(job->rows, job->options->neighbours, job->options->threads,
-                              pml_map_stage(job->options, "neighbours", &told), lists);
-}
-
 /* An edge counts 1 when both rows list each other, and one half otherwise. */
 pml_outcome pml_map_laplacian(const struct pml_map_job *job, struct pml_message *message)
 {
     struct pml_map_sparse lists = {0}, graph = {0};
-    pml_outcome outcome = neighbours_of(job, &lists);
+    pml_outcome outcome = pml_map_job_neighbours(job, &lists);
     for (size_t e = 0; outcome == PML_DONE && e < lists.starts[lists.count]; e++)
         lists.values[e] = 0.5f;
     if (outcome == PML_DONE)
@@ -115,7 +108,7 @@ pml_outcome pml_map_diffusion(const struct pml_map_job *job, struct pml_message 
     struct pml_map_sparse lists = {0}, graph = {0};
     const size_t n = job->rows->count;
     double *sums = malloc(n * sizeof *sums), width = 0.0;
-    pml_outcome outcome = sums ? neighbours_of(job, &lists) : PML_NO_MEMORY;
+    pml_outcome outcome = sums ? pml_map_job_neighbours(job, &lists) : PML_NO_MEMORY;
     for (size_t i = 0; outcome == PML_DONE && i < n; i++)
         width += (double)lists.values[lists.starts[i + 1] - 1] / (double)n;
     for (size_t e = 0; outcome == PML_DONE && e < lists.starts[n]; e++)

@@ -111,30 +111,16 @@ static pml_outcome find_neighbours(struct build *build)
     return PML_DONE;
 }
 
-/* The labels of the rows as they are now ordered. */
-static pml_outcome order_labels(const struct build *build, int32_t **labels)
-{
-    *labels = NULL;
-    if (build->options.codes != PML_CODES_LDA || !build->labels.values)
-        return PML_DONE;
-    *labels = malloc(build->rows.count * sizeof **labels);
-    for (size_t i = 0; *labels && i < build->rows.count; i++)
-        (*labels)[i] = build->labels.values[build->map.order[i]];
-    return *labels ? PML_DONE : pml_say_memory(build->message);
-}
-
 static pml_outcome make_codes(struct build *build)
 {
     const struct pml_build_options *options = &build->options;
-    int32_t *labels;
     begin_stage(build, "codes");
-    if (order_labels(build, &labels) != PML_DONE)
-        return PML_NO_MEMORY;
     const struct pml_code_source source = {
         .rows = &build->rows,
         .starts = build->map.starts,
         .slots = build->map.slots,
-        .labels = labels,
+        .labels = build->labels.values,
+        .order = build->map.order,
         .lists = build->lists,
         .neighbours = options->neighbours,
         .seed = options->seed,
@@ -144,7 +130,6 @@ static pml_outcome make_codes(struct build *build)
     build->codes.dimensions = options->dimensions;
     pml_outcome outcome = pml_codes_make(&build->codes, options->codes, &source, build->message);
     build->options.dimensions = build->codes.dimensions;
-    free(labels);
     return outcome;
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The items near to each item of a large slot, and to each public row that votes in it, as far as these are in clusters
- * near their own. All are not compared with all: of a million items each is compared with thousands, and few neighbours are
- * missed. */
-#include "common/rows/kmeans.h"
-#include "common/rows/knn.h"
-#include "common/rows/nearest.h"
-#include "index_lists_parts.h"
+ * Neighbours of items and of guests in clusters near their own. */
+#include "knn_near.h"
+#include "kmeans.h"
+#include "knn.h"
+#include "nearest.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum { CLUSTERS_LOOKED_AT = 16, ROWS_A_CLUSTER = 16, CLUSTERS_NEAR_MAX = 64 };
@@ -93,7 +92,7 @@ struct tile {
     const struct near *near;
     const struct flock *flock;
     size_t first, count; /* in grouped */
-    int64_t scores[PML_TILE * PML_LISTS_NEIGHBOURS];
+    int64_t scores[PML_TILE * PML_KNN_NEAR_MAX];
 };
 
 static struct pml_nearest list_of(struct tile *tile, size_t row)
@@ -183,13 +182,13 @@ static pml_outcome search_for(const struct near *near, const struct flock *flock
 
 /* ---- all of it ---- */
 
-static struct flock flock_of(const struct pml_rows *rows, unsigned reach, uint32_t *neighbours)
+static struct flock flock_of(const struct pml_knn_side *side)
 {
-    return (struct flock){.rows = rows,
-                          .clusters = calloc(rows->count + 1, sizeof(uint32_t)),
-                          .members = malloc((rows->count + 1) * sizeof(uint32_t)),
-                          .reach = reach,
-                          .neighbours = neighbours};
+    return (struct flock){.rows = side->rows,
+                          .clusters = calloc(side->rows->count + 1, sizeof(uint32_t)),
+                          .members = malloc((side->rows->count + 1) * sizeof(uint32_t)),
+                          .reach = side->reach,
+                          .neighbours = side->lists};
 }
 
 static void free_flock(struct flock *flock)
@@ -201,7 +200,7 @@ static void free_flock(struct flock *flock)
 }
 
 /* Both with all in one cluster, or by clusters. */
-static pml_outcome search_slot(struct near *near, bool clustered, unsigned threads, const struct pml_progress *progress)
+static pml_outcome search_all(struct near *near, bool clustered, unsigned threads, const struct pml_progress *progress)
 {
     pml_outcome outcome = near->items.clusters && near->items.members && near->guests.clusters && near->guests.members
                               ? PML_DONE
@@ -230,18 +229,9 @@ static pml_outcome search_slot(struct near *near, bool clustered, unsigned threa
     return outcome;
 }
 
-pml_outcome pml_lists_near(const struct pml_lists_slot *slot, size_t looked_at, unsigned threads,
-                           const struct pml_progress *progress)
+pml_outcome pml_knn_near(const struct pml_knn_side *items, const struct pml_knn_side *guests, size_t looked_at,
+                         unsigned threads, const struct pml_progress *progress)
 {
-    struct near near = {.looked_at = looked_at,
-                        .items = flock_of(&slot->rows, slot->reach, slot->neighbours),
-                        .guests = flock_of(&slot->guests, slot->guest_reach, slot->guest_neighbours)};
-    return search_slot(&near, true, threads, progress);
-}
-
-pml_outcome pml_lists_guests_near(const struct pml_lists_slot *slot, unsigned threads)
-{
-    struct near near = {.items = flock_of(&slot->rows, 0, NULL),
-                        .guests = flock_of(&slot->guests, slot->guest_reach, slot->guest_neighbours)};
-    return search_slot(&near, false, threads, NULL);
+    struct near near = {.looked_at = looked_at, .items = flock_of(items), .guests = flock_of(guests)};
+    return search_all(&near, looked_at > 0, threads, progress);
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Neighbours among many rows, as far as they are in clusters near a row's own. All are not compared with all: of a million
+ * rows each is compared with thousands, and few neighbours are missed. */
+#ifndef PML_KNN_NEAR_H
+#define PML_KNN_NEAR_H
+
+#include "rows.h"
+
+#define PML_KNN_NEAR_MAX 128u /* neighbours */
+
+/* Rows that want neighbours: lists[i·reach …] are the places of the items nearest to row i, nearest first, ties by smaller
+ * place. A reach of 0 wants none. */
+struct pml_knn_side {
+    const struct pml_rows *rows;
+    unsigned reach; /* at most PML_KNN_NEAR_MAX; of items less than there are, of guests at most as many */
+    uint32_t *lists;
+};
+
+/* The neighbours of items, never an item itself, and of guests, among the items of the nearest clusters, until `looked_at`
+ * were looked at. With a `looked_at` of 0 all items are, and only guests get lists. Reports progress over the items.
+ * Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_knn_near(const struct pml_knn_side *items, const struct pml_knn_side *guests, size_t looked_at,
+                         unsigned threads, const struct pml_progress *progress);
+
+#endif
