@@ -6,14 +6,19 @@ import utility_paper as paper
 from plot import Figure, Panel, class_colour
 from utility_crowd import figure_crowd, table_crowd, table_large_crowd
 from utility_data import TOP
+from utility_dsne import METHODS as SITES
+from utility_dsne import dsne
 from utility_groups import table_groups
 from utility_inference import REPEATS, inference
+from utility_iterations import figure_2, figure_descent
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
 from utility_heads import table_heads, table_looks
+from utility_map_sheet import figure_map_sheet
 from utility_maps import table_maps
 from utility_modalities import table_modalities, table_voters
 from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
                          table_codes, table_defaults, table_large, table_slots)
+from utility_projections import figure_projections
 from utility_public import table_public
 from utility_uncertainty import table_uncertainty
 
@@ -151,10 +156,15 @@ def comparison_rows(program, case, with_tsne):
             methods["popular"] = "popular items, no query sent", report and as_method(report, "popular")
     for key, (text, _) in baselines.METHODS.items():
         methods[key] = (text, baselines.baseline(key, case, EPSILONS, SHARES))
+    methods.update(site_rows(case))
     for key, (text, _) in paper.METHODS.items():
         if key != "tsne" or with_tsne:
             methods[key] = (text, paper.comparison(key, case, PAPER_EPSILONS, SHARES))
     return methods
+
+
+def site_rows(case):
+    return {key: (text, dsne(case, EPSILONS, SHARES, noise)) for key, (text, noise) in SITES.items()}
 
 
 def method_lines(case, methods, share):
@@ -194,6 +204,18 @@ def figure_6(program, cases, share, with_tsne=True):
             figure.panels.append(panel)
     lines = [line for case in cases for line in method_lines(case, data[case.name], share)]
     return figure, {name: {key: rows for key, (_, rows) in methods.items()} for name, methods in data.items()}, lines
+
+
+def table_dsne(_, cases, share):
+    """DP-dSNE beside the other private embeddings: the rows that it has in Fig. 6."""
+    data, lines = {}, []
+    for case in cases:
+        methods = {key: (baselines.METHODS[key][0], baselines.baseline(key, case, EPSILONS, SHARES))
+                   for key in ("trivial", "projection", "pca")}
+        methods.update(site_rows(case))
+        data[case.name] = {key: rows for key, (_, rows) in methods.items()}
+        lines += method_lines(case, methods, share)
+    return None, data, lines
 
 
 def figure_7(program, cases, _):
@@ -271,7 +293,9 @@ def inference_lines(rows):
     return lines
 
 
-FIGURES = {"3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figure_5),
+FIGURES = {"2": ("fig-2-iterations", figure_2), "descent": ("theorem-1-descent", figure_descent),
+           "dsne": ("utility-dsne", table_dsne), "projections": ("projections", figure_projections), "map-sheet": ("map-sheet", figure_map_sheet),
+           "3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figure_5),
            "6": ("fig-6-privacy-utility", figure_6), "7": ("fig-7-alignment", figure_7),
            "epsilon": ("utility-epsilon", figure_epsilon), "bytes": ("utility-bytes", figure_bytes),
            "inference": ("utility-inference", figure_inference), "slots": ("utility-slots", table_slots),
