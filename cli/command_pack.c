@@ -376,7 +376,6 @@ static const char help[] =
     "  --modality NAME    whose features --features are. Default: the first\n"
     "  --with NAME=F.npy  public rows of another modality\n"
     "  --head H.pmfr      guesses labels (privatemail train --head)\n"
-    "  --model NAME       names the model that made the features, up to 64 bytes; devices that name another one "
     "  --model NAME       names the model that made the features, up to 64 bytes; devices that name another one refuse\n"
     "                     the pack. Default: no name\n"
     "  --seed N           seed of codes, clustering and sketches. Default 0\n"
