@@ -38,8 +38,8 @@ struct evaluate_options {
     uint64_t releases, sketch, seed, threads;
     int codes;                             /* an enum pml_codes: of the Gaussian */
     uint64_t dims, neighbours, iterations; /* likewise; 0 for dims and neighbours: the defaults of pack */
-    uint64_t looks;         /* rows of --queries that make one query */
-    const char *head;       /* NULL: none */
+    uint64_t looks;                        /* rows of --queries that make one query */
+    const char *head;                      /* NULL: none */
     const char *class_from; /* where a device gets the class of its query from: true, predicted or head */
     bool soft, json;
 };
