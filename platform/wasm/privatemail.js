@@ -166,7 +166,7 @@ export class Pack {
 
     /**
      * The likeliest labels of features, by the pack's head: [{ label, score }, …], the likeliest first; `score` is a
-     * BigInt. They are as private as the features: show them to the device's owner, or take one as the label of a query.
+     * BigInt. They are as private as the features: show them to the device's owner, or take one as a query's label.
      * `count`: 1 to 64, 5 or all labels unless given. `modality`: as for a release. Refused with PML_ERROR_SECTION when
      * the pack has no head (info.labels is 0).
      */
@@ -178,11 +178,13 @@ export class Pack {
         if (!Number.isInteger(features?.length))
             throw machine.error(STATUS.ARGUMENT);
         const inputs = this.#modalities[number].features;
-        const [memory, guesses, each] = [machine.take(size), machine.take(GUESSES_MAX * machine.sizeOf('guess')), machine.sizeOf('guess')];
+        const each = machine.sizeOf('guess');
+        const [memory, guesses] = [machine.take(size), machine.take(GUESSES_MAX * each)];
         try {
             if (features.length === inputs)
                 machine.floats(this.#numbers, inputs).set(features);
-            machine.call('pml_wasm_pack_guess', this.#address, this.#numbers, features.length, number, memory, size, guesses, wanted);
+            machine.call('pml_wasm_pack_guess', this.#address, this.#numbers, features.length, number, memory, size,
+                guesses, wanted);
             return Array.from({ length: wanted }, (_, i) => machine.read('guess', guesses + i * each));
         } finally {
             machine.wipe(this.#numbers, 4 * inputs);

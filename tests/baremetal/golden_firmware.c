@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * All golden vectors that this build can make, on the chip itself; what the calls refuse; what stack they take. */
 #include "golden_cases.h"
+#include "head_checks.h"
 #include "report.h"
 #include "residue_checks.h"
 
@@ -155,6 +156,7 @@ int main(void)
 #endif
     check_answers();
     check_budgets();
+    check_heads();
     check_refusals(last);
     check_residue(last);
     report_depths();
