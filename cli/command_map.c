@@ -255,7 +255,8 @@ static exit_code make_maps(const struct arguments *arguments, const struct map_i
     exit_code code =
         pml_map_copies(&inputs->rows, &report.copies) == PML_DONE ? EXIT_OK : command_no_memory(&command_map);
     if (code == EXIT_OK && report.copies > 0)
-        fprintf(stderr, "privatemail map: %zu rows are copies of others.\n", report.copies);
+        fprintf(stderr, "privatemail map: %zu %s.\n", report.copies,
+                report.copies == 1 ? "row is a copy of another" : "rows are copies of others");
     for (size_t i = 0; i < report.count && code == EXIT_OK; i++) {
         entries[i].method = arguments->all ? (pml_map_method)i : arguments->one;
         entries[i].out = name_out(arguments, entries[i].method);
