@@ -289,7 +289,8 @@ static exit_code make_maps(const struct arguments *arguments, const struct map_i
     exit_code code =
         pml_map_copies(&inputs->rows, &report.copies) == PML_DONE ? EXIT_OK : command_no_memory(&command_map);
     if (code == EXIT_OK && report.copies > 0)
-        fprintf(stderr, "privatemail map: %zu rows are copies of others.\n", report.copies);
+        fprintf(stderr, "privatemail map: %zu %s.\n", report.copies,
+                report.copies == 1 ? "row is a copy of another" : "rows are copies of others");
     for (size_t i = 0; i < report.count && code == EXIT_OK; i++) {
         entries[i].method = arguments->all ? (pml_map_method)i : arguments->one;
         entries[i].out = name_out(arguments, entries[i].method);
@@ -380,7 +381,7 @@ static const char help[] =
     "  --clusters K       of --colour cluster, 1 to 10000. Default 10. With --crowd: see below\n"
     "  --measure          says how good the map is\n"
     "  --perplexity P     neighbours that count, 2 to 1000, at most a third of the rows. Default 30\n"
-    "  --neighbours K     of graphs, 2 to 64. Default 8, of landmark 20\n"
+    "  --neighbours K     of graphs, 2 to 64. Default 8, of isomap 7, of landmark 20\n"
     "  --landmarks L      10 to 100000. Default a tenth of the rows, 100 to 20000\n"
     "  --iterations N     steps of sammon, sne, ssne, tsne (after its first 250) and landmark\n"
     "  --seed N           of everything random. Default 0\n"

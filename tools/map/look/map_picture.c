@@ -72,8 +72,8 @@ struct pml_map_frame pml_map_frame(const struct pml_map_picture *picture)
         top = fmax(top, (double)picture->places[2 * i + 1]);
     }
     const double side = fmax(right - left, top - low), scale = side > 0.0 ? PML_MAP_SIDE / side : 0.0;
-    const double radius = 90.0 / sqrt((double)picture->rows + 1.0);
-    struct pml_map_frame frame = {.scale = scale, .radius = fmin(fmax(radius, 0.8), 6.0)};
+    const double radius = 120.0 / sqrt((double)picture->rows + 1.0);
+    struct pml_map_frame frame = {.scale = scale, .radius = fmin(fmax(radius, 1.0), 6.0)};
     /* In the middle of the square. */
     frame.left = (left + right) / 2.0 - (scale > 0.0 ? PML_MAP_SIDE / 2.0 / scale : 0.0);
     frame.top = (low + top) / 2.0 + (scale > 0.0 ? PML_MAP_SIDE / 2.0 / scale : 0.0);
