@@ -5,7 +5,7 @@ paper's figures, what a server learns. Non-private methods are marked NOT PRIVAT
 
     bench/utility.py --figure 6 --data DIR      one of 2, 3, 5, 6, 7, epsilon, bytes, slots, codes, large,
                                                 defaults, crowd, large-crowd, 6-crowd, public, inference, modalities,
-                                                voters, heads, looks, uncertainty, groups, descent, dsne,
+                                                voters, heads, looks, uncertainty, labels, groups, descent, dsne,
                                                 projections, maps, map-sheet, or all
     bench/utility.py --check                    do the methods behave? 'N passed, N failed', under 20 seconds
 

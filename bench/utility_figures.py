@@ -13,6 +13,7 @@ from utility_inference import REPEATS, inference
 from utility_iterations import figure_2, figure_descent
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
 from utility_heads import table_heads, table_looks
+from utility_labels import table_labels
 from utility_map_sheet import figure_map_sheet
 from utility_maps import table_maps
 from utility_modalities import table_modalities, table_voters
@@ -306,4 +307,4 @@ FIGURES = {"2": ("fig-2-iterations", figure_2), "descent": ("theorem-1-descent",
            "voters": ("utility-voters", table_voters), "heads": ("utility-heads", table_heads),
            "looks": ("utility-looks", table_looks),
            "uncertainty": ("utility-uncertainty", table_uncertainty), "maps": ("utility-maps", table_maps),
-           "groups": ("utility-groups", table_groups)}
+           "groups": ("utility-groups", table_groups), "labels": ("utility-labels", table_labels)}

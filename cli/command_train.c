@@ -3,6 +3,7 @@
 #include "cli/shared/output.h"
 #include "cli/train/train_baseline.h"
 #include "cli/train/train_inputs.h"
+#include "cli/train/train_labels.h"
 #include "cli/train/train_report.h"
 
 #include "common/fronts.h"
@@ -42,9 +43,11 @@ static exit_code read_method(struct arguments *arguments)
             arguments->options.method = (pml_train_method)i;
             return EXIT_OK;
         }
-    return command_fail(&command_train, EXIT_USAGE,
-                        "--method must be signs, gauss, pca, dct, lda, cca, codes, mnse, kpca, kda or kmfa, not '%s'.",
-                        method);
+    return command_fail(
+        &command_train, EXIT_USAGE,
+        "--method must be signs, gauss, pca, dct, lda, cca, codes, mnse, kpca, kda, kmfa or cgmvae, not "
+        "'%s'.",
+        method);
 }
 
 static void ignore(const char *option, const char *method)
@@ -348,6 +351,8 @@ static exit_code train(struct arguments *arguments, struct train_inputs *inputs)
 
 static exit_code run(int argc, char **argv)
 {
+    if (train_labels_asked(argc, argv))
+        return train_labels_run(argc, argv);
     const struct pml_progress progress = {progress_show, NULL, "training"};
     struct arguments arguments = {.centres = 128};
     struct train_inputs inputs = {0};
@@ -388,16 +393,13 @@ static const char help[] =
     "                     codes  kernels, fitted to a code per class. Default with --with and labels\n"
     "                     mnse   kernels that separate classes and align modalities; prints the constants of its "
     "theorem\n"
-    "                     kpca   kernels: the directions that hold most of the rows\n"
-    "                     kda    kernels: the directions in which classes differ most\n"
-    "                     kmfa   kernels: the directions in which classes are apart where they meet\n"
+    "                     kpca, kda, kmfa  kernels: as pca, as lda, and by the pairs at which classes meet\n"
+    "                     cgmvae several labels per row: a head, beside three simpler ways (docs/CLI.md)\n"
     "  --features F.npy   float32, n rows of the first modality, or of the only one\n"
     "  --inputs N         with signs, instead of --features: how many features a row has, 1 to 1000000\n"
-    "  --labels L.npy     n integers, the class of each row\n"
+    "  --labels L.npy     n integers, the class of each row; for cgmvae n rows of zeros and ones\n"
     "  --with NAME=T.npy  n rows of a second modality: row i of both belongs together\n"
-    "  --uncertainty U.npy  of kpca, kda and kmfa: float32, the variance of each row (n numbers) or of each feature "
-    "of\n"
-    "                     each row (n x d), 0 or more\n"
+    "  --uncertainty U.npy  of kpca, kda and kmfa: float32, the variance of each row (n) or feature (n x d)\n"
     "  --ridge R          of kda and kmfa, above 0: how much smoothness counts. Default: held-out rows choose it\n"
     "  --dimensions k     what the fronts end in, 1 to 4096: the features of the pack\n"
     "  --head             a head instead of a front, by lda: scores of all labels in --labels, 2 to 4096\n"
@@ -408,12 +410,15 @@ static const char help[] =
     "  --validate         measures on a third of the rows with fronts trained on the others, then trains with all\n"
     "  --test F.npy, --test-with NAME=T.npy, --test-labels L.npy\n"
     "                     measures on these rows\n"
+    "  --validation F.npy, --validation-labels L.npy\n"
+    "                     of cgmvae: rows that choose epochs and thresholds. Default: a third of the rows\n"
+    "  --epochs N         of cgmvae: at most so many. Default 100\n"
     "  --seed N           of random maps, centres, and what is held out. Default 0\n"
     "  --threads N        1 to 256. Default: the number of processors. Never changes the bytes\n"
     "  --force            replace the files of --out\n"
     "  --json             JSON on stdout instead of text (docs/CLI.md)\n"
     "  --help             this text\n\n"
-    "An option that the method does not use is ignored, with a note. All but signs, gauss and dct need LAPACKE.\n"
+    "Options that the method does not use are ignored, with a note. All but signs, gauss and dct need LAPACKE.\n"
     "The same machine gives the same bytes for the same input; another one may round differently.\n\n"
     "Exit codes: 0 done, 2 wrong options, or no LAPACKE, 3 an input cannot be read or does not fit, 4 a\n"
     "front cannot be written, 7 out of memory.\n\n"

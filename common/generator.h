@@ -18,7 +18,8 @@ enum {
     PML_STREAM_GROUPS,
     PML_STREAM_CELLS,
     PML_STREAM_FRONT,
-    PML_STREAM_HELD
+    PML_STREAM_HELD,
+    PML_STREAM_LABELS
 };
 
 struct pml_generator pml_generator_start(uint64_t seed, uint64_t stream);

@@ -315,3 +315,85 @@ void pml_labels_free(struct pml_labels *labels)
     wipe_and_free(labels->values, labels->rows * sizeof *labels->values);
     *labels = (struct pml_labels){0};
 }
+
+/* ---- marks ---- */
+
+/* Bytes of a type that can hold zeros and ones; 0 when it cannot. */
+static unsigned mark_width(const char *type)
+{
+    return strcmp(type, "|b1") == 0 ? 1 : strcmp(type, "<f4") == 0 ? 4 : integer_width(type);
+}
+
+static pml_outcome check_marks(const struct array *array)
+{
+    const struct pml_npy_header *header = &array->header;
+    if (check_order(array, "u1") != PML_DONE)
+        return PML_REFUSED;
+    if (mark_width(header->type) == 0)
+        return pml_say(array->message,
+                       "%.*s: has type %s instead of booleans or integers: save it after .astype('u1').", SHOWN,
+                       array->path, header->type[0] != 0 ? header->type : "structure");
+    if (header->axes != 2)
+        return pml_say(array->message,
+                       "%.*s: has %u dimensions instead of 2: give a row of zeros and ones, one per label, per row of "
+                       "features.",
+                       SHOWN, array->path, header->axes);
+    if (header->shape[0] == 0 || header->shape[1] == 0 || header->shape[1] > PML_LABELS_MAX)
+        return pml_say(array->message, "%.*s: has %ju rows of %ju labels: it needs a row and 1 to %u labels.", SHOWN,
+                       array->path, (uintmax_t)header->shape[0], (uintmax_t)header->shape[1], PML_LABELS_MAX);
+    return check_length(array, header->shape[0] * header->shape[1], mark_width(header->type));
+}
+
+static pml_outcome decode_marks(const struct array *array, const uint8_t *bytes, struct pml_marks *marks)
+{
+    const unsigned width = mark_width(array->header.type);
+    const uint64_t one = array->header.type[1] == 'f' ? 0x3F800000 : 1; /* 1 as binary32 */
+    for (size_t i = 0; i < marks->rows * marks->columns; i++) {
+        const uint64_t bits = load_le(bytes + i * width, width);
+        if (bits != 0 && bits != one)
+            return pml_say(array->message,
+                           "%.*s: row %zu (counting from 0) holds something else than 0 and 1: give 1 for a label that "
+                           "the row has, else 0.",
+                           SHOWN, array->path, i / marks->columns);
+        marks->values[i] = bits == one;
+    }
+    return PML_DONE;
+}
+
+static pml_outcome read_marks(const struct array *array, struct pml_marks *marks)
+{
+    const size_t rows = (size_t)array->header.shape[0], columns = (size_t)array->header.shape[1];
+    const size_t size = rows * columns * mark_width(array->header.type);
+    uint8_t *bytes = malloc(size);
+    pml_outcome outcome;
+    marks->values = malloc(rows * columns);
+    if (!bytes || !marks->values) {
+        outcome = pml_say_memory(array->message);
+    } else {
+        marks->rows = rows;
+        marks->columns = columns;
+        outcome = take(array, bytes, size) ? decode_marks(array, bytes, marks) : say_unread(array);
+    }
+    wipe_and_free(bytes, size);
+    return outcome;
+}
+
+pml_outcome pml_marks_read(const char *path, struct pml_marks *marks, struct pml_message *message)
+{
+    struct array array;
+    *marks = (struct pml_marks){0};
+    pml_outcome outcome = open_array(&array, path, message);
+    if (outcome == PML_DONE)
+        outcome = check_marks(&array);
+    if (outcome == PML_DONE)
+        outcome = read_marks(&array, marks);
+    if (outcome != PML_DONE)
+        pml_marks_free(marks);
+    return close_array(&array, outcome);
+}
+
+void pml_marks_free(struct pml_marks *marks)
+{
+    wipe_and_free(marks->values, marks->rows * marks->columns);
+    *marks = (struct pml_marks){0};
+}

@@ -34,6 +34,14 @@ struct pml_labels {
 pml_outcome pml_labels_read(const char *path, struct pml_labels *labels, struct pml_message *message);
 void pml_labels_free(struct pml_labels *labels);
 
+/* n×C zeros and ones: which of C labels each row has. Booleans, integers or float32, n ≥ 1, 1 ≤ C ≤ 4096. */
+struct pml_marks {
+    uint8_t *values; /* owned */
+    size_t rows, columns;
+};
+pml_outcome pml_marks_read(const char *path, struct pml_marks *marks, struct pml_message *message);
+void pml_marks_free(struct pml_marks *marks);
+
 /* They write a whole file or none (see files.h). */
 pml_outcome pml_features_write(const char *path, const float *values, size_t rows, size_t columns,
                                struct pml_message *message);

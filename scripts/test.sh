@@ -235,6 +235,7 @@ everything() {
     beside sample python tests/cli/test_sample.py $command
     beside audit python tests/cli/test_audit.py $command
     beside train python tests/cli/test_train.py $command
+    beside "train labels" python tests/cli/test_train_labels.py $command
     beside map python tests/cli/test_map.py $command
     beside groups python tests/cli/test_groups.py $command
     beside belief python tests/cli/test_belief.py $command

@@ -265,6 +265,66 @@ static void test_other_labels_are_refused(void)
     }
 }
 
+static void test_marks_of_any_type(void)
+{
+    static const struct {
+        const char *type;
+        uint8_t bytes[16];
+        size_t size;
+    } cases[] = {
+        {"|b1", {1, 0}, 2},
+        {"|i1", {1, 0}, 2},
+        {"<u2", {1, 0, 0, 0}, 4},
+        {"<i8", {1}, 16},
+        {"<f4", {0, 0, 0x80, 0x3F}, 8},
+    };
+    static const uint8_t expected[2] = {1, 0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char dictionary[80];
+        struct pml_marks marks;
+        snprintf(dictionary, sizeof dictionary, "{'descr': '%s', 'fortran_order': False, 'shape': (1, 2), }",
+                 cases[i].type);
+        put_array(1, dictionary, 118, cases[i].bytes, cases[i].size);
+        TEST_ASSERT_EQUAL_MESSAGE(0, pml_marks_read(in_folder("a.npy"), &marks, &said), said.text);
+        TEST_ASSERT_TRUE(marks.rows == 1 && marks.columns == 2);
+        TEST_ASSERT_EQUAL_MEMORY(expected, marks.values, 2);
+        pml_marks_free(&marks);
+    }
+}
+
+static void test_other_marks_are_refused(void)
+{
+    static const struct {
+        const char *type, *shape;
+        uint8_t bytes[16];
+        size_t size;
+        const char *part;
+    } cases[] = {
+        {"|u1", "(2, 1)", {1, 2}, 2, "row 1 (counting from 0)"},
+        {"|b1", "(2, 1)", {2, 0}, 2, "row 0"},
+        {"|i1", "(2, 1)", {0, 0xFF}, 2, "row 1"},
+        {"<f4", "(2, 1)", {0, 0, 0, 0x3F}, 8, "row 0"},
+        {"<f4", "(2, 1)", {0, 0, 0xC0, 0x7F}, 8, "row 0"},
+        {"<f8", "(1, 1)", {0}, 8, "booleans"},
+        {"|u1", "(2,)", {0}, 2, "dimensions"},
+        {"|u1", "(0, 2)", {0}, 0, "needs a row"},
+        {"|u1", "(1, 4097)", {0}, 2, "4096"},
+        {"|u1", "(2, 2)", {0}, 3, "truncated"},
+        {"|u1", "(1, 1)", {0}, 2, "longer"},
+        {">i2", "(1, 1)", {0}, 2, "little-endian"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char dictionary[80];
+        struct pml_marks marks;
+        snprintf(dictionary, sizeof dictionary, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", cases[i].type,
+                 cases[i].shape);
+        put_array(1, dictionary, 118, cases[i].bytes, cases[i].size);
+        TEST_ASSERT_EQUAL(PML_REFUSED, pml_marks_read(in_folder("a.npy"), &marks, &said));
+        TEST_ASSERT_NULL(marks.values);
+        assert_said(cases[i].part);
+    }
+}
+
 static void test_what_is_written_is_read(void)
 {
     static const int32_t numbers[3] = {-5, 0, INT32_MAX};
@@ -294,6 +354,8 @@ int main(void)
     RUN_TEST(test_variances_are_read);
     RUN_TEST(test_labels_of_all_widths_are_read);
     RUN_TEST(test_other_labels_are_refused);
+    RUN_TEST(test_marks_of_any_type);
+    RUN_TEST(test_other_marks_are_refused);
     RUN_TEST(test_what_is_written_is_read);
     return UNITY_END();
 }
