@@ -380,7 +380,7 @@ static const char help[] =
     "  --clusters K       of --colour cluster, 1 to 10000. Default 10. With --crowd: see below\n"
     "  --measure          says how good the map is\n"
     "  --perplexity P     neighbours that count, 2 to 1000, at most a third of the rows. Default 30\n"
-    "  --neighbours K     of graphs, 2 to 64. Default 8, of landmark 20\n"
+    "  --neighbours K     of graphs, 2 to 64. Default 8, of isomap 7, of landmark 20\n"
     "  --landmarks L      10 to 100000. Default a tenth of the rows, 100 to 20000\n"
     "  --iterations N     steps of sammon, sne, ssne, tsne (after its first 250) and landmark\n"
     "  --seed N           of everything random. Default 0\n"

@@ -23,7 +23,7 @@ const struct pml_map_trait pml_map_traits[PML_MAP_METHODS] = {
     [PML_MAP_PCA] = {"pca", PML_MAP_LEAST, 100 * MILLION, "a sample of the rows", .seed = true},
     [PML_MAP_MDS] = {"mds", PML_MAP_LEAST, 10000, "pca, which gives the same map", .seed = true},
     [PML_MAP_SAMMON] = {"sammon", PML_MAP_LEAST, 10000, "tsne", .seed = true},
-    [PML_MAP_ISOMAP] = {"isomap", PML_MAP_LEAST, 10000, "laplacian", .graph = true, .seed = true, .neighbours = 8},
+    [PML_MAP_ISOMAP] = {"isomap", PML_MAP_LEAST, 10000, "laplacian", .graph = true, .seed = true, .neighbours = 7},
     [PML_MAP_LLE] = {"lle", PML_MAP_LEAST, 5000, "laplacian", .lapack = true, .graph = true, .neighbours = 8},
     [PML_MAP_LAPLACIAN] = {"laplacian", PML_MAP_LEAST, MILLION, "landmark, with a sample of the rows", .arpack = true,
                            .graph = true, .seed = true, .neighbours = 8},
