@@ -5,7 +5,7 @@ import PackageDescription
 // SwiftPM carries no compiler flags to dependents: what the core needs of the compiler stands in core/base/base.h.
 let mechanisms: [CSetting] = [
     .define("PML_WITH_RESPONSE", to: "1"), .define("PML_WITH_GAUSSIAN", to: "1"), .define("PML_WITH_CROWD", to: "1"),
-    .define("PML_WITH_FRONT", to: "1"),
+    .define("PML_WITH_FRONT", to: "1"), .define("PML_WITH_HEAD", to: "1"),
 ]
 
 // Apple systems have CryptoKit; elsewhere BearSSL fills the table of primitives (libbearssl-dev).

@@ -53,7 +53,7 @@ def make_pack(program, folder, name, share):
     pack = name.replace(" ", "-")
     if not os.path.exists(os.path.join(folder, pack + ".pmpk")):
         run(folder, program, "pack", "--features", "public.npy", *PACKS[name], "--cells", round(1 / share),
-            "--prototypes-per-cell", 1, "--gaussian", "--rows-are-public", "--out", pack + ".pmpk")
+            "--prototypes-per-cell", 1, "--gaussian", "--codes", "random", "--rows-are-public", "--out", pack + ".pmpk")
     os.makedirs(os.path.join(folder, pack), exist_ok=True)
     for mechanism in ("response", "gaussian"):
         for row in range(RELEASES // 10):

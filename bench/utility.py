@@ -3,9 +3,10 @@
 """Does it still find the right pictures? Figures and tables of docs/RESULTS.md: the library against other methods, the
 paper's figures, what a server learns. Non-private methods are marked NOT PRIVATE everywhere.
 
-    bench/utility.py --figure 6 --data DIR      one of 3, 5, 6, 7, epsilon, bytes, slots, large, defaults,
-                                                crowd, large-crowd, 6-crowd, public, inference, modalities,
-                                                voters, maps, or all
+    bench/utility.py --figure 6 --data DIR      one of 2, 3, 5, 6, 7, epsilon, bytes, slots, codes, large,
+                                                defaults, crowd, large-crowd, 6-crowd, public, inference, modalities,
+                                                voters, heads, looks, uncertainty, groups, descent, dsne,
+                                                projections, maps, map-sheet, or all
     bench/utility.py --check                    do the methods behave? 'N passed, N failed', under 20 seconds
 
 Figures go to build/bench as SVG, their numbers beside them as JSON and, as markdown, to stdout. Intermediate results are
@@ -13,15 +14,14 @@ kept in build/bench/cache, so that only what changed is computed again. Needs nu
 the release build; t-SNE also scikit-learn: build/venv/bin/pip install scikit-learn
 """
 import argparse
+import inspect
 import os
 import sys
 import time
 
 sys.dont_write_bytecode = True    # keeps the source tree clean
 from utility_data import FOLDER, ROOT, Program, load_cases, sample_case, write_json  # noqa: E402
-from utility_figures import FIGURES, SHARES, figure_6  # noqa: E402
-from utility_maps import table_maps  # noqa: E402
-from utility_modalities import table_modalities  # noqa: E402
+from utility_figures import FIGURES, SHARES  # noqa: E402
 
 
 def arguments():
@@ -47,8 +47,8 @@ def arguments():
 def draw(name, program, cases, chosen):
     file, make = FIGURES[name]
     start = time.monotonic()
-    with_data = make in (table_modalities, table_maps)
-    extra = {"with_tsne": not chosen.without_tsne} if make is figure_6 else {"data": chosen.data} if with_data else {}
+    takes = inspect.signature(make).parameters
+    extra = {"data": chosen.data} if "data" in takes else {"with_tsne": not chosen.without_tsne} if "with_tsne" in takes else {}
     figure, data, lines = make(program, cases, chosen.share, **extra)
     path = os.path.join(chosen.out, file + ".svg")
     if figure:

@@ -2,13 +2,18 @@
 """`bench/utility.py --check`: with much epsilon a private method is as good as its non-private self, with little it is as
 good as a random download; guesses respect the promise's ceiling and, where theory says so, reach it."""
 import math
+import re
 
 import numpy as np
 
 import utility_baselines as baselines
+import utility_dsne as dsne
 import utility_inference as inference
+import utility_iterations as iterations
 import utility_large as large
 import utility_paper as paper
+import utility_projections as projections
+from plot_sheet import Scatter, Sheet
 from utility_data import TOP, Case, measure, sample_case, summary, unit
 
 SHARE = 0.05
@@ -119,12 +124,36 @@ def check_large(checks):
                   (nearest == np.arange(300)).mean() > 0.9, "a copy is nearest to its row, or to a neighbour of it")
 
 
+def check_sheet(checks):
+    """Where the points of a sheet are drawn, read from its text."""
+    panel, sheet = Scatter("a < b"), Sheet("title", "note", 2)
+    panel.add_classes([(0, 0), (1, 0), (1, 2), (1, 2)], [0, 1, 1, 1])
+    sheet.panels.append(panel)
+    text = sheet.text()
+    places = []
+    for path in re.findall(r' d="([^"]*)"', text):
+        at = np.zeros(2)
+        for step in re.findall(r"m(-?\d+) (-?\d+)h0", path):
+            at = at + np.array(step, float)
+            places.append(at)
+    (x, y), right, up = places[0], places[1], places[2]
+    if right[1] < up[1]:
+        right, up = up, right
+    checks.expect(len(places) == 3 and abs(up[0] - right[0]) == 0 and abs(abs(up[1] - y) - 2 * (right[0] - x)) <= 2 and up[1] < y,
+                  "a sheet keeps shapes, puts larger values higher, and draws a point once")
+    checks.expect("a &lt; b" in text, "a sheet escapes its texts")
+
+
 def check(program):
     checks, case = Checks(), sample_case(program, 60)
     check_large(checks)
+    check_sheet(checks)
     check_formulas(checks)
     check_measure(checks, case)
     check_baselines(checks, case)
+    dsne.check_dsne(checks, case)
+    iterations.check_descent(checks, case)
+    projections.check_projections(checks)
     check_paper(checks, case)
     check_inference(checks, program)
     print(f"{checks.passed} passed, {checks.failed} failed")

@@ -29,7 +29,8 @@ def build_pack(program, case, folder, *options):
 # Fig. 5 ----------------------------------------------------------------------------------------------------------
 
 def centres_of(pack, frames):
-    """The public point of every slot (PRIVACY theorem 2) in doubles: the centre of the box of its possible rows."""
+    """The public point of every slot (PRIVACY theorem 2) in doubles: the centre of the box of its possible rows, or that of
+    a ball around them where the ball is smaller (SPEC 5.7)."""
     codes, least, t = pack.anchor_codes.astype(float), frames.least, np.arange(pack.K + 1)
     labels = server.Graph(pack, range(pack.G), np.zeros((pack.G, 1), np.int64), np.ones((pack.G, 1)))
     own = pack.slot_codes[:, None, :] - codes[labels.labels]
@@ -39,6 +40,11 @@ def centres_of(pack, frames):
         head = np.vstack([np.zeros(pack.k), np.cumsum(-np.sort(-sign * codes, axis=0)[:pack.K], axis=0)])
         sums = head + least * (head[-1] - head) + sign * u[:, None, :]
         reach.append((sums / (t + least * (pack.K - t))[:, None]).max(1))
+    share = pack.K * least
+    box = np.linalg.norm((reach[0] + reach[1]).max(0)) / 2
+    ball = np.linalg.norm(codes, axis=1).max() + (1 - least) * np.linalg.norm(u, axis=1).max() / (2 * share)
+    if pack.k != 2 and ball < box:
+        return pack.slot_codes / 2 + (1 + least) * u / (4 * share)
     return pack.slot_codes / 2 + (reach[0] - reach[1]) / 4
 
 
@@ -53,7 +59,7 @@ def slot_distances(gallery, rows):
     return ranks
 
 
-def parameter_recall(program, case, epsilons, share, dimensions, alpha, bandwidth, neighbours=10, codes="random",
+def parameter_recall(program, case, epsilons, share, dimensions, alpha, bandwidth, neighbours=10, codes="pca",
                      queries=100):
     """Instance recall@8 when the share nearest to the released place of every slot is carried, for each
     (iterations, epsilon); epsilon None: no noise."""
@@ -102,10 +108,10 @@ def alignment(program, case, epsilons, alpha=0.5, shown=12):
         files = case.files()
         with tempfile.TemporaryDirectory() as folder:
             path, data, _ = build_pack(program, case, folder, "--slots", "class", "--alpha", alpha,
-                                       "--bandwidth", case.sigma)
+                                       "--bandwidth", case.sigma, "--codes", "random", "--dims", 2)
             store = "sqlite:" + os.path.join(folder, "case.store")
             program.run("index", "--pack", path, "--features", files["gallery"][0], "--labels", files["gallery"][1],
-                        "--cells-per-item", 1, "--store", store)
+                        "--cells-per-item", 1, "--iterations", 5, "--store", store)
             panels = []
             for epsilon in epsilons:
                 out = os.path.join(folder, f"{epsilon:g}.cbor")

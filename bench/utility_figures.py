@@ -6,13 +6,21 @@ import utility_paper as paper
 from plot import Figure, Panel, class_colour
 from utility_crowd import figure_crowd, table_crowd, table_large_crowd
 from utility_data import TOP
+from utility_dsne import METHODS as SITES
+from utility_dsne import dsne
+from utility_groups import table_groups
 from utility_inference import REPEATS, inference
+from utility_iterations import figure_2, figure_descent
 from utility_looks import CURVE, LOOKS, NOT_PRIVATE_LOOKS, OWN, SHADES, TRIVIAL
+from utility_heads import table_heads, table_looks
+from utility_map_sheet import figure_map_sheet
 from utility_maps import table_maps
 from utility_modalities import table_modalities, table_voters
 from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
-                         table_defaults, table_large, table_slots)
+                         table_codes, table_defaults, table_large, table_slots)
+from utility_projections import figure_projections
 from utility_public import table_public
+from utility_uncertainty import table_uncertainty
 
 PAPER_EPSILONS = [0.1] + EPSILONS
 UNIT_RANGE = "set yrange [0:1.02]"
@@ -92,6 +100,7 @@ def figure_5(program, cases, share):
     case = next((case for case in cases if case.folder.startswith("cifar")), cases[0])
     start = {"k": 2, "α": case.alpha, "σ": case.sigma}
     sweeps = {"k": (1, 2, 8), "α": (0, 0.6, 1), "σ": (1, 2, 6)}
+    own_start, own_sweeps = {"k": 16, "α": 0, "σ": case.sigma}, {**sweeps, "k": (2, 8, 16)}
     top = (("smlq", "SMLQ without noise (NOT PRIVATE)"), ("published", "the paper's code, ε = 0.1 (NOT PRIVATE)"),
            ("withheld", "the same, the query's label withheld (NOT PRIVATE)"))
     bottom = (((0, None), "our row without noise (NOT PRIVATE)", LOOKS["features"]),
@@ -109,8 +118,8 @@ def figure_5(program, cases, share):
         below = Panel(f"{{/:Italic {name}}}", name, "true 8 nearest found", "set yrange [0:*]")
         settings = [(value, {**start, name: value}) for value in values]
         searched = [(value, paper.parameter_recall(case, 0.1, *choice.values())) for value, choice in settings]
-        embedded = [(value, embedding.parameter_recall(program, case, [4, 8], share, *choice.values()))
-                    for value, choice in settings]
+        embedded = [(value, embedding.parameter_recall(program, case, [4, 8], share, *{**own_start, name: value}.values()))
+                    for value in own_sweeps[name]]
         data[name] = {"paper": searched, "own": embedded}
         for look, (key, text) in zip(NOT_PRIVATE_LOOKS, top):
             upper.add_with_errors(look, [(value, found[key], found[key + "_se"]) for value, found in searched])
@@ -124,8 +133,9 @@ def figure_5(program, cases, share):
         figure.panels.append(upper)
         lower.append(below)
     figure.panels += lower
-    for name, values in (("K", [(value,) for value in (1, 10, 32)]), ("codes", [(10, kind) for kind in ("random", "class")])):
-        data[name] = [(choice[-1], embedding.parameter_recall(program, case, [4, 8], share, *start.values(), *choice))
+    kinds = "random", "class", "lda", "spectral", "pca"
+    for name, values in (("K", [(value,) for value in (1, 10, 32)]), ("codes", [(10, kind) for kind in kinds])):
+        data[name] = [(choice[-1], embedding.parameter_recall(program, case, [4, 8], share, *own_start.values(), *choice))
                       for choice in values]
         for setting, text, _ in bottom:
             line = [(value, row["instance_recall"]) for value, found in data[name] for row in found["rows"]
@@ -146,10 +156,15 @@ def comparison_rows(program, case, with_tsne):
             methods["popular"] = "popular items, no query sent", report and as_method(report, "popular")
     for key, (text, _) in baselines.METHODS.items():
         methods[key] = (text, baselines.baseline(key, case, EPSILONS, SHARES))
+    methods.update(site_rows(case))
     for key, (text, _) in paper.METHODS.items():
         if key != "tsne" or with_tsne:
             methods[key] = (text, paper.comparison(key, case, PAPER_EPSILONS, SHARES))
     return methods
+
+
+def site_rows(case):
+    return {key: (text, dsne(case, EPSILONS, SHARES, noise)) for key, (text, noise) in SITES.items()}
 
 
 def method_lines(case, methods, share):
@@ -189,6 +204,18 @@ def figure_6(program, cases, share, with_tsne=True):
             figure.panels.append(panel)
     lines = [line for case in cases for line in method_lines(case, data[case.name], share)]
     return figure, {name: {key: rows for key, (_, rows) in methods.items()} for name, methods in data.items()}, lines
+
+
+def table_dsne(_, cases, share):
+    """DP-dSNE beside the other private embeddings: the rows that it has in Fig. 6."""
+    data, lines = {}, []
+    for case in cases:
+        methods = {key: (baselines.METHODS[key][0], baselines.baseline(key, case, EPSILONS, SHARES))
+                   for key in ("trivial", "projection", "pca")}
+        methods.update(site_rows(case))
+        data[case.name] = {key: rows for key, (_, rows) in methods.items()}
+        lines += method_lines(case, methods, share)
+    return None, data, lines
 
 
 def figure_7(program, cases, _):
@@ -266,11 +293,17 @@ def inference_lines(rows):
     return lines
 
 
-FIGURES = {"3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figure_5),
+FIGURES = {"2": ("fig-2-iterations", figure_2), "descent": ("theorem-1-descent", figure_descent),
+           "dsne": ("utility-dsne", table_dsne), "projections": ("projections", figure_projections), "map-sheet": ("map-sheet", figure_map_sheet),
+           "3": ("fig-3-convergence", figure_3), "5": ("fig-5-parameters", figure_5),
            "6": ("fig-6-privacy-utility", figure_6), "7": ("fig-7-alignment", figure_7),
            "epsilon": ("utility-epsilon", figure_epsilon), "bytes": ("utility-bytes", figure_bytes),
            "inference": ("utility-inference", figure_inference), "slots": ("utility-slots", table_slots),
+           "codes": ("utility-codes", table_codes),
            "defaults": ("utility-defaults", table_defaults), "crowd": ("utility-crowd", table_crowd), "6-crowd": ("fig-6-in-a-crowd", figure_crowd),
            "large": ("utility-large", table_large), "large-crowd": ("utility-large-crowd", table_large_crowd),
            "public": ("utility-public", table_public), "modalities": ("utility-modalities", table_modalities),
-           "voters": ("utility-voters", table_voters), "maps": ("utility-maps", table_maps)}
+           "voters": ("utility-voters", table_voters), "heads": ("utility-heads", table_heads),
+           "looks": ("utility-looks", table_looks),
+           "uncertainty": ("utility-uncertainty", table_uncertainty), "maps": ("utility-maps", table_maps),
+           "groups": ("utility-groups", table_groups)}

@@ -101,19 +101,28 @@ def matrix_of(path):
     return np.frombuffer(data, np.int8, outputs * inputs, 128 + 12 * outputs).reshape(outputs, inputs) * gains[:, None]
 
 
-def compare(rows, mapped, seed):
-    """Mean |ratio − 1| of distances of random pairs, and the share of the 8 nearest that stay."""
-    rng = np.random.default_rng(seed)
-    left, right = rng.integers(0, len(rows), (2, PAIRS))
-    before = np.linalg.norm(rows[left] - rows[right], axis=1)
-    after = np.linalg.norm(mapped[left] - mapped[right], axis=1)
-    asked = rng.permutation(len(rows))[:300]
-    kept = 0.0
-    for row in asked:
-        near = [set(np.argsort(((points - points[row]) ** 2).sum(1), kind="stable")[1:TOP + 1]) for points in (rows, mapped)]
-        kept += len(near[0] & near[1]) / TOP / len(asked)
-    use = before > 0
-    return np.mean(np.abs(after[use] / before[use] - 1)), kept
+class Distances:
+    """What is true about the distances of some rows: those of random pairs, and the 8 nearest of 300 rows."""
+
+    def __init__(self, rows, seed):
+        rng = np.random.default_rng(seed)
+        self.left, self.right = rng.integers(0, len(rows), (2, PAIRS))
+        self.asked = rng.permutation(len(rows))[:300]
+        self.before, self.near = self.pairs(rows), self.nearest(rows)
+
+    def pairs(self, rows):
+        return np.linalg.norm(rows[self.left] - rows[self.right], axis=1)
+
+    def nearest(self, rows):
+        squares = (rows ** 2).sum(1) - 2 * rows[self.asked] @ rows.T
+        squares[np.arange(len(self.asked)), self.asked] = np.inf
+        return np.argpartition(squares, TOP, axis=1)[:, :TOP]
+
+    def after(self, mapped):
+        """Mean |ratio − 1| of the distances of the pairs, and the share of the 8 nearest that stay."""
+        use = self.before > 0
+        kept = (self.nearest(mapped)[:, :, None] == self.near[:, None, :]).any(2).mean()
+        return float(np.mean(np.abs(self.pairs(mapped)[use] / self.before[use] - 1))), float(kept)
 
 
 def project(program, rows, path, method, k, seed, work):
@@ -137,6 +146,7 @@ def print_distances(program, data):
             rows = unit(rows[np.random.default_rng(0).permutation(len(rows))[:ROWS]]).astype("<f4")
             path = os.path.join(work, "rows.npy")
             np.save(path, rows)
+            truth = [Distances(rows, seed) for seed in range(SEEDS)]
             for k in (16, 32, 64, 128):
                 if k >= rows.shape[1]:
                     continue
@@ -146,9 +156,9 @@ def print_distances(program, data):
                     each = []
                     for seed in seeds:
                         mapped, factor = project(program, rows, path, method, k, seed, work)
-                        each.append(compare(rows, mapped, seed))
+                        each.append(truth[seed].after(mapped))
                         if method == "gauss":     # the length of a unit row's image is √(k/d); d/k instead of √(d/k)
-                            wrong.append(compare(rows, mapped * factor, seed)[0])
+                            wrong.append(truth[seed].after(mapped * factor)[0])
                     found[method] = np.mean(each, axis=0)
                 cell = {method: f"{error:.3f} / {kept:.2f}" for method, (error, kept) in found.items()}
                 print(f"| {name} | {k} | {cell['gauss']} | {cell['signs']} | {found['signs'][0] - found['gauss'][0]:+.3f} | "

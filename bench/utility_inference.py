@@ -76,7 +76,8 @@ class Guesser:
         stem = os.path.join(folder, name.replace(" ", "-"))
         self.pack_path, self.features, self.labels = stem + ".pmpk", stem + ".npy", stem + "-labels.npy"
         program.run("pack", "--features", f"{sample}/public.npy", "--labels", f"{sample}/public_labels.npy", *options,
-                    "--rows-per-prototype", 1, "--gaussian", "--rows-are-public", "--out", self.pack_path, "--force")
+                    "--rows-per-prototype", 1, "--gaussian", "--codes", "random", "--rows-are-public",
+                    "--out", self.pack_path, "--force")
         self.pack = read_pack(self.pack_path)
         labels = {slot: label for label, slot in self.pack.classes}
         rows = np.array(self.pack.prototypes)

@@ -9,6 +9,7 @@ LOOKS = {
     "popular": "lines lw 2 lc rgb '#b9c4cd'",
     "trivial": f"lines lw 2 lc rgb '{TRIVIAL}'", "curve": f"lines lw 1.5 dt 3 lc rgb '{CURVE}'",
     "projection": "linespoints pt 9 ps 0.6 lw 1.5 lc rgb '#3b7dd8'", "pca": "linespoints pt 5 ps 0.5 lw 1.5 lc rgb '#1b998b'",
+    "dsne": "linespoints pt 3 ps 0.6 lw 1.5 lc rgb '#5c7a29'", "dsne_free": "lines lw 1.5 dt 2 lc rgb '#5c7a29'",
     "class_random": "linespoints pt 11 ps 0.6 lw 1.5 lc rgb '#b388eb'",
     "class_prototype": "linespoints pt 13 ps 0.7 lw 1.5 lc rgb '#6a3fb5'",
     "features": "lines lw 1.5 dt 2 lc rgb '#444444'", "smlq": "lines lw 1.5 dt 2 lc rgb '#8c6d31'",

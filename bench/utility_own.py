@@ -107,6 +107,24 @@ def table_slots(program, cases, _):
     return None, data, lines
 
 
+CODES = "random", "lda", "spectral", "pca"
+
+
+def table_codes(program, cases, _):
+    """What the Gaussian's embedding keeps without noise, and what is left with it."""
+    epsilon, shares, data, rows = 8, [0.05, 0.1], {}, []
+    for codes in CODES:
+        data[codes] = reports = [needed(own(program, case, "gaussian", [epsilon], shares, ("--slots", "one", "--codes", codes)))
+                                 for case in cases]
+        for index, share in enumerate(shares):
+            found = [report["rows"][index] for report in reports]
+            rows.append([codes, f"{100 * share:g} %", *(" · ".join(f"{row[key]:.3f}" for row in found)
+                                                        for key in ("carried_without_noise", "carried_recall", "popular"))])
+    names = " · ".join(case.name for case in cases)
+    return None, data, [f"{names}: true 8 nearest in the answer", "",
+                        *markdown(["codes", "f", "without noise (NOT PRIVATE)", f"ε = {epsilon}", "nothing asked"], rows)]
+
+
 def table_defaults(program, cases, _):
     """How many cells, how long a sketch, means of how many rows: f = 2 %."""
     share, epsilons, data, lines = 0.02, [1, 2, 4, 6, 8], {}, []

@@ -365,7 +365,7 @@ static const char help[] =
     "                       not put into the store\n"
     "  --voters-labels VL.npy  their classes: each votes in the slot of its class only. Default: in every slot\n"
     "  --voters-modality NAME  whose features they are. Default: the first\n"
-    "  --iterations T       iterations of the embedding (gaussian only), 0 to 64. Default 5\n"
+    "  --iterations T       iterations of the embedding (gaussian only), 0 to 64. Default 0\n"
     "  --store STORE        the store to write: sqlite:FILE (works in FILE.building), or postgres:URI, a database "
     "that\n"
     "                       holds the stores of any number of packs (docs/SERVER.md)\n"

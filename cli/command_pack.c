@@ -2,7 +2,7 @@
  * pack: builds a pack from public features and labels, and reports what is in it. */
 #include "cli/shared/front_options.h"
 #include "cli/shared/output.h"
-#include "pack_report.h"
+#include "cli/pack/pack_report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct arguments {
-    const char *features, *labels, *out, *bandwidth, *codes, *slots, *model;
+    const char *features, *labels, *out, *bandwidth, *codes, *slots, *model, *head;
     uint64_t neighbours, dims, cells, prototypes_per_cell, rows_per_prototype, slot_count, sketch, seed, threads;
     double alpha, share, epsilon;
     struct pack_crowd crowd;
@@ -50,19 +50,21 @@ static exit_code read_bandwidth(const char *text, double *bandwidth)
 static exit_code read_slots(const struct arguments *arguments, struct pml_build_options *options)
 {
     const char *slots = arguments->slots ? arguments->slots : "one";
-    const char *codes = arguments->codes ? arguments->codes : "random";
+    const char *codes = arguments->codes ? arguments->codes : arguments->gaussian ? "pca" : "random";
+    const int kind = pml_codes_named(codes);
     if (strcmp(slots, "one") != 0 && strcmp(slots, "class") != 0 && strcmp(slots, "group") != 0)
         return command_fail(&command_pack, EXIT_USAGE, "--slots must be class, group or one, not '%s'.", slots);
-    if (strcmp(codes, "random") != 0 && strcmp(codes, "class") != 0)
-        return command_fail(&command_pack, EXIT_USAGE, "--codes must be random or class, not '%s'.", codes);
+    if (kind < 0)
+        return command_fail(&command_pack, EXIT_USAGE, "--codes must be pca, spectral, lda, random or class, not '%s'.",
+                            codes);
     options->slots = slots[0] == 'o' ? PML_SLOTS_ONE : slots[0] == 'c' ? PML_SLOTS_CLASS : PML_SLOTS_GROUP;
-    options->codes = codes[0] == 'c' ? PML_CODES_CLASS : PML_CODES_RANDOM;
+    options->codes = (enum pml_codes)kind;
     if (!arguments->labels && options->slots != PML_SLOTS_ONE)
         return command_fail(&command_pack, EXIT_USAGE, "--slots %s needs --labels. Give them, or use --slots one.",
                             slots);
-    if (!arguments->labels && options->codes == PML_CODES_CLASS)
-        return command_fail(&command_pack, EXIT_USAGE,
-                            "--codes class needs --labels. Give them, or use --codes random.");
+    if (!arguments->labels && (options->codes == PML_CODES_CLASS || options->codes == PML_CODES_LDA))
+        return command_fail(&command_pack, EXIT_USAGE, "--codes %s needs --labels. Give them, or use --codes pca.",
+                            codes);
     if (options->slots == PML_SLOTS_ONE && arguments->alpha > 0.0)
         return command_fail(&command_pack, EXIT_USAGE, "--alpha must be 0 with one slot: there is no label graph.");
     if (options->slots != PML_SLOTS_GROUP && arguments->slot_count != 0)
@@ -149,7 +151,7 @@ static exit_code read_options(const struct arguments *arguments, struct pml_buil
 /* The counts use 0 for "not given", so a given 0 is refused here. */
 static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
-    enum { OWN = 26, NOT_ZERO = 11, CROWD = OWN + FRONT_OPTIONS };
+    enum { OWN = 27, NOT_ZERO = 11, CROWD = OWN + FRONT_OPTIONS };
     struct option_spec specs[CROWD + CROWD_OPTIONS] = {
         {"neighbours", OPTION_COUNT, &arguments->neighbours, false, false},
         {"dims", OPTION_COUNT, &arguments->dims, false, false},
@@ -171,6 +173,7 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"slots", OPTION_TEXT, &arguments->slots, false, false},
         {"gaussian", OPTION_FLAG, &arguments->gaussian, false, false},
         {"model", OPTION_TEXT, &arguments->model, false, false},
+        {"head", OPTION_TEXT, &arguments->head, false, false},
         {"response-only", OPTION_FLAG, &arguments->response_only, false, false},
         {"rows-are-public", OPTION_FLAG, &arguments->rows_are_public, false, false},
         {"soft", OPTION_FLAG, &arguments->soft, false, false},
@@ -203,7 +206,8 @@ static void tell_choices(const struct arguments *arguments, const struct pml_bui
             "privatemail pack: %zu cells per slot, chosen for epsilon %g and answers of the share %g (index --share "
             "%g).\n",
             report->cells, report->epsilon, report->share, report->share);
-    if (arguments->labels && !arguments->slots)
+    const bool told = arguments->codes && strcmp(arguments->codes, "lda") == 0;
+    if (arguments->labels && !arguments->slots && !told)
         fprintf(stderr,
                 "privatemail pack: one slot, so the labels are not used. --slots class makes a slot per class.\n");
     if (report->bandwidth_raised)
@@ -250,12 +254,15 @@ struct inputs {
     struct pml_features features;
     struct pml_labels labels;
     struct front_inputs fronts;
+    struct head_input head;
 };
 
 static exit_code read_inputs(const struct arguments *arguments, struct inputs *inputs)
 {
     struct pml_message message = {""};
     exit_code code = front_inputs_read(&command_pack, &arguments->fronts, &inputs->fronts);
+    if (code == EXIT_OK)
+        code = head_input_read(&command_pack, arguments->head, &inputs->head);
     if (code != EXIT_OK)
         return code;
     pml_outcome outcome = pml_features_read(arguments->features, &inputs->features, &message);
@@ -267,7 +274,7 @@ static exit_code read_inputs(const struct arguments *arguments, struct inputs *i
         return command_fail(&command_pack, EXIT_INPUT,
                             "%s has %zu labels, but %s has %zu rows. Give one label per row.", arguments->labels,
                             inputs->labels.rows, arguments->features, inputs->features.rows);
-    return EXIT_OK;
+    return head_input_agree(&command_pack, arguments->head, &inputs->head, &inputs->fronts, inputs->features.columns);
 }
 
 /* The output must not overwrite an input. */
@@ -277,6 +284,8 @@ static exit_code check_output(const struct arguments *arguments)
     exit_code code = output_apart(&command_pack, arguments->out, arguments->features, "the features");
     if (code == EXIT_OK)
         code = output_apart(&command_pack, arguments->out, arguments->labels, "the labels");
+    if (code == EXIT_OK)
+        code = output_apart(&command_pack, arguments->out, arguments->head, "the head");
     for (size_t i = 0; i < 2; i++) {
         for (size_t j = 0; j < lists[i]->count && code == EXIT_OK; j++) {
             const char *file = strchr(lists[i]->values[j], '=');
@@ -308,24 +317,24 @@ static exit_code run(int argc, char **argv)
     options.fronts = &inputs.fronts.fronts;
     options.modality = inputs.fronts.modality;
     options.with = inputs.fronts.with;
+    options.head = arguments.head ? &inputs.head.front : NULL;
     if (code == EXIT_OK)
         code = build(&arguments, &options, &inputs.features, arguments.labels ? &inputs.labels : NULL);
     pml_features_free(&inputs.features);
     pml_labels_free(&inputs.labels);
     front_inputs_free(&inputs.fronts);
+    head_input_free(&inputs.head);
     return code;
 }
 
 static const char help[] =
     "Usage: privatemail pack --features F.npy [--labels L.npy] --out P.pmpk [OPTIONS]\n\n"
-    "Builds the pack that devices and servers share. The same input gives the same bytes. A pack is public: everybody "
-    "who\n"
-    "has it can read it. It holds means of rows and, with --gaussian, the rows themselves. Give rows that may be\n"
-    "published (docs/SERVER.md).\n\n"
+    "Builds the pack that devices and servers share. The same input gives the same bytes. A pack is public. It holds "
+    "means\n"
+    "of rows and, with --gaussian, the rows themselves. Give rows that may be published (docs/SERVER.md).\n\n"
     "Options:\n"
     "  --features F.npy   float32, little-endian, C order, n rows of 1 to 4096 features\n"
-    "  --labels L.npy     n integers, the class of each row; needed with --slots class or group. Without --slots they\n"
-    "                     are checked, but not used\n"
+    "  --labels L.npy     n integers, the class of each row; needed with --slots class or group, --codes class or lda\n"
     "  --out P.pmpk       the pack to write\n"
     "  --slots S          one: a single slot; class: a slot per class; group: a slot per group of classes. Default "
     "one\n"
@@ -344,8 +353,7 @@ static const char help[] =
     "                     with either: as for privatemail crowd. Defaults 8, 1e-8, 0.5, 8\n"
     "  --cells m          sets the number of cells per slot instead, 2 to 65536. A response names one of them\n"
     "  --prototypes-per-cell N\n"
-    "                     1 to 16; above 1, m*N is at most 4096. Default: 1, 4 or 16, whichever keeps most\n"
-    "                     neighbours of held-out rows in the same cell; 2 where 1 leaves cells empty\n"
+    "                     1 to 16; above 1, m*N is at most 4096. Default: what does best on held-out rows\n"
     "  --rows-per-prototype N\n"
     "                     every prototype is the mean of at least N different rows, 1 to 1024. N = 1 needs\n"
     "                     --rows-are-public. Default 2\n"
@@ -356,8 +364,9 @@ static const char help[] =
     "  --sketch L         bytes of a sketch, 8 to 256. Default: the number of features, rounded up to a multiple of 8, "
     "at\n"
     "                     most 256\n"
-    "  --dims k           coordinates of the embedding, 1 to 16. Default 2\n"
-    "  --codes C          codes of the embedding: random, or class: near those of the same slot. Default random\n"
+    "  --dims k           coordinates of the embedding, 1 to 16. Default 16, but 2 for codes random and class\n"
+    "  --codes C          codes of the embedding: pca, spectral, lda, random or class (docs/CLI.md). Default pca with\n"
+    "                     --gaussian, else random\n"
     "  --gaussian         add what the Gaussian needs: all rows, as its anchors. Needs --rows-are-public\n"
     "  --response-only    do not add it. This is the default\n"
     "  --neighbours K     with --gaussian: anchors that make a row of the embedding, 1 to 64. Default 10\n"
@@ -366,12 +375,13 @@ static const char help[] =
     "  --front NAME=FILE  a modality and its front (privatemail train), up to 8 (docs/CLI.md)\n"
     "  --modality NAME    whose features --features are. Default: the first\n"
     "  --with NAME=F.npy  public rows of another modality\n"
-    "  --model NAME       names the model that made the features, and its preprocessing, up to 64 bytes; devices\n"
-    "                     that name another one refuse the pack. Default: no name\n"
+    "  --head H.pmfr      guesses labels (privatemail train --head)\n"
+    "  --model NAME       names the model that made the features, up to 64 bytes; devices that name another one refuse\n"
+    "                     the pack. Default: no name\n"
     "  --seed N           seed of codes, clustering and sketches. Default 0\n"
     "  --threads N        1 to 256. Default: the number of processors. Never changes the bytes\n"
     "  --force            replace the file of --out\n"
-    "  --json             JSON on stdout instead of text (docs/CLI.md)\n"
+    "  --json             JSON on stdout (docs/CLI.md)\n"
     "  --help             this text\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit, 4 the pack cannot be written,\n"
     "6 a crowd cannot give the promise, 7 out of memory.\n\n"

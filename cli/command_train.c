@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train: makes fronts, which map the features of a modality to those of a pack, and says how good they are. */
 #include "cli/shared/output.h"
+#include "cli/train/train_baseline.h"
 #include "cli/train/train_inputs.h"
 #include "cli/train/train_report.h"
 
+#include "common/fronts.h"
 #include "common/parallel.h"
 
 #include <privatemail.h>
@@ -15,10 +17,11 @@
 #include <unistd.h>
 
 struct arguments {
-    const char *method, *features, *labels, *with, *out, *test, *test_with, *test_labels;
+    const char *method, *features, *labels, *with, *uncertainty, *out, *test, *test_with, *test_labels, *front;
     uint64_t inputs, dimensions, centres, seed, threads;
-    bool root, validate, force, json;
-    bool centres_given, seed_given;
+    bool root, validate, head, force, json;
+    bool centres_given, seed_given, dimensions_given, ridge_given;
+    struct pml_fronts fronts; /* of --front, or none */
     struct train_pair pair, test_pair;
     char *out_with; /* NAME.text.pmfr; NULL in one modality */
     struct pml_train_options options;
@@ -30,6 +33,7 @@ static exit_code read_method(struct arguments *arguments)
 {
     const bool labels = arguments->labels != NULL, pair = arguments->with != NULL;
     const char *method = arguments->method ? arguments->method
+                         : arguments->head ? "lda"
                          : labels          ? (pair ? "codes" : "lda")
                          : pair            ? "cca"
                                            : "pca";
@@ -39,7 +43,8 @@ static exit_code read_method(struct arguments *arguments)
             return EXIT_OK;
         }
     return command_fail(&command_train, EXIT_USAGE,
-                        "--method must be signs, gauss, pca, dct, lda, cca, codes or mnse, not '%s'.", method);
+                        "--method must be signs, gauss, pca, dct, lda, cca, codes, mnse, kpca, kda or kmfa, not '%s'.",
+                        method);
 }
 
 static void ignore(const char *option, const char *method)
@@ -64,6 +69,18 @@ static void drop_unused(struct arguments *arguments)
         ignore("labels", trait->name);
         arguments->labels = NULL;
     }
+    if (arguments->head && arguments->dimensions_given)
+        ignore("dimensions", "a head");
+    if (arguments->uncertainty && !pml_train_is_graph(arguments->options.method)) {
+        ignore("uncertainty", trait->name);
+        arguments->uncertainty = NULL;
+    }
+    if (arguments->ridge_given &&
+        (!pml_train_is_graph(arguments->options.method) || arguments->options.method == PML_TRAIN_KPCA)) {
+        ignore("ridge", trait->name);
+        arguments->ridge_given = false;
+        arguments->options.ridge = 0.0;
+    }
     if (arguments->centres_given && !trait->centres)
         ignore("centres", trait->name);
     if (arguments->seed_given && !trait->seed && !arguments->validate)
@@ -87,8 +104,22 @@ static exit_code check_needs(const struct arguments *arguments)
     if (arguments->inputs > 0 && (!signs || arguments->features))
         return command_fail(&command_train, EXIT_USAGE,
                             "--inputs belongs to --method signs, instead of --features. Leave it out.");
+    if (arguments->head && !trait->head)
+        return command_fail(&command_train, EXIT_USAGE, "%s trains no head. Use --method lda.", trait->name);
+    if (arguments->head && arguments->root)
+        return command_fail(&command_train, EXIT_USAGE,
+                            "a head takes no roots. Leave --root out, or give the front that does with --front.");
+    if (arguments->front && !arguments->head)
+        return command_fail(&command_train, EXIT_USAGE,
+                            "--front belongs to --head: the front of the pack that the head is for. Leave it out.");
+    if (!arguments->head && !arguments->dimensions_given)
+        return command_fail(&command_train, EXIT_USAGE,
+                            "--dimensions is missing. privatemail train --help explains what it is.");
     if (trait->labels && !arguments->labels)
         return command_fail(&command_train, EXIT_USAGE, "%s needs the class of each row. Give --labels.", trait->name);
+    if (arguments->ridge_given && !(arguments->options.ridge > 0.0))
+        return command_fail(&command_train, EXIT_USAGE,
+                            "--ridge must be above 0, such as 0.01. Leave it out, and held-out rows choose it.");
     if (trait->pair && !arguments->with)
         return command_fail(&command_train, EXIT_USAGE, "%s needs two modalities. Give --with text=T.npy.",
                             trait->name);
@@ -127,8 +158,9 @@ static exit_code name_second(struct arguments *arguments)
 
 static exit_code check_outputs(const struct arguments *arguments)
 {
-    const char *inputs[] = {arguments->features, arguments->labels,      arguments->pair.path,
-                            arguments->test,     arguments->test_labels, arguments->test_pair.path};
+    const char *inputs[] = {arguments->features,    arguments->labels,      arguments->pair.path,
+                            arguments->test,        arguments->test_labels, arguments->test_pair.path,
+                            arguments->uncertainty, arguments->front};
     const char *outputs[] = {arguments->out, arguments->out_with};
     exit_code code = EXIT_OK;
     for (size_t i = 0; i < 2 && outputs[i] && code == EXIT_OK; i++) {
@@ -147,12 +179,16 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
     struct option_spec specs[] = {
         {"centres", OPTION_COUNT, &arguments->centres, false, false},
         {"seed", OPTION_COUNT, &arguments->seed, false, false},
+        {"dimensions", OPTION_COUNT, &arguments->dimensions, false, false},
+        {"ridge", OPTION_NUMBER, &arguments->options.ridge, false, false},
         {"method", OPTION_TEXT, &arguments->method, false, false},
+        {"head", OPTION_FLAG, &arguments->head, false, false},
+        {"front", OPTION_TEXT, &arguments->front, false, false},
         {"features", OPTION_TEXT, &arguments->features, false, false},
         {"inputs", OPTION_COUNT, &arguments->inputs, false, false},
         {"labels", OPTION_TEXT, &arguments->labels, false, false},
         {"with", OPTION_TEXT, &arguments->with, false, false},
-        {"dimensions", OPTION_COUNT, &arguments->dimensions, true, false},
+        {"uncertainty", OPTION_TEXT, &arguments->uncertainty, false, false},
         {"root", OPTION_FLAG, &arguments->root, false, false},
         {"out", OPTION_TEXT, &arguments->out, true, false},
         {"validate", OPTION_FLAG, &arguments->validate, false, false},
@@ -166,8 +202,11 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
     exit_code code = options_parse(&command_train, argc, argv, specs, sizeof specs / sizeof *specs, NULL, 0, 0);
     arguments->centres_given = specs[0].given;
     arguments->seed_given = specs[1].given;
-    const struct count_limit limits[] = {{"centres", arguments->centres, 2, PML_FRONT_CENTRES_MAX},
-                                         {"dimensions", arguments->dimensions, 1, PML_FEATURES_MAX}};
+    arguments->dimensions_given = specs[2].given;
+    arguments->ridge_given = specs[3].given;
+    const struct count_limit limits[] = {
+        {"centres", arguments->centres, 2, PML_FRONT_CENTRES_MAX},
+        {"dimensions", specs[2].given ? arguments->dimensions : 1, 1, PML_FEATURES_MAX}};
     const struct count_limit others[] = {{"inputs", arguments->inputs, 1, PML_FRONT_INPUTS_MAX},
                                          {"threads", arguments->threads, 1, 256}};
     if (code == EXIT_OK)
@@ -208,6 +247,8 @@ static exit_code validate(const struct arguments *arguments, const struct pml_tr
     pml_outcome outcome = pml_train(&arguments->options, &kept, &result, &message);
     if (outcome == PML_DONE)
         outcome = pml_train_measure(&result, &kept, &held, arguments->options.threads, measures, &message);
+    if (outcome == PML_DONE)
+        outcome = train_baseline(&arguments->options, &kept, &held, &measures->ridge_nn_accuracy, &message);
     pml_train_free(&result);
     free(indices);
     return outcome == PML_DONE ? EXIT_OK : fail(outcome, &message);
@@ -216,15 +257,19 @@ static exit_code validate(const struct arguments *arguments, const struct pml_tr
 static exit_code test(const struct arguments *arguments, const struct train_inputs *train,
                       const struct pml_train_result *result, struct pml_train_measures *measures)
 {
-    const struct train_paths paths = {arguments->test, arguments->test_pair.path, arguments->test_labels};
+    const struct train_paths paths = {arguments->test, arguments->test_pair.path, arguments->test_labels, NULL};
     struct pml_message message = {""};
     struct train_inputs rows;
     exit_code code = train_inputs_read(&paths, arguments->root, &rows);
+    rows.set.front = train->set.front;
     if (code == EXIT_OK)
         code = train_inputs_agree(train, &rows, &paths);
     if (code == EXIT_OK) {
         pml_outcome outcome =
             pml_train_measure(result, &train->set, &rows.set, arguments->options.threads, measures, &message);
+        if (outcome == PML_DONE)
+            outcome =
+                train_baseline(&arguments->options, &train->set, &rows.set, &measures->ridge_nn_accuracy, &message);
         code = outcome == PML_DONE ? EXIT_OK : fail(outcome, &message);
     }
     train_inputs_free(&rows);
@@ -255,18 +300,33 @@ static void report(const struct arguments *arguments, size_t inputs, const struc
                                         .with = arguments->pair.name,
                                         .inputs = inputs,
                                         .root = arguments->root,
-                                        .validated = arguments->validate};
+                                        .validated = arguments->validate,
+                                        .uncertain = arguments->uncertainty != NULL};
     (arguments->json ? train_report_write : train_report_print)(&report);
+}
+
+/* The front of the pack that a head is for: the rows pass it first. */
+static exit_code read_front(struct arguments *arguments, struct train_inputs *inputs)
+{
+    struct pml_message message = {""};
+    pml_outcome outcome = pml_fronts_read(&arguments->fronts, arguments->front, &message);
+    if (outcome != PML_DONE)
+        return fail(outcome, &message);
+    inputs->set.front = &arguments->fronts.list[0].front;
+    return EXIT_OK;
 }
 
 static exit_code train(struct arguments *arguments, struct train_inputs *inputs)
 {
-    const struct train_paths paths = {arguments->features, arguments->pair.path, arguments->labels};
+    const struct train_paths paths = {arguments->features, arguments->pair.path, arguments->labels,
+                                      arguments->uncertainty};
     const size_t columns = arguments->features ? 0 : arguments->inputs;
     struct pml_message message = {""};
     struct pml_train_result result = {0};
-    struct pml_train_measures measures = {NAN, NAN, NAN, NAN, NAN, NAN, 0};
+    struct pml_train_measures measures = pml_train_unmeasured;
     exit_code code = arguments->features ? train_inputs_read(&paths, arguments->root, inputs) : EXIT_OK;
+    if (code == EXIT_OK && arguments->front)
+        code = read_front(arguments, inputs);
     if (code == EXIT_OK && arguments->validate)
         code = validate(arguments, &inputs->set, &measures);
     if (code == EXIT_OK) {
@@ -297,6 +357,7 @@ static exit_code run(int argc, char **argv)
     if (code == EXIT_OK) {
         arguments.options.dimensions = (size_t)arguments.dimensions;
         arguments.options.centres = (size_t)arguments.centres;
+        arguments.options.head = arguments.head;
         arguments.options.seed = arguments.seed;
         arguments.options.threads = pml_parallel_threads((unsigned)arguments.threads);
         arguments.options.progress = &progress;
@@ -304,16 +365,19 @@ static exit_code run(int argc, char **argv)
     }
     train_inputs_free(&inputs);
     free(arguments.out_with);
+    pml_fronts_free(&arguments.fronts);
     return code;
 }
 
 static const char help[] =
     "Usage: privatemail train --features F.npy [--labels L.npy] [--with text=T.npy] --dimensions k --out NAME.pmfr\n"
-    "                         [OPTIONS]\n\n"
+    "                         [OPTIONS]\n"
+    "       privatemail train --head --features F.npy --labels L.npy [--front X.pmfr] --out NAME.pmfr [OPTIONS]\n\n"
     "Trains a front, which maps the features of one modality to those of a pack (privatemail pack --front). With two\n"
     "modalities, such as pictures and words, it trains a front for each, so that one finds the other: NAME.pmfr and\n"
     "NAME.text.pmfr. A front is public. Kernels hold means of rows, and sometimes a row itself: give rows that may be\n"
-    "published.\n\n"
+    "published. With --head it trains a head, which guesses the labels of a query on the device (privatemail pack\n"
+    "--head, privatemail guess).\n\n"
     "Options:\n"
     "  --method M         signs  random signs from a seed; up to a million features\n"
     "                     gauss  a random matrix\n"
@@ -324,12 +388,21 @@ static const char help[] =
     "                     codes  kernels, fitted to a code per class. Default with --with and labels\n"
     "                     mnse   kernels that separate classes and align modalities; prints the constants of its "
     "theorem\n"
+    "                     kpca   kernels: the directions that hold most of the rows\n"
+    "                     kda    kernels: the directions in which classes differ most\n"
+    "                     kmfa   kernels: the directions in which classes are apart where they meet\n"
     "  --features F.npy   float32, n rows of the first modality, or of the only one\n"
     "  --inputs N         with signs, instead of --features: how many features a row has, 1 to 1000000\n"
     "  --labels L.npy     n integers, the class of each row\n"
     "  --with NAME=T.npy  n rows of a second modality: row i of both belongs together\n"
+    "  --uncertainty U.npy  of kpca, kda and kmfa: float32, the variance of each row (n numbers) or of each feature "
+    "of\n"
+    "                     each row (n x d), 0 or more\n"
+    "  --ridge R          of kda and kmfa, above 0: how much smoothness counts. Default: held-out rows choose it\n"
     "  --dimensions k     what the fronts end in, 1 to 4096: the features of the pack\n"
-    "  --centres p        kernels of codes and mnse, 2 to 4096. Default 128\n"
+    "  --head             a head instead of a front, by lda: scores of all labels in --labels, 2 to 4096\n"
+    "  --front X.pmfr     with --head: the front of the pack that the head is for, when the pack has one\n"
+    "  --centres p        kernels of codes, mnse, kpca, kda and kmfa, 2 to 4096. Default 128\n"
     "  --root             takes roots of the features first, for histograms and counts. The front remembers it\n"
     "  --out NAME.pmfr    the front to write\n"
     "  --validate         measures on a third of the rows with fronts trained on the others, then trains with all\n"
@@ -345,6 +418,7 @@ static const char help[] =
     "Exit codes: 0 done, 2 wrong options, or no LAPACKE, 3 an input cannot be read or does not fit, 4 a\n"
     "front cannot be written, 7 out of memory.\n\n"
     "Example: privatemail train --features pictures.npy --with text=words.npy --labels classes.npy --dimensions 9 \\\n"
-    "                           --out pictures.pmfr --validate\n";
+    "                           --out pictures.pmfr --validate\n"
+    "         privatemail train --head --features pictures.npy --labels classes.npy --out head.pmfr --validate\n";
 
 const struct command command_train = {"train", "train a front, so that words find pictures", help, run};

@@ -53,6 +53,10 @@ static pml_outcome read_file(struct pml_fronts *fronts, const char *path, struct
         pml_say(message, "%s is not a front, or is damaged or cut short. Make it again with privatemail train.", path);
         return PML_DAMAGED;
     }
+    if (added->front.labels) {
+        pml_say(message, "%s is a head, which guesses labels, and no front. Give it with --head.", path);
+        return PML_DAMAGED;
+    }
     if (fronts->count > 0 && added->front.outputs != first->front.outputs) {
         pml_say(message,
                 "%s maps to %lu features, but the front of %s to %lu. All must end in the same number: train them "
@@ -63,6 +67,18 @@ static pml_outcome read_file(struct pml_fronts *fronts, const char *path, struct
     return PML_DONE;
 }
 
+pml_outcome pml_fronts_read(struct pml_fronts *fronts, const char *path, struct pml_message *message)
+{
+    const pml_outcome outcome = read_file(fronts, path, message);
+    if (outcome == PML_DONE) {
+        fronts->count++;
+    } else {
+        free(fronts->files[fronts->count]);
+        fronts->files[fronts->count] = NULL;
+    }
+    return outcome;
+}
+
 pml_outcome pml_fronts_add(struct pml_fronts *fronts, const char *text, struct pml_message *message)
 {
     const size_t length = strcspn(text, "=");
@@ -71,14 +87,7 @@ pml_outcome pml_fronts_add(struct pml_fronts *fronts, const char *text, struct p
         return outcome;
     memset(&fronts->list[fronts->count], 0, sizeof fronts->list[0]);
     memcpy(fronts->list[fronts->count].name, text, length);
-    outcome = read_file(fronts, text + length + 1, message);
-    if (outcome == PML_DONE) {
-        fronts->count++;
-    } else {
-        free(fronts->files[fronts->count]);
-        fronts->files[fronts->count] = NULL;
-    }
-    return outcome;
+    return pml_fronts_read(fronts, text + length + 1, message);
 }
 
 void pml_fronts_free(struct pml_fronts *fronts)

@@ -22,6 +22,8 @@ struct pml_fronts {
 /* Adds the front of "NAME=FILE". Returns PML_DONE, or with a message: PML_REFUSED when the text or the name cannot be used,
  * PML_DAMAGED when the file cannot, PML_NO_MEMORY. */
 pml_outcome pml_fronts_add(struct pml_fronts *fronts, const char *text, struct pml_message *message);
+/* Adds the front of a file without a name, for trainers. */
+pml_outcome pml_fronts_read(struct pml_fronts *fronts, const char *path, struct pml_message *message);
 void pml_fronts_free(struct pml_fronts *fronts);
 
 /* The number of the modality of this name; NULL: the first. Returns PML_DONE, or PML_REFUSED with a message. */

@@ -21,7 +21,8 @@ struct array {
     const char *path;
     int file; /* descriptor: a stream would keep values in a buffer that nobody wipes */
     struct pml_npy_header header;
-    uint64_t left; /* bytes behind the header */
+    uint64_t left;  /* bytes behind the header */
+    bool variances; /* rows may be zero, but not negative */
     struct pml_message *message;
 };
 
@@ -157,7 +158,7 @@ static pml_outcome check_features(const struct array *array)
 static pml_outcome decode_rows(const struct array *array, struct pml_features *features)
 {
     for (size_t row = 0; row < features->rows; row++) {
-        int zero = 1;
+        int zero = !array->variances;
         for (size_t i = 0; i < features->columns; i++) {
             float *value = features->values + row * features->columns + i;
             uint8_t bytes[4];
@@ -168,6 +169,11 @@ static pml_outcome decode_rows(const struct array *array, struct pml_features *f
                 return pml_say(array->message,
                                "%.*s: row %zu (counting from 0) holds NaN or an infinite value: leave it out, or "
                                "correct it.",
+                               SHOWN, array->path, row);
+            if (array->variances && *value < 0.0f)
+                return pml_say(array->message,
+                               "%.*s: row %zu (counting from 0) holds a negative number, which is no variance: give "
+                               "squares of standard deviations.",
                                SHOWN, array->path, row);
             zero &= (bits & 0x7FFFFFFF) == 0;
         }
@@ -192,11 +198,17 @@ static pml_outcome read_rows(const struct array *array, struct pml_features *fea
     return decode_rows(array, features);
 }
 
-pml_outcome pml_features_read(const char *path, struct pml_features *features, struct pml_message *message)
+static pml_outcome read_floats(const char *path, bool variances, struct pml_features *features,
+                               struct pml_message *message)
 {
     struct array array;
     *features = (struct pml_features){0};
     pml_outcome outcome = open_array(&array, path, message);
+    array.variances = variances;
+    if (outcome == PML_DONE && variances && array.header.axes == 1) { /* one per row */
+        array.header.axes = 2;
+        array.header.shape[1] = 1;
+    }
     if (outcome == PML_DONE)
         outcome = check_features(&array);
     if (outcome == PML_DONE)
@@ -204,6 +216,16 @@ pml_outcome pml_features_read(const char *path, struct pml_features *features, s
     if (outcome != PML_DONE)
         pml_features_free(features);
     return close_array(&array, outcome);
+}
+
+pml_outcome pml_features_read(const char *path, struct pml_features *features, struct pml_message *message)
+{
+    return read_floats(path, false, features, message);
+}
+
+pml_outcome pml_variances_read(const char *path, struct pml_features *variances, struct pml_message *message)
+{
+    return read_floats(path, true, variances, message);
 }
 
 void pml_features_free(struct pml_features *features)

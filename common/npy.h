@@ -19,6 +19,10 @@ struct pml_features {
  * that hold NaN, an infinite value or only zeros (the message names the row). */
 pml_outcome pml_features_read(const char *path, struct pml_features *features, struct pml_message *message);
 
+/* The same for variances of features: one per row (an array of one dimension) or one per feature of each row. Zeros are
+ * fine, negative numbers are refused too. */
+pml_outcome pml_variances_read(const char *path, struct pml_features *variances, struct pml_message *message);
+
 /* Wipes and frees: features may be a person's. */
 void pml_features_free(struct pml_features *features);
 

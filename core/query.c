@@ -34,7 +34,7 @@ pml_status pml_query_check(const pml_query *query, const pml_pack *pack)
     return status == PML_OK && query->count != count ? PML_ERROR_DIMENSION : status;
 }
 
-static uint64_t read_row(const pml_query *query, const pml_pack *pack, const struct pml_kernels *kernels, int8_t *row)
+uint64_t pml_query_row(const pml_query *query, const pml_pack *pack, const struct pml_kernels *kernels, int8_t *row)
 {
     if (!PML_WITH_FRONT)
         return pml_quantise_row(query->features, pack->features, row);
@@ -47,7 +47,7 @@ static uint64_t read_row(const pml_query *query, const pml_pack *pack, const str
 pml_status pml_query_read(const pml_query *query, const pml_pack *pack, const struct pml_kernels *kernels,
                           bool substitute, int8_t *row, uint32_t *slot, uint64_t *valid)
 {
-    uint64_t known, finite = read_row(query, pack, kernels, row);
+    uint64_t known, finite = pml_query_row(query, pack, kernels, row);
     *slot = pml_slots_find(pack, query->label, &known);
     *valid = finite & known;
     if (hide(*valid | mask_nonzero(substitute)) != 0)

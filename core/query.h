@@ -18,6 +18,15 @@ pml_status pml_query_check(const pml_query *query, const pml_pack *pack);
 pml_status pml_query_read(const pml_query *query, const pml_pack *pack, const struct pml_kernels *kernels,
                           bool substitute, int8_t *row, uint32_t *slot, uint64_t *valid);
 
+/* What a call returns that makes no release: the verdict on the features, made of the mask without a branch. */
+static inline pml_status verdict(uint64_t valid)
+{
+    return (pml_status)(int32_t)((uint32_t)PML_ERROR_FEATURES & ~(uint32_t)valid);
+}
+
+/* The row alone, of a query that was checked: a mask says whether its features are valid. `row` as above. */
+uint64_t pml_query_row(const pml_query *query, const pml_pack *pack, const struct pml_kernels *kernels, int8_t *row);
+
 /* query_front.c: the row of a query behind a front; the mask says whether it is valid. `memory` has what pml_front_scratch
  * says and holds something secret afterwards. */
 uint64_t pml_query_map(const pml_query *query, const pml_front *front, const struct pml_kernels *kernels, int8_t *row,

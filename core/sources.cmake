@@ -46,6 +46,16 @@ set(PML_CORE_FRONT_PUBLIC_SOURCES
     front_public.c
 )
 
+# Only when heads and looks are built, which need fronts.
+set(PML_CORE_HEAD_SOURCES
+    pack/pack_head.c
+    stages/head.c
+    stages/look.c
+    # conductors
+    guess.c
+    looks.c
+)
+
 # Only when the Gaussian mechanism is built.
 set(PML_CORE_GAUSSIAN_SOURCES
     stages/neighbours.c

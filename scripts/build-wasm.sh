@@ -38,7 +38,7 @@ done
 bearssl=${BEARSSL_DIR:-${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}/bearssl}
 [ -f "$bearssl/inc/bearssl.h" ] || die "there are no sources of BearSSL in $bearssl: run scripts/setup.sh, or set BEARSSL_DIR"
 
-size_limit=$((68 * 1024))
+size_limit=$((72 * 1024))
 stack_size=8192
 
 # -mbulk-memory: memcpy and memset are instructions of every browser since 2021.
@@ -57,6 +57,7 @@ exports=(__heap_base __stack_pointer
          pml_client_arm pml_client_disarm pml_client_release_size pml_client_receipt pml_client_wipe
          pml_ranking_size pml_ranking_feed pml_ranking_finish pml_ranking_wipe
          pml_release_rows
+         pml_guess_size pml_looks_size pml_looks_begin pml_looks_add pml_looks_mean
          pml_crowd_arm pml_crowd_begin pml_crowd_left pml_crowd_next
          pml_crowd_scratch pml_crowd_delta pml_crowd_epsilon pml_crowd_mu pml_crowd_plan
          pml_keys_hold pml_message_size pml_open_status pml_open_end pml_opener_wipe)

@@ -21,7 +21,7 @@ name=CPrivateMail
 headers=(core/include/privatemail.h core/include/privatemail_public.h core/include/privatemail_crowd.h
          platform/privatemail_platform.h)
 flags=(-Os -std=c11 -ffp-contract=off -fvisibility=hidden -Wall -Wextra -Wconversion -Wsign-conversion
-       -DPML_WITH_RESPONSE=1 -DPML_WITH_GAUSSIAN=1 -DPML_WITH_CROWD=1 -DPML_WITH_FRONT=1
+       -DPML_WITH_RESPONSE=1 -DPML_WITH_GAUSSIAN=1 -DPML_WITH_CROWD=1 -DPML_WITH_FRONT=1 -DPML_WITH_HEAD=1
        -Icore -Icore/include -Iplatform)
 failed=0
 

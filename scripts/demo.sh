@@ -137,7 +137,7 @@ make_store() {
     fi
     step "Indexing the gallery for the server"
     "$program" index --pack "$pack" --features "$gallery/gallery.npy" --labels "$gallery/gallery_labels.npy" \
-        --payloads "$gallery/images/gallery" --share "$share" --store "sqlite:$store" --force | indent
+        --payloads "$gallery/images/gallery" --share "$share" --iterations 5 --store "sqlite:$store" --force | indent
     explain "A group's answer holds what is likely near to a query in it, as much for every group: answers do not" \
             "differ in length by more than their pictures do."
     echo "$source" >"$store.source"

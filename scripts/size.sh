@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 text_limit_full=32768
 text_limit_response=15872
 text_limit_front=2560      # what fronts add, with the exponential
+text_limit_head=2048       # what heads and looks add to that
 text_limit_client=3072     # what the client of a crowd adds
 text_limit_accounting=6144 # what its accounting adds
 stack_limit=2048
@@ -33,7 +34,8 @@ foreign() {
         'mem(cpy|move|set|cmp)|__aeabi_[a-z0-9_]+|__[a-z]+[sdt]i[234]|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail' || true
 }
 
-# build NAME RESPONSE GAUSSIAN FRONT CROWD TEXT_LIMIT: leaves the bytes of code in $text. CROWD is 0, client or all.
+# build NAME RESPONSE GAUSSIAN FRONT CROWD TEXT_LIMIT: leaves the bytes of code in $text. FRONT is 0, 1, or head for heads
+# and looks too; CROWD is 0, client or all.
 build() {
     local name=$1 response=$2 gaussian=$3 front=$4 crowd=$5 limit=$6 dir=$out/$1 sources source stack
     rm -rf "$dir"
@@ -42,13 +44,16 @@ build() {
     [ "$gaussian" = 0 ] || sources+=" $(list PML_CORE_GAUSSIAN_SOURCES)"
     [ "$response" = 0 ] || sources+=" $(list PML_CORE_RESPONSE_SOURCES)"
     [ "$front" = 0 ] || sources+=" $(list PML_CORE_FRONT_SOURCES)"
+    [ "$front" != head ] || sources+=" $(list PML_CORE_HEAD_SOURCES)"
     [ "$gaussian$front" = 00 ] || sources+=" $(list PML_CORE_EXPONENTIAL_SOURCES)"
     [ "$gaussian$crowd" = 00 ] || sources+=" $(list PML_CORE_NORMAL_SOURCES)"
     [ "$crowd" = 0 ] || sources+=" $(list PML_CORE_CROWD_SOURCES)"
     [ "$crowd" != all ] || sources+=" $(list PML_CORE_CROWD_ACCOUNTING_SOURCES)"
     for source in $sources; do
         arm-none-eabi-gcc "${flags[@]}" -DPML_WITH_RESPONSE="$response" -DPML_WITH_GAUSSIAN="$gaussian" \
-            -DPML_WITH_CROWD="$([ "$crowd" = 0 ] && echo 0 || echo 1)" -DPML_WITH_FRONT="$front" \
+            -DPML_WITH_CROWD="$([ "$crowd" = 0 ] && echo 0 || echo 1)" \
+            -DPML_WITH_FRONT="$([ "$front" = 0 ] && echo 0 || echo 1)" \
+            -DPML_WITH_HEAD="$([ "$front" = head ] && echo 1 || echo 0)" \
             -c "core/$source" -o "$dir/$(basename "$source" .c).o"
     done
 
@@ -115,9 +120,10 @@ printf '%-14s %6s %6s %5s %6s %5s  %s\n' build text limit data stack limit "deep
 build gaussian-only 0 1 0 0 -
 build response-only 1 0 0 0 $text_limit_response
 build response-front 1 0 1 0 $((text + text_limit_front))
-build full 1 1 1 0 $text_limit_full
-build crowd-client 1 1 1 client $((text + text_limit_client))
-build crowd 1 1 1 all $((text + text_limit_accounting))
+build response-head 1 0 head 0 $((text + text_limit_head))
+build full 1 1 head 0 $text_limit_full
+build crowd-client 1 1 head client $((text + text_limit_client))
+build crowd 1 1 head all $((text + text_limit_accounting))
 build_transport
 echo "text is .text + .rodata. Stack is without the caller's own callbacks (entropy, persist)."
 

@@ -218,6 +218,7 @@ everything() {
     beside library tests/install/library_test.sh
     beside statuses python tests/check_status.py
     beside "golden vectors" python tests/golden/make_vectors.py --check
+    beside "golden heads" python tests/golden/make_heads.py --check
     beside "golden seals" python tests/golden/make_sealed.py --check
     beside reference python tests/golden/test_reference.py
     beside mathematics python tests/check_math.py build/release/math_eval
@@ -235,10 +236,12 @@ everything() {
     beside audit python tests/cli/test_audit.py $command
     beside train python tests/cli/test_train.py $command
     beside map python tests/cli/test_map.py $command
+    beside groups python tests/cli/test_groups.py $command
     beside belief python tests/cli/test_belief.py $command
     beside index python tests/cli/test_index.py $command
     beside evaluate python tests/cli/test_evaluate.py $command
     beside modalities python tests/cli/test_modalities.py $command
+    beside heads python tests/cli/test_head.py $command
     beside serve python tests/cli/test_serve.py $command
     beside gateway python tests/cli/test_gateway.py $command
     beside relay python tests/cli/test_relay.py $command

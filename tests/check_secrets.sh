@@ -46,6 +46,8 @@ run() {
         expect 9 "$name, the planted leak is found" leak
         expect 0 "$name, fronts" front
         expect 9 "$name, the leak planted behind a front is found" front-leak
+        expect 0 "$name, heads and looks" head
+        expect 9 "$name, the leak planted behind a head is found" head-leak
     fi
     name="$1 $2, transport"
     if compile "$@" tests/programs/transport_secrets.c -I. -Itransport/include -isystem "$bearssl/inc" \

@@ -2,6 +2,11 @@
  * Reads fronts, and public rows of other modalities. */
 #include "front_options.h"
 
+#include "common/files.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
 void front_options_fill(struct front_arguments *arguments, struct option_spec specs[FRONT_OPTIONS])
 {
     specs[0] = (struct option_spec){"front", OPTION_LIST, &arguments->fronts, false, false};
@@ -72,4 +77,43 @@ size_t front_inputs_rows(const struct front_inputs *inputs)
     for (size_t i = 0; i < PML_MODALITIES_MAX; i++)
         rows += inputs->with[i].rows;
     return rows;
+}
+
+exit_code head_input_read(const struct command *command, const char *path, struct head_input *head)
+{
+    struct pml_message message = {""};
+    size_t size = 0;
+    *head = (struct head_input){0};
+    if (!path)
+        return EXIT_OK;
+    const pml_outcome outcome = pml_file_read(path, SIZE_MAX / 2, &head->file, &size, &message);
+    if (outcome != PML_DONE)
+        return command_input(command, outcome, &message);
+    if (pml_front_open(&head->front, head->file, size) == PML_OK && head->front.labels)
+        return EXIT_OK;
+    const bool front = head->front.kind != 0;
+    head_input_free(head);
+    return command_fail(command, EXIT_INPUT,
+                        front ? "--head: %s is a front, which tells no labels. Give it with --front."
+                              : "--head: %s is not a head, or is damaged or cut short. Make it "
+                                "again with privatemail train --head.",
+                        path);
+}
+
+exit_code head_input_agree(const struct command *command, const char *path, const struct head_input *head,
+                           const struct front_inputs *inputs, size_t columns)
+{
+    const size_t features = pml_fronts_of(&inputs->fronts, 0, columns).outputs;
+    if (!path || head->front.inputs == features)
+        return EXIT_OK;
+    return command_fail(command, EXIT_INPUT,
+                        "--head: %s takes %lu features, but the pack has %zu. Make it again, with --front when the "
+                        "pack has a front.",
+                        path, (unsigned long)head->front.inputs, features);
+}
+
+void head_input_free(struct head_input *head)
+{
+    free(head->file);
+    *head = (struct head_input){0};
 }

@@ -28,6 +28,20 @@ exit_code front_inputs_read(const struct command *command, const struct front_ar
                             struct front_inputs *inputs);
 void front_inputs_free(struct front_inputs *inputs);
 
+/* A head (SPEC 1.2), of --head. */
+struct head_input {
+    pml_front front; /* points into the file */
+    uint8_t *file;
+};
+
+/* Reads the file; without a path there is none. Fails when it is no head. A zeroed struct may be freed. */
+exit_code head_input_read(const struct command *command, const char *path, struct head_input *head);
+
+/* Fails unless the head takes what the fronts make of `columns` features. */
+exit_code head_input_agree(const struct command *command, const char *path, const struct head_input *head,
+                           const struct front_inputs *inputs, size_t columns);
+void head_input_free(struct head_input *head);
+
 /* Rows of all --with together. */
 size_t front_inputs_rows(const struct front_inputs *inputs);
 

@@ -63,6 +63,13 @@ static exit_code read_labels(const struct train_paths *paths, struct train_input
     return EXIT_OK;
 }
 
+static exit_code read_uncertainty(const char *path, struct train_inputs *inputs)
+{
+    struct pml_message message = {""};
+    pml_outcome outcome = pml_variances_read(path, &inputs->uncertainty, &message);
+    return outcome == PML_DONE ? EXIT_OK : command_input(&command_train, outcome, &message);
+}
+
 exit_code train_inputs_read(const struct train_paths *paths, bool root, struct train_inputs *inputs)
 {
     *inputs = (struct train_inputs){0};
@@ -72,6 +79,8 @@ exit_code train_inputs_read(const struct train_paths *paths, bool root, struct t
         code = read_rows(paths->with, root, rows, &inputs->features[1]);
     if (code == EXIT_OK && paths->labels)
         code = read_labels(paths, inputs);
+    if (code == EXIT_OK && paths->uncertainty)
+        code = read_uncertainty(paths->uncertainty, inputs);
     if (code != EXIT_OK)
         return code;
     inputs->indices = malloc((rows + 1) * sizeof *inputs->indices);
@@ -82,6 +91,7 @@ exit_code train_inputs_read(const struct train_paths *paths, bool root, struct t
     inputs->set = (struct pml_train_set){.features = {&inputs->features[0], &inputs->features[1]},
                                          .modalities = paths->with ? 2 : 1,
                                          .labels = inputs->labels.values,
+                                         .uncertainty = paths->uncertainty ? &inputs->uncertainty : NULL,
                                          .indices = inputs->indices,
                                          .count = rows,
                                          .root = root};
@@ -93,6 +103,7 @@ void train_inputs_free(struct train_inputs *inputs)
     for (size_t v = 0; v < PML_TRAIN_MODALITIES; v++)
         pml_features_free(&inputs->features[v]);
     pml_labels_free(&inputs->labels);
+    pml_features_free(&inputs->uncertainty);
     free(inputs->indices);
     *inputs = (struct train_inputs){0};
 }

@@ -18,13 +18,14 @@ struct train_pair {
 exit_code train_pair_read(const char *option, const char *text, struct train_pair *pair);
 
 struct train_paths {
-    const char *features, *with, *labels; /* all but the first may be NULL */
+    const char *features, *with, *labels, *uncertainty; /* all but the first may be NULL */
 };
 
 /* Rows that belong together, with a view of all of them. */
 struct train_inputs {
     struct pml_features features[PML_TRAIN_MODALITIES];
     struct pml_labels labels;
+    struct pml_features uncertainty;
     uint32_t *indices;
     struct pml_train_set set;
 };

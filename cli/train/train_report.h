@@ -10,10 +10,10 @@ struct train_report {
     const struct pml_train_options *options;
     const struct pml_train_result *result;
     const struct pml_train_measures *measures;
-    const char *out, *out_with; /* the second file, or NULL */
-    const char *with;           /* the second modality */
-    size_t inputs;              /* features of the first modality */
-    bool root, validated;
+    const char *out, *out_with;      /* the second file, or NULL */
+    const char *with;                /* the second modality */
+    size_t inputs;                   /* features of the first modality */
+    bool root, validated, uncertain; /* uncertain: with --uncertainty */
 };
 
 void train_report_print(const struct train_report *report);

@@ -47,3 +47,18 @@ void pml_best_offer(struct pml_best *best, double score, uint32_t index)
     best->scores[at] = score;
     best->indices[at] = index;
 }
+
+int32_t pml_nearest_majority(const int32_t *labels, const uint32_t *nearest, size_t count)
+{
+    size_t best = 0, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t same = 0;
+        for (size_t j = 0; j < count; j++)
+            same += labels[nearest[i]] == labels[nearest[j]];
+        if (same > most) {
+            most = same;
+            best = i;
+        }
+    }
+    return labels[nearest[best]];
+}

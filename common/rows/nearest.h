@@ -4,6 +4,7 @@
 #define PML_NEAREST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A list of `length` entries, best first. It does not depend on the order in which rows are offered. */
@@ -35,5 +36,8 @@ struct pml_best {
 };
 
 void pml_best_offer(struct pml_best *best, double score, uint32_t index);
+
+/* The most frequent label of rows nearest[0 … count−1], of equally frequent ones that of the first. count ≥ 1. */
+int32_t pml_nearest_majority(const int32_t *labels, const uint32_t *nearest, size_t count);
 
 #endif

@@ -21,11 +21,17 @@
 #ifndef PML_WITH_FRONT
 #define PML_WITH_FRONT 1
 #endif
+#ifndef PML_WITH_HEAD
+#define PML_WITH_HEAD PML_WITH_FRONT
+#endif
 #if !PML_WITH_RESPONSE && !PML_WITH_GAUSSIAN
 #error "PrivateMail needs at least one mechanism"
 #endif
 #if PML_WITH_CROWD && !PML_WITH_RESPONSE
 #error "a crowd needs the response mechanism"
+#endif
+#if PML_WITH_HEAD && !PML_WITH_FRONT
+#error "heads need fronts"
 #endif
 
 /* Every platform must give the same bytes: doubles are evaluated as doubles, never fused, never reassociated. */

@@ -84,6 +84,9 @@ extern "C" {
 #define PML_MODALITY_NAME_MAX 15u     /* bytes of a modality's name */
 #define PML_FRONT_INPUTS_MAX 1000000u /* features that a front of signs takes; others take PML_FEATURES_MAX */
 #define PML_FRONT_CENTRES_MAX 4096u
+#define PML_LABELS_MAX 4096u /* of a head */
+#define PML_GUESSES_MAX 64u  /* of one query */
+#define PML_LOOKS_MAX 512u   /* at one photo */
 #define PML_BUDGET_SIZE 112u
 #define PML_CROWD_CELLS_MAX 1048576u      /* S, symbols that a message chooses from: slots × cells */
 #define PML_CROWD_CLIENTS_MAX 4294967296u /* n, honest clients per epoch: 2^32 */
@@ -144,7 +147,7 @@ PML_API const char *pml_version(void);
 
 /* ---- pack: what device and server both know -------------------------------------------------------------------- */
 
-#define PML_PACK_SECTIONS 15u
+#define PML_PACK_SECTIONS 17u
 
 /* A view of a pack's bytes, which must outlive it and must not change; nothing is copied. Its size is public so that it
  * can be a local or static variable. */
@@ -153,7 +156,7 @@ typedef struct pml_pack {
     const uint8_t *bytes;
     const uint8_t *section[PML_PACK_SECTIONS]; /* NULL when absent */
     uint64_t size;
-    uint32_t features, anchors, cells, prototypes, classes, lambda, inputs;
+    uint32_t features, anchors, cells, prototypes, classes, lambda, inputs, labels;
     uint16_t neighbours, dimensions, slots, slot_kind, alpha, sketch, modalities;
 } pml_pack;
 
@@ -190,6 +193,7 @@ typedef struct pml_pack_info {
     uint32_t lambda;     /* 1/σ² in 2^-16 */
     uint32_t alpha;      /* α in 2^-8 */
     uint32_t sketch;     /* L, bytes per sketch; 0 if the pack does not support ranking */
+    uint32_t labels;     /* H, labels that pml_pack_guess knows; 0 if the pack has no head */
     bool cell_codes;     /* response releases decode to rows */
     bool lists;          /* neighbour lists of the anchors are there */
 } pml_pack_info;
@@ -236,6 +240,53 @@ typedef struct pml_query {
 
 /* A function that takes a query keeps nothing of it but what it says, and leaves nothing of it on the stack below it.
  * The structure and its array are the caller's, and the caller's to wipe. */
+
+struct pml_kernels; /* core/base/kernels.h */
+
+/* ---- guess: a label for a query ---------------------------------------------------------------------------------- */
+
+/* A pack may have a *head*, which tells the likely labels of a query on the device (SPEC 5.19). A guess is as private as
+ * the query: show it to the device's owner, or make it the `label` of the query, and send it nowhere. Builds without heads
+ * (PRIVATEMAIL_HEAD) refuse packs that have one, and lack the functions of this part and the next. */
+typedef struct pml_guess {
+    int32_t label;
+    int64_t score; /* only comparable with others of the same query */
+} pml_guess;
+
+/* Returns the bytes that pml_pack_guess needs, at any alignment: PML_GUESS_MEMORY. 0 when the pack has no head. */
+PML_API size_t pml_guess_size(const pml_pack *pack);
+
+/* Writes the `count` likeliest labels of a query, the likeliest first; `count` is 1 to PML_GUESSES_MAX and at most the
+ * pack's labels. The query's own `label` is ignored. `kernels`: NULL means the portable ones. `memory` is wiped before it
+ * returns; the guesses are the caller's to wipe. Time and addresses depend on pack, modality and `count` only. Returns
+ * PML_ERROR_SECTION when the pack has no head, and PML_ERROR_FEATURES for features that are not finite or all zero. */
+PML_API PML_CHECKED pml_status pml_pack_guess(const pml_pack *pack, const struct pml_kernels *kernels,
+                                              const pml_query *query, void *memory, size_t size, pml_guess *guesses,
+                                              size_t count);
+
+/* ---- looks: several views of one photo ---------------------------------------------------------------------------- */
+
+/* Crops, flips or a burst of one photo become one query, which finds more than any of them (SPEC 5.20), at the price of
+ * one release. Begin, add every look, then take the mean as the features of the query. */
+typedef struct pml_looks pml_looks;
+
+/* Returns the bytes for looks of so many features, at any alignment: PML_LOOKS_MEMORY. 0 when `features` is 0 or more than
+ * PML_FRONT_INPUTS_MAX. */
+PML_API size_t pml_looks_size(size_t features);
+
+PML_API PML_CHECKED pml_status pml_looks_begin(pml_looks **looks, void *memory, size_t size, size_t features);
+
+/* Adds a look. Each counts the same, whatever its scale. One whose features are not finite or all zero is refused with
+ * PML_ERROR_FEATURES, one of another number of features with PML_ERROR_DIMENSION, one after PML_LOOKS_MAX with
+ * PML_ERROR_STATE; a refused look adds nothing. */
+PML_API PML_CHECKED pml_status pml_looks_add(pml_looks *looks, const float *features, size_t count);
+
+/* Writes the mean's features, of no particular scale. Looks may be added afterwards. Returns PML_ERROR_STATE before the
+ * first look, and PML_ERROR_FEATURES when the looks cancel each other, so that there is no mean. */
+PML_API PML_CHECKED pml_status pml_looks_mean(const pml_looks *looks, float *features, size_t count);
+
+/* Forgets all looks; more may be added. What was added stays in memory until then, and is the caller's to wipe. */
+PML_API void pml_looks_wipe(pml_looks *looks);
 
 /* ---- budget: what a person has left, over all packs and servers ------------------------------------------------- */
 
@@ -298,8 +349,6 @@ typedef int (*pml_entropy_fn)(void *context, uint8_t *out, size_t size);
  * restored from one place spend twice unless this compares what is stored with what was restored. */
 typedef int (*pml_persist_fn)(void *context, const uint8_t *bytes, size_t size);
 
-struct pml_kernels; /* core/base/kernels.h */
-
 /* How to ask in a crowd (SPEC 5.17): the app's choice, never a pack's. Plan it with privatemail_crowd.h. The promise it
  * makes holds if the relay mixes and at least `clients` honest clients take part in every epoch. Nobody can verify that,
  * so the client's ε, the floor, holds in any case. */
@@ -340,7 +389,7 @@ typedef struct pml_config {
 
 typedef struct pml_client pml_client;
 
-/* Memory of a client or a ranking, in bytes, at any alignment. One byte less is refused.
+/* Memory of a client, a ranking, a guess or looks, in bytes, at any alignment. One byte less is refused.
  *
  *     object     features  slots  neighbours  dimensions  bytes
  *     response   512       100    -           -           1128
@@ -362,6 +411,8 @@ typedef struct pml_client pml_client;
 #define PML_CLIENT_FIXED 416u
 #define PML_CROWD_FIXED 424u
 #define PML_RANKING_FIXED 416u
+#define PML_GUESS_FIXED 8u
+#define PML_LOOKS_FIXED 16u
 #define PML_RESPONSE_MEMORY(features, slots)                                                                           \
     (PML_CLIENT_FIXED + PML_ROUND8(features) + PML_ROUND8(2u * PML_SIZE(slots)))
 #define PML_GAUSSIAN_MEMORY(features, slots, neighbours, dimensions)                                                   \
@@ -369,7 +420,9 @@ typedef struct pml_client pml_client;
      PML_ROUND8(4u * PML_SIZE(slots) * PML_SIZE(dimensions)) + 16u * PML_SIZE(neighbours))
 #define PML_CROWD_MEMORY(features) (PML_CLIENT_FIXED + PML_CROWD_FIXED + PML_ROUND8(features))
 #define PML_RANKING_MEMORY(features) (PML_RANKING_FIXED + PML_ROUND8(features))
-/* For a pack with fronts add this to any of them. `inputs` is that of pml_pack_info: 0 when all fronts are of signs or
+#define PML_GUESS_MEMORY(features) (PML_GUESS_FIXED + PML_ROUND8(features))
+#define PML_LOOKS_MEMORY(features) (PML_LOOKS_FIXED + 4u * PML_SIZE(features))
+/* For a pack with fronts add this to any of them but that of looks. `inputs` is that of pml_pack_info: 0 when all fronts are of signs or
  * none. */
 #define PML_FRONT_MEMORY(inputs, features) (PML_ROUND8(inputs) + 8u * PML_SIZE(features))
 

@@ -56,6 +56,7 @@ typedef struct pml_front {
     const uint8_t *body;
     const int8_t *values; /* of the body: rows of the matrix; centres, and behind them their coefficients */
     size_t body_size;
+    const uint8_t *labels; /* of a head: `outputs` numbers, int32_t, little-endian, ascending; else NULL */
 } pml_front;
 
 #define PML_FRONT_FILE_HEADER 128u /* bytes before the body in a front file */
@@ -68,6 +69,14 @@ PML_API void pml_front_seal(uint8_t *bytes, size_t size);
 
 /* The front of a modality; of a pack without fronts, one of kind none. */
 PML_API PML_CHECKED pml_status pml_pack_front(const pml_pack *pack, size_t modality, pml_front *front);
+
+/* The head of a pack, as a front of kind matrix with one output per label. Returns PML_ERROR_SECTION when there is none. */
+PML_API PML_CHECKED pml_status pml_pack_head(const pml_pack *pack, pml_front *head);
+
+/* SPEC 5.19, for trainers and measurements: the `count` ≥ 1 best labels of a row that a front has mapped, by a head with
+ * at least as many labels, branch-free. On a device call pml_pack_guess. */
+PML_API void pml_head_guess(const pml_front *head, const struct pml_kernels *kernels, const int8_t *row,
+                            pml_guess *guesses, size_t count);
 
 /* Returns the bytes of scratch that pml_front_map needs, to be aligned for int64_t: PML_FRONT_MEMORY, with 0 inputs for
  * signs and none. */

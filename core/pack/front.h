@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PML_FRONT_H
 #define PML_FRONT_H
+#include "base/exact.h"
 #include "pack.h"
 
 /* A front's bytes (SPEC 1.1): records of 64 bytes, bodies. */
@@ -19,6 +20,14 @@ bool pml_fronts_sound(const pml_pack *pack);
  * values of its body? `body` may be NULL as long as nobody looks at it. */
 bool pml_front_record(const uint8_t *record, uint32_t outputs, const uint8_t *body, pml_front *front);
 bool pml_front_sound(const pml_front *front);
+
+/* pack_head.c: fills `labels` of a pack whose section 15 is placed, and tells the size of section 16, below 2^25; is what
+ * stands there in its ranges? True also without a head. */
+bool pml_head_measure(pml_pack *pack, uint64_t *size);
+bool pml_head_sound(const pml_pack *pack);
+
+/* Are the labels of a head strictly ascending? */
+bool pml_head_labels_sound(const pml_front *head);
 
 /* Does it keep the quantised row in memory? */
 static inline bool front_keeps_row(const pml_front *front)
@@ -40,6 +49,18 @@ static inline int64_t front_offset(const pml_front *front, size_t output)
 static inline uint32_t front_gain(const pml_front *front, size_t output)
 {
     return load_le32(front->body + 12 * output + 8);
+}
+
+/* Row `output` of a matrix, given its product with a row whose inverse norm is `inverse` (SPEC 5.18, 5.19). A gain is at
+ * most 32, so the first product is below 2^31. */
+static inline int64_t matrix_sum(const pml_front *front, size_t output, int32_t dot, uint32_t inverse)
+{
+    return multiply_signed(dot * (int32_t)front_gain(front, output), inverse) + front_offset(front, output);
+}
+
+static inline int32_t head_label(const pml_front *head, size_t index)
+{
+    return (int32_t)load_le32(head->labels + 4 * index);
 }
 
 struct front_centre {

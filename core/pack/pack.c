@@ -75,6 +75,7 @@ pml_status pml_pack_describe(const pml_pack *pack, pml_pack_info *info)
     info->lambda = pack->lambda;
     info->alpha = pack->alpha;
     info->sketch = pack->sketch;
+    info->labels = pack->labels;
     info->cell_codes = pack->section[PML_SECTION_CELL_CODES] != NULL;
     info->lists = pack->section[PML_SECTION_LISTS] != NULL;
     return PML_OK;

@@ -20,6 +20,8 @@ enum pml_section {
     PML_SECTION_MODEL,  /* from version 0.2 on */
     PML_SECTION_FRONTS, /* from version 0.3 on, with the next */
     PML_SECTION_FRONT_BODIES,
+    PML_SECTION_HEAD_SIZE, /* from version 0.4 on, with the next */
+    PML_SECTION_HEAD,
     PML_SECTION_COUNT
 };
 
@@ -27,6 +29,7 @@ enum pml_section {
 #define PML_PACK_HASHED 40u /* the hash covers what follows this offset */
 #define PML_MODEL_SIZE (PML_MODEL_MAX + 1u)
 #define PML_FRONTS_SIZE 512u /* eight records of 64 bytes */
+#define PML_HEAD_SIZE_SIZE 16u
 
 _Static_assert(PML_SECTION_COUNT == PML_PACK_SECTIONS, "the view has room for every section");
 

@@ -16,7 +16,8 @@ static bool counts_agree(const pml_pack *pack, uint32_t sections)
     bool response = has(sections, PML_SECTION_PROTOTYPES);
     bool gaussian = (sections & anchors) != 0;
     bool codes = has(sections, PML_SECTION_SLOT_CODES);
-    if (has(sections, PML_SECTION_FRONTS) != has(sections, PML_SECTION_FRONT_BODIES))
+    if (has(sections, PML_SECTION_FRONTS) != has(sections, PML_SECTION_FRONT_BODIES) ||
+        has(sections, PML_SECTION_HEAD_SIZE) != has(sections, PML_SECTION_HEAD))
         return false;
     if (sections >> PML_SECTION_COUNT != 0 || !(response || gaussian))
         return false;
@@ -85,6 +86,8 @@ static pml_status place_sections(pml_pack *pack, const uint8_t *bytes, size_t si
         (uint64_t)pack->sketch * pack->features,
         PML_MODEL_SIZE,
         PML_FRONTS_SIZE,
+        0,
+        PML_HEAD_SIZE_SIZE,
     };
     uint64_t end = PML_PACK_HEADER;
     for (int i = 0; i < PML_SECTION_COUNT; i++) {
@@ -105,6 +108,10 @@ static pml_status place_sections(pml_pack *pack, const uint8_t *bytes, size_t si
                 return status;
         }
 #endif
+#if PML_WITH_HEAD
+        if (i == PML_SECTION_HEAD_SIZE && !pml_head_measure(pack, &sizes[PML_SECTION_HEAD]))
+            return PML_ERROR_PACK;
+#endif
     }
     return end == size ? PML_OK : PML_ERROR_PACK_SIZE;
 }
@@ -114,7 +121,7 @@ pml_status pml_pack_check_header(pml_pack *pack, const uint8_t *bytes, size_t si
     if (size < 8 || memcmp(bytes, "PMPK", 4) != 0 || load_le16(bytes + 4) != 0)
         return PML_ERROR_PACK_VERSION;
     const uint32_t minor = load_le16(bytes + 6);
-    if (minor < 1 || minor > (PML_WITH_FRONT ? 3 : 2))
+    if (minor < 1 || minor > (PML_WITH_HEAD ? 4 : PML_WITH_FRONT ? 3 : 2))
         return PML_ERROR_PACK_VERSION;
     if (size < PML_PACK_HEADER || load_le64(bytes + 40) != size)
         return PML_ERROR_PACK_SIZE;
@@ -136,7 +143,8 @@ pml_status pml_pack_check_header(pml_pack *pack, const uint8_t *bytes, size_t si
     if (pack->features < 1 || pack->features > PML_FEATURES_MAX || !slots_agree(pack, sections) ||
         !counts_agree(pack, sections) || (minor < 2 && has(sections, PML_SECTION_MODEL)))
         return PML_ERROR_PACK;
-    if ((minor == 3) != has(sections, PML_SECTION_FRONTS))
+    if ((minor == 4) != has(sections, PML_SECTION_HEAD) ||
+        (minor < 4 && (minor == 3) != has(sections, PML_SECTION_FRONTS)))
         return PML_ERROR_PACK_VERSION;
     return place_sections(pack, bytes, size, sections);
 }
@@ -275,6 +283,9 @@ pml_status pml_pack_check_content(const pml_pack *pack)
                  (!s[PML_SECTION_MODEL] || model_sound(s[PML_SECTION_MODEL]));
 #if PML_WITH_FRONT
     sound = sound && pml_fronts_sound(pack);
+#endif
+#if PML_WITH_HEAD
+    sound = sound && pml_head_sound(pack);
 #endif
     return sound ? PML_OK : PML_ERROR_PACK;
 }

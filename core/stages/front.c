@@ -58,8 +58,8 @@ void pml_front_row(const pml_front *front, const struct pml_kernels *kernels, co
         const size_t count = rows - at < PML_KERNEL_ROWS ? rows - at : PML_KERNEL_ROWS;
         kernels->dots_s8(row, front->values + at * front->inputs, front->inputs, count, dots);
         for (size_t i = 0; i < count; i++) {
-            if (matrix) /* a gain is at most 32, so the first product is below 2^31 */
-                sums[at + i] += multiply_signed(dots[i] * (int32_t)front_gain(front, at + i), inverse);
+            if (matrix)
+                sums[at + i] = matrix_sum(front, at + i, dots[i], inverse);
             else
                 add_kernel(front, at + i, dots[i], inverse, sums);
         }

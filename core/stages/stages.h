@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The stages, in the order the data takes. Each is one file; none calls another; only the conductors call them: query.c,
- * pipeline.c with pipeline_response.c, pipeline_gaussian.c and pipeline_crowd.c, crowd.c and ranking.c.
+ * pipeline.c with pipeline_response.c, pipeline_gaussian.c and pipeline_crowd.c, crowd.c, ranking.c, guess.c and looks.c.
  *
  *     features ─► quantise ─► front ─► slots ─┬─► prototypes ────────────────────► response ─┬─► release ─► bytes
  *                                             └─► neighbours ─► weights ─► update ─► gaussian ─┘
+ *     features ─► quantise ─► front ─► head ─► guesses          looks ─► quantise ─► look ─► features
  *     once per client:  label_row ─► certificate ─► calibrate ─► centres on the grid
  *
  * "Secret" marks what must not decide a branch or an address.
@@ -49,6 +50,14 @@ void pml_front_signs_begin(const pml_front *front, pml_random *signs, int64_t *s
 void pml_front_signs_add(const pml_front *front, pml_random *signs, const int8_t *values, size_t count, int64_t *sums);
 void pml_front_row(const pml_front *front, const struct pml_kernels *kernels, const int8_t *row, int64_t *sums);
 uint64_t pml_front_emit(const pml_front *front, const int64_t *sums, uint64_t valid, int8_t *out);
+
+/* head.c (SPEC 5.19): pml_head_guess of privatemail_public.h, of a (secret) row. */
+
+/* look.c (SPEC 5.20): squares of the (secret) values of a look, then their sums, a piece at a time, with the look's inverse
+ * norm, 2^shift times too large; at last the features of the mean. The mask says whether any of them is not zero. */
+uint64_t pml_look_squares(const int8_t *values, size_t count);
+void pml_look_add(const int8_t *values, size_t count, uint32_t inverse, unsigned shift, int32_t *sums);
+uint64_t pml_look_mean(const int32_t *sums, size_t count, float *features);
 
 /* slots.c: slot of a (secret) label; *known is a mask, and the slot is 0 where it is not set. */
 uint32_t pml_slots_find(const pml_pack *pack, int32_t label, uint64_t *known);

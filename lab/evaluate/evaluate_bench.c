@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Builds a pack and a service that answers releases. This file never sees a query. */
 #include "evaluate_bench.h"
+#include "evaluate_noiseless.h"
 
 #include "server/index/index_build.h"
 #include "server/store/store_memory.h"
@@ -44,6 +45,10 @@ static exit_code build_pack(struct evaluate_bench *bench, unsigned cells, bool c
                                             .soft = crowd || options->soft,
                                             .rows_are_public = 1, /* the pack never leaves this process */
                                             .gaussian = options->mechanism == PML_GAUSSIAN,
+                                            .codes = options->mechanism == PML_GAUSSIAN ? (enum pml_codes)options->codes
+                                                                                        : PML_CODES_RANDOM,
+                                            .dimensions = (unsigned)options->dims,
+                                            .neighbours = (unsigned)options->neighbours,
                                             .fronts = &bench->data->fronts.fronts,
                                             .modality = set->modality,
                                             .with = bench->data->fronts.with,
@@ -249,6 +254,13 @@ static pml_outcome fill_store(struct evaluate_bench *bench, const struct pml_sto
     return outcome;
 }
 
+static pml_outcome measure_noiseless(struct evaluate_bench *bench, uint32_t nearest, struct pml_message *message)
+{
+    free(bench->noiseless);
+    bench->noiseless = malloc(bench->data->queries.features.rows * sizeof *bench->noiseless);
+    return bench->noiseless ? evaluate_noiseless(bench, nearest, bench->noiseless, message) : PML_NO_MEMORY;
+}
+
 exit_code evaluate_bench_set(struct evaluate_bench *bench, unsigned cells, double share, bool crowd)
 {
     const struct evaluate_options *options = bench->options;
@@ -261,7 +273,7 @@ exit_code evaluate_bench_set(struct evaluate_bench *bench, unsigned cells, doubl
     const struct pml_index_choice choice = {.cells_per_item =
                                                 options->cells_per_item > 0 ? (uint32_t)options->cells_per_item : 1,
                                             .share = own ? 0 : (uint32_t)(share * PML_SHARE_UNIT + 0.5),
-                                            .iterations = PML_ITERATIONS_DEFAULT};
+                                            .iterations = (uint32_t)options->iterations};
     const struct pml_store_info info = pml_index_describe(&bench->pack.info, rows, &choice);
     const double nearest = share * (double)rows / bench->pack.info.slots + 0.5; /* the Gaussian's: M = f·N/G */
     const struct pml_service_options serving = {.nearest = nearest < 1.0 ? 1 : (uint32_t)nearest,
@@ -270,6 +282,8 @@ exit_code evaluate_bench_set(struct evaluate_bench *bench, unsigned cells, doubl
     pml_outcome outcome = fill_store(bench, &info, &message);
     if (outcome == PML_DONE)
         outcome = pml_service_open(&bench->service, &bench->pack.pack, bench->store, &serving, &message);
+    if (outcome == PML_DONE && options->mechanism == PML_GAUSSIAN)
+        outcome = measure_noiseless(bench, serving.nearest, &message);
     return outcome != PML_DONE ? command_input(command, outcome, &message) : EXIT_OK;
 }
 
@@ -284,4 +298,5 @@ void evaluate_bench_close(struct evaluate_bench *bench)
     free(bench->sketches);
     free(bench->inverse);
     free(bench->popular);
+    free(bench->noiseless);
 }

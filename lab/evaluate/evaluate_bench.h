@@ -21,6 +21,7 @@ struct evaluate_bench {
     uint32_t *voter_slots;             /* of the voters; NULL: each votes in every slot */
     struct pml_lists_gallery *gallery; /* of these slots */
     uint32_t *popular;                 /* its rows; those nearest to most others come first */
+    double *noiseless;                 /* of each query (evaluate_noiseless.h); NULL: response */
     int8_t *sketches;                  /* of the gallery, for the baseline */
     uint32_t *inverse;                 /* of the sketches' lengths */
     struct pml_store *store;

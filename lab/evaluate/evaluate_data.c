@@ -7,6 +7,7 @@
 #include "lab/sample/sample_image.h"
 
 #include "common/parallel.h"
+#include "common/rows/look_rows.h"
 #include "common/rows/nearest.h"
 
 #include <math.h>
@@ -47,17 +48,21 @@ static exit_code draw_all(struct evaluate_data *data)
 
 /* ---- files ---- */
 
-static exit_code read_set(struct evaluate_set *set, const struct evaluate_files *files)
+/* Every `looks` rows are one, and have one label. */
+static exit_code read_set(struct evaluate_set *set, const struct evaluate_files *files, size_t looks)
 {
     struct pml_message message = {""};
     pml_outcome outcome = pml_features_read(files->features, &set->features, &message);
+    if (outcome == PML_DONE && looks > 1)
+        outcome = pml_look_rows(&set->features, looks, files->features, &message);
     if (outcome == PML_DONE && files->labels)
         outcome = pml_labels_read(files->labels, &set->labels, &message);
     if (outcome != PML_DONE)
         return command_input(command, outcome, &message);
     if (files->labels && set->labels.rows != set->features.rows)
-        return command_fail(command, EXIT_INPUT, "%s has %zu labels, but %s has %zu rows. Give one label per row.",
-                            files->labels, set->labels.rows, files->features, set->features.rows);
+        return command_fail(command, EXIT_INPUT, "%s has %zu labels, but %s has %zu %s. Give one label per %s.",
+                            files->labels, set->labels.rows, files->features, set->features.rows,
+                            looks > 1 ? "photos" : "rows", looks > 1 ? "photo" : "row");
     return EXIT_OK;
 }
 
@@ -99,11 +104,15 @@ static exit_code read_all(struct evaluate_data *data, const struct evaluate_opti
     for (size_t i = 0; i < 4 && code == EXIT_OK; i++) {
         if (!files[i]->features)
             continue;
-        code = read_set(sets[i], files[i]);
+        code = read_set(sets[i], files[i], sets[i] == &data->queries ? (size_t)options->looks : 1);
         if (code == EXIT_OK)
             code = check_columns(data, sets[i], files[i], files[0]);
     }
-    return code;
+    if (code == EXIT_OK)
+        code = head_input_read(command, options->head, &data->head);
+    return code == EXIT_OK
+               ? head_input_agree(command, options->head, &data->head, &data->fronts, data->public.features.columns)
+               : code;
 }
 
 /* ---- behind the fronts ---- */
@@ -216,20 +225,24 @@ static uint32_t *find_nearest_rows(const struct pml_rows *rows, const struct pml
 
 /* ---- classes ---- */
 
-/* The most frequent class of the nearest public rows, of equals the one that is nearest. */
-static int32_t majority(const int32_t *labels, const uint32_t *nearest, size_t count)
+/* What the head guesses for a query behind its front. The pack is made from the public rows, so they must know the class. */
+static exit_code guess_classes(struct evaluate_data *data, const char *path)
 {
-    size_t best = 0, most = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t same = 0;
-        for (size_t j = 0; j < count; j++)
-            same += labels[nearest[i]] == labels[nearest[j]];
-        if (same > most) {
-            most = same;
-            best = i;
-        }
+    const struct pml_rows *rows = &data->queries.rows;
+    const struct pml_labels *known = &data->public.labels;
+    for (size_t i = 0; i < rows->count; i++) {
+        pml_guess guess;
+        size_t at = 0;
+        pml_head_guess(&data->head.front, pml_rows_kernels(), rows->values + i * rows->columns, &guess, 1);
+        while (at < known->rows && known->values[at] != guess.label)
+            at++;
+        if (at == known->rows)
+            return command_fail(
+                command, EXIT_INPUT,
+                "%s guesses labels that the public rows do not have. Make it again from labels of theirs.", path);
+        data->classes[i] = guess.label;
     }
-    return labels[nearest[best]];
+    return EXIT_OK;
 }
 
 static exit_code take_classes(struct evaluate_data *data, const struct evaluate_options *options)
@@ -242,7 +255,9 @@ static exit_code take_classes(struct evaluate_data *data, const struct evaluate_
     if (!data->classes)
         return command_no_memory(command);
     memcpy(data->classes, data->queries.labels.values, queries * sizeof *data->classes);
-    if (!options->predicted)
+    if (options->head)
+        return guess_classes(data, options->head);
+    if (strcmp(options->class_from, "true") == 0)
         return EXIT_OK;
     const bool fronts = data->fronts.fronts.count > 0;
     exit_code code = fronts ? map_set(data, &data->public, (unsigned)options->threads) : EXIT_OK;
@@ -254,7 +269,7 @@ static exit_code take_classes(struct evaluate_data *data, const struct evaluate_
     if (!nearest)
         return command_no_memory(command);
     for (size_t i = 0; i < queries; i++)
-        data->classes[i] = majority(data->public.labels.values, nearest + i * top, top);
+        data->classes[i] = pml_nearest_majority(data->public.labels.values, nearest + i * top, top);
     free(nearest);
     return EXIT_OK;
 }
@@ -290,6 +305,7 @@ void evaluate_data_free(struct evaluate_data *data)
         pml_rows_free(&sets[i]->rows);
     }
     front_inputs_free(&data->fronts);
+    head_input_free(&data->head);
     if (data->original != data->nearest)
         free(data->original);
     free(data->nearest);

@@ -19,6 +19,7 @@ struct evaluate_set {
 
 struct evaluate_data {
     struct front_inputs fronts;
+    struct head_input head;
     struct evaluate_set public, gallery, queries, voters; /* voters: there may be no rows */
     size_t top;                                           /* EVALUATE_TOP, or all of a smaller gallery */
     /* `top` rows of the gallery for each query: largest cosine, then smaller row. Behind the fronts; without fronts, of the

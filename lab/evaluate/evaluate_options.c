@@ -3,13 +3,15 @@
 #include "evaluate_options.h"
 
 #include "common/parallel.h"
+#include "server/embedding/embedding.h"
 #include "server/store/store.h"
+#include "tools/codes/codes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct words {
-    const char *epsilon, *share, *mechanism, *slots, *class_from, *cells, *scope;
+    const char *epsilon, *share, *mechanism, *slots, *class_from, *cells, *scope, *codes;
 };
 
 static const struct command *const command = &command_evaluate;
@@ -53,7 +55,8 @@ static exit_code read_words(const struct words *words, struct evaluate_options *
 {
     static const char *const mechanisms[] = {"response", "gaussian", NULL},
                              *const kinds[] = {"one", "class", "group", NULL},
-                             *const sources[] = {"true", "predicted", NULL}, *const scopes[] = {"own", "all", NULL};
+                             *const sources[] = {"true", "predicted", "head", NULL},
+                             *const scopes[] = {"own", "all", NULL};
     static const int slot_kinds[] = {PML_SLOTS_ONE, PML_SLOTS_CLASS, PML_SLOTS_GROUP};
     const int mechanism = read_choice("mechanism", words->mechanism ? words->mechanism : "response", mechanisms);
     const int slots = read_choice("slots", words->slots ? words->slots : "one", kinds);
@@ -63,11 +66,13 @@ static exit_code read_words(const struct words *words, struct evaluate_options *
         return EXIT_USAGE;
     options->mechanism = mechanism == 0 ? PML_RESPONSE : PML_GAUSSIAN;
     options->slots = slot_kinds[slots];
-    options->predicted = source == 1;
+    options->class_from = sources[source];
     options->scope = scope == 0 ? PML_OWN_SLOT : PML_ALL_SLOTS;
-    if (options->predicted && options->slots == PML_SLOTS_ONE)
-        return command_fail(command, EXIT_USAGE,
-                            "--class-from predicted needs slots by class. Use --slots class or group.");
+    if (source > 0 && options->slots == PML_SLOTS_ONE)
+        return command_fail(command, EXIT_USAGE, "--class-from %s needs slots by class. Use --slots class or group.",
+                            options->class_from);
+    if ((source == 2) != (options->head != NULL))
+        return command_fail(command, EXIT_USAGE, "--head H.pmfr and --class-from head belong together. Give both.");
     const char *epsilons = options->crowd.asked ? "0.1,0.5,1" : "1,2,4,6,8";
     exit_code code = read_list("epsilon", words->epsilon ? words->epsilon : epsilons, PML_EPSILON_MIN, PML_EPSILON_MAX,
                                &options->epsilons);
@@ -98,10 +103,12 @@ static exit_code check_files(const struct evaluate_options *options)
         if (!sets[i]->labels && options->slots != PML_SLOTS_ONE)
             return command_fail(command, EXIT_USAGE, "--%s-labels is missing. Give it, or use --slots one.", names[i]);
     }
-    if (features == 0 && (options->fronts.fronts.count > 0 || options->voters.features))
+    if (features == 0 &&
+        (options->fronts.fronts.count > 0 || options->voters.features || options->head || options->looks > 1))
         return command_fail(
             command, EXIT_USAGE,
-            "--front and --voters need --public, --gallery and --queries, which the sample gallery lacks. Give them.");
+            "--front, --voters, --head and --looks need --public, --gallery and --queries, which the sample "
+            "gallery lacks. Give them.");
     if (!options->gallery.labels != !options->queries.labels)
         return command_fail(command, EXIT_USAGE,
                             "classes need --gallery-labels and --queries-labels. Give both, or leave both out.");
@@ -124,6 +131,30 @@ static exit_code check_cells(const struct words *words, struct evaluate_options 
     if (options->cells_per_item > 0 && words->cells)
         return command_fail(command, EXIT_USAGE,
                             "with --cells-per-item the share decides how many cells there are. Leave --cells out.");
+    return EXIT_OK;
+}
+
+/* What only the Gaussian has: codes, and what is made of them. */
+static exit_code check_codes(const struct words *words, bool iterations_given, struct evaluate_options *options)
+{
+    const char *codes = words->codes ? words->codes : "pca";
+    options->codes = pml_codes_named(codes);
+    if (options->codes < 0)
+        return command_fail(command, EXIT_USAGE, "--codes must be pca, spectral, lda, random or class, not '%s'.",
+                            codes);
+    if (options->mechanism != PML_GAUSSIAN &&
+        (words->codes || options->dims > 0 || options->neighbours > 0 || iterations_given))
+        return command_fail(command, EXIT_USAGE,
+                            "--codes, --dims, --neighbours and --iterations belong to --mechanism gaussian. Leave them "
+                            "out, or add that.");
+    if (!iterations_given)
+        options->iterations = PML_ITERATIONS_DEFAULT;
+    if (options->dims > PML_DIMENSIONS_MAX || options->neighbours > PML_NEIGHBOURS_MAX ||
+        options->iterations > PML_ITERATIONS_MAX)
+        return command_fail(command, EXIT_USAGE, "--dims must be 1 to %u, --neighbours 1 to %u, --iterations 0 to %u.",
+                            PML_DIMENSIONS_MAX, PML_NEIGHBOURS_MAX, PML_ITERATIONS_MAX);
+    if (options->codes == PML_CODES_LDA && options->public.features && !options->public.labels)
+        return command_fail(command, EXIT_USAGE, "--codes lda needs --public-labels. Give them, or use --codes pca.");
     return EXIT_OK;
 }
 
@@ -176,6 +207,8 @@ static exit_code check_numbers(struct evaluate_options *options)
         return command_fail(command, EXIT_USAGE, "--rows-per-prototype must be 1 to 1024.");
     if (options->slot_count > PML_SLOTS_MAX)
         return command_fail(command, EXIT_USAGE, "--slot-count must be 1 to %u.", PML_SLOTS_MAX);
+    if (options->looks > PML_LOOKS_MAX)
+        return command_fail(command, EXIT_USAGE, "--looks must be 1 to %u.", PML_LOOKS_MAX);
     if (options->threads > 256)
         return command_fail(command, EXIT_USAGE, "--threads must be 1 to 256.");
     options->threads = pml_parallel_threads((unsigned)options->threads);
@@ -185,8 +218,8 @@ static exit_code check_numbers(struct evaluate_options *options)
 exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options *options)
 {
     struct words words = {0};
-    *options = (struct evaluate_options){.releases = 4};
-    enum { OWN = 28, CROWD = OWN + FRONT_OPTIONS };
+    *options = (struct evaluate_options){.releases = 4, .looks = 1};
+    enum { OWN = 34, ITERATIONS = 33, CROWD = OWN + FRONT_OPTIONS };
     struct option_spec specs[CROWD + CROWD_OPTIONS] = {
         {"delta", OPTION_NUMBER, &options->delta, false, false},
         {"public", OPTION_TEXT, &options->public.features, false, false},
@@ -216,12 +249,18 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
         {"voters", OPTION_TEXT, &options->voters.features, false, false},
         {"voters-labels", OPTION_TEXT, &options->voters.labels, false, false},
         {"voters-modality", OPTION_TEXT, &options->voters_modality, false, false},
+        {"head", OPTION_TEXT, &options->head, false, false},
+        {"looks", OPTION_COUNT, &options->looks, false, false},
+        {"codes", OPTION_TEXT, &words.codes, false, false},
+        {"dims", OPTION_COUNT, &options->dims, false, false},
+        {"neighbours", OPTION_COUNT, &options->neighbours, false, false},
+        [ITERATIONS] = {"iterations", OPTION_COUNT, &options->iterations, false, false},
     };
     front_options_fill(&options->fronts, specs + OWN);
     crowd_options_fill(&options->crowd, specs + CROWD);
     exit_code code = options_parse(command, argc, argv, specs, CROWD + CROWD_OPTIONS, NULL, 0, 0);
     for (size_t i = 0; i < OWN && code == EXIT_OK; i++) { /* 0 stands for "not given" */
-        const bool zero_allowed = specs[i].value == &options->seed;
+        const bool zero_allowed = specs[i].value == &options->seed || i == ITERATIONS;
         if (specs[i].kind == OPTION_COUNT && specs[i].given && *(uint64_t *)specs[i].value == 0 && !zero_allowed)
             return command_fail(command, EXIT_USAGE, "--%s must not be 0. Leave it out for the default.",
                                 specs[i].name);
@@ -234,6 +273,8 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
         code = check_files(options);
     if (code == EXIT_OK)
         code = check_cells(&words, options);
+    if (code == EXIT_OK)
+        code = check_codes(&words, specs[ITERATIONS].given, options);
     if (code == EXIT_OK)
         code = check_voters(options);
     if (code == EXIT_OK)

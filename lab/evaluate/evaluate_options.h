@@ -36,7 +36,12 @@ struct evaluate_options {
     uint64_t slot_count;         /* of groups; 0: the default of pack */
     uint64_t rows_per_prototype; /* 0: the default of pack */
     uint64_t releases, sketch, seed, threads;
-    bool predicted, soft, json;
+    int codes;                             /* an enum pml_codes: of the Gaussian */
+    uint64_t dims, neighbours, iterations; /* likewise; 0 for dims and neighbours: the defaults of pack */
+    uint64_t looks;         /* rows of --queries that make one query */
+    const char *head;       /* NULL: none */
+    const char *class_from; /* where a device gets the class of its query from: true, predicted or head */
+    bool soft, json;
 };
 
 /* Reads and checks all options, and fills in the defaults. */

@@ -13,6 +13,7 @@ static const struct {
 } figures[] = {
     {"instance_recall", EVALUATE_INSTANCE},
     {"carried_recall", EVALUATE_REACHED},
+    {"carried_without_noise", EVALUATE_NOISELESS},
     {"baseline", EVALUATE_BASELINE},
     {"popular", EVALUATE_POPULAR},
     {"class_recall", EVALUATE_CLASS},
@@ -59,6 +60,18 @@ static void print_crowds(const struct evaluate_report *report)
            report->options->delta, assumption,
            report->options->crowd.relay ? "epoch, made by the relay; phones carry none of their answers"
                                         : "client; their answers are carried too");
+}
+
+/* How much the embedding keeps, and how much of that the noise leaves. */
+static void print_noiseless(const struct evaluate_report *report)
+{
+    printf("\n  epsilon   share   in answer   without noise\n");
+    for (size_t i = 0; i < report->row_count; i++) {
+        const double *mean = report->rows[i].result.mean;
+        printf("  %7g %7g       %.3f           %.3f\n", report->rows[i].epsilon, report->rows[i].share,
+               mean[EVALUATE_REACHED], mean[EVALUATE_NOISELESS]);
+    }
+    printf("without noise: what the answer would carry if the row were sent as it is; it is not private\n");
 }
 
 static const char *modality_name(const struct evaluate_report *report, const struct evaluate_set *set)
@@ -122,6 +135,8 @@ void evaluate_report_print(const struct evaluate_report *report)
     }
     if (report->options->crowd.asked)
         print_crowds(report);
+    if (!has_cells(report))
+        print_noiseless(report);
     if (data->fronts.fronts.count > 0 || data->voters.rows.count > 0)
         print_fronts(report);
     printf("\nfound: share of the %zu truly nearest items that are among the first %d results\n"
@@ -215,7 +230,8 @@ void evaluate_report_write(const struct evaluate_report *report)
     json_number(&json, "delta", options->delta);
     json_text(&json, "slot_kind", kinds[options->slots]);
     json_count(&json, "slots", report->slots);
-    json_text(&json, "class_from", options->predicted ? "predicted" : "true");
+    json_text(&json, "class_from", options->class_from);
+    json_count(&json, "looks", options->looks);
     json_text(&json, "scope", options->scope == PML_ALL_SLOTS ? "all" : "own");
     json_text(&json, "lists", lists_word(report));
     json_count(&json, "sketch", report->sketch);

@@ -233,6 +233,8 @@ static void add_figures(struct worker *worker, const int8_t *sketch, double *fig
         of_class_by_chance = count_of_class(worker, best, drawn);
     figures[EVALUATE_INSTANCE] += (double)found / (double)data->top;
     figures[EVALUATE_REACHED] += (double)count_bits(trial->reached) / (double)data->top;
+    const double *noiseless = worker->crew->bench->noiseless;
+    figures[EVALUATE_NOISELESS] += noiseless ? noiseless[worker->query] : NAN;
     figures[EVALUATE_BASELINE] += (double)count_nearest(worker, best, drawn) / (double)data->top;
     figures[EVALUATE_POPULAR] += (double)count_nearest(worker, popular, held) / (double)data->top;
     figures[EVALUATE_CLASS] += classes ? of_class > 0 : NAN;

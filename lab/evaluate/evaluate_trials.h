@@ -10,6 +10,7 @@
 enum evaluate_figure {
     EVALUATE_INSTANCE,  /* share of the true nearest that were found */
     EVALUATE_REACHED,   /* share of them that the ranked part of the answer carried */
+    EVALUATE_NOISELESS, /* the same without noise; NaN for response */
     EVALUATE_BASELINE,  /* as INSTANCE, when a random part of the gallery of the answer's size is ranked */
     EVALUATE_POPULAR,   /* the same of the part that is nearest to most of the gallery */
     EVALUATE_ORIGINAL,  /* as INSTANCE, by the features before the fronts; NaN when these cannot be compared */

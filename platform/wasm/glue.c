@@ -166,6 +166,16 @@ pml_status pml_wasm_ranking_begin(void *memory, const float *features, size_t co
     return pml_ranking_begin(ranking, memory, size, pack, &query, &config);
 }
 
+/* ---- guess ---- */
+
+EXPORTED(pml_wasm_pack_guess)
+pml_status pml_wasm_pack_guess(const pml_pack *pack, const float *features, size_t count, uint32_t modality,
+                               void *memory, size_t size, pml_guess *guesses, size_t wanted)
+{
+    const pml_query query = {.features = features, .count = count, .modality = modality};
+    return pml_pack_guess(pack, NULL, &query, memory, size, guesses, wanted);
+}
+
 /* ---- release ---- */
 
 /* The released cell of every slot. PML_ERROR_MECHANISM when the release is a Gaussian one. */
@@ -199,8 +209,8 @@ struct field {
 #define FIELD(name, member)                                                                                            \
     {#name, #member, offsetof(pml_##name, member),                                                                     \
      _Generic(((pml_##name *)0)->member,                                                                               \
-              bool: 'b', int: 'i', unsigned: 'u', unsigned long: 'u', unsigned long long: 'q', double: 'd',            \
-              uint8_t *: 'a', const char *: 't')}
+              bool: 'b', int: 'i', long: 'i', unsigned: 'u', unsigned long: 'u', long long: 'l',                       \
+              unsigned long long: 'q', double: 'd', uint8_t *: 'a', const char *: 't')}
 #define SIZE(name) {#name, NULL, sizeof(pml_##name), 's'}
 /* clang-format on */
 
@@ -222,6 +232,7 @@ static const struct field fields[] = {
     FIELD(pack_info, lambda),
     FIELD(pack_info, alpha),
     FIELD(pack_info, sketch),
+    FIELD(pack_info, labels),
     FIELD(pack_info, cell_codes),
     FIELD(pack_info, lists),
     SIZE(modality),
@@ -229,6 +240,9 @@ static const struct field fields[] = {
     FIELD(modality, features),
     FIELD(modality, kind),
     FIELD(modality, root),
+    SIZE(guess),
+    FIELD(guess, label),
+    FIELD(guess, score),
     SIZE(budget_left),
     FIELD(budget_left, epsilon_cap),
     FIELD(budget_left, epsilon_spent),

@@ -160,6 +160,7 @@ export class Machine {
             b: (at) => view.getUint8(at) !== 0,
             d: (at) => view.getFloat64(at, true),
             i: (at) => view.getInt32(at, true),
+            l: (at) => view.getBigInt64(at, true),
             q: (at) => view.getBigUint64(at, true),
             t: (at) => this.text(view.getUint32(at, true)),
             u: (at) => view.getUint32(at, true),

@@ -10,12 +10,14 @@ import { toBytes, toExactBytes, toInteger } from './arguments.js';
 import { Budget, memoryStore, OPEN } from './budget.js';
 import { Client } from './client.js';
 import { accountCrowd, planCrowd } from './crowd.js';
+import { Looks } from './looks.js';
 import { CHUNK_SIZE, ID_SIZE, Machine, PrivateMailError, STATUS } from './machine.js';
 import { Relay, RelayError } from './relay.js';
 
-export { Budget, Client, memoryStore, PrivateMailError, Relay, RelayError };
+export { Budget, Client, Looks, memoryStore, PrivateMailError, Relay, RelayError };
 
 const SLOT_KINDS = ['one', 'class', 'group'];
+const GUESSES_MAX = 64;
 const FRONT_KINDS = [undefined, 'none', 'signs', 'matrix', 'kernels'];
 
 const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -70,6 +72,7 @@ export class Pack {
             lambda: raw.lambda / 65536,
             alpha: raw.alpha / 256,
             sketch: raw.sketch,
+            labels: raw.labels,
             cellCodes: raw.cell_codes,
             lists: raw.lists,
         });
@@ -159,6 +162,33 @@ export class Pack {
             rowsOf: (bytes) => this.#rowsOrNull(bytes),
         };
         return new Client(OPEN, this.#machine, pack, options ?? {});
+    }
+
+    /**
+     * The likeliest labels of features, by the pack's head: [{ label, score }, …], the likeliest first; `score` is a
+     * BigInt. They are as private as the features: show them to the device's owner, or take one as the label of a query.
+     * `count`: 1 to 64, 5 or all labels unless given. `modality`: as for a release. Refused with PML_ERROR_SECTION when
+     * the pack has no head (info.labels is 0).
+     */
+    guess(features, { count = Math.min(5, this.#info.labels || 5), modality } = {}) {
+        const machine = this.#machine;
+        const number = this.#find(modality);
+        const wanted = toInteger(machine, count, 1, GUESSES_MAX);
+        const size = Math.max(machine.core.pml_guess_size(this.#address), 1);
+        if (!Number.isInteger(features?.length))
+            throw machine.error(STATUS.ARGUMENT);
+        const inputs = this.#modalities[number].features;
+        const [memory, guesses, each] = [machine.take(size), machine.take(GUESSES_MAX * machine.sizeOf('guess')), machine.sizeOf('guess')];
+        try {
+            if (features.length === inputs)
+                machine.floats(this.#numbers, inputs).set(features);
+            machine.call('pml_wasm_pack_guess', this.#address, this.#numbers, features.length, number, memory, size, guesses, wanted);
+            return Array.from({ length: wanted }, (_, i) => machine.read('guess', guesses + i * each));
+        } finally {
+            machine.wipe(this.#numbers, 4 * inputs);
+            machine.give(memory, size);
+            machine.give(guesses, GUESSES_MAX * each);
+        }
     }
 
     /** Lets the core read a release and fill `count` numbers. */
@@ -285,6 +315,11 @@ export class PrivateMail {
      */
     openBudget(options) {
         return Budget[OPEN](this.#machine, options ?? {});
+    }
+
+    /** Several looks at one photo, each of so many features, that become one query. Close them when done. */
+    looks(features) {
+        return new Looks(OPEN, this.#machine, features);
     }
 
     /**

@@ -9,7 +9,7 @@
 
 #include <privatemail_public.h>
 
-#define PML_ITERATIONS_DEFAULT 5u
+#define PML_ITERATIONS_DEFAULT 0u /* more of them lose what the codes and the noise left (docs/DESIGN.md) */
 #define PML_ITERATIONS_MAX 64u
 
 /* The anchors of one pack at every time on both sides, the server's and the client's, and the alignment. It does not

@@ -98,7 +98,7 @@ def bad_options(tester):
             ("alpha", "alpha", dict(alpha="5")), ("alpha nan", "alpha", dict(alpha="nan")),
             ("bandwidth", "bandwidth", dict(bandwidth="-1")),
             ("useless bandwidth", "--gaussian", dict(bandwidth="1", response_only=True)),
-            ("codes", "codes", dict(codes="none")),
+            ("codes", "codes", dict(codes="none")), ("codes of no class", "--codes lda needs --labels", dict(labels=None, slots="one", codes="lda")),
             ("slots", "slots", dict(slots="two")), ("one and alpha", "alpha", dict(slots="one", alpha="1")),
             ("count", "slot-count", dict(slot_count="5")), ("sketch", "sketch", dict(sketch="257")),
             ("threads", "threads", dict(threads="-1")), ("many threads", "256", dict(threads="257")),

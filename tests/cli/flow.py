@@ -53,6 +53,10 @@ def test_pack(tester, schemas):
         "for epsilon": ["--share", "0.1", "--epsilon", "2"],
         "group": ["--slots", "group", "--slot-count", "2", "--codes", "class", "--bandwidth", "1.5", "--alpha", "0.5",
                   *gaussian],
+        "spectral": ["--codes", "spectral", "--dims", "5", *gaussian],
+        "lda": ["--codes", "lda", *gaussian],
+        "pca of classes": ["--slots", "class", "--alpha", "0.5", "--bandwidth", "1.5", *gaussian],
+        "drawn": ["--codes", "random", *gaussian],
         "only": ["--slots", "class", "--response-only", "--sketch", "16", "--cells", "4", "--prototypes-per-cell", "3"],
     }
     for name, options in variants.items():
@@ -71,6 +75,10 @@ def test_pack(tester, schemas):
     only = tester.json("only", "inspect", "only.pmpk")
     tester.check((only["cells"], only["sketch"]) == (4, 16) and 4 < only["prototypes"] <= 12, "at most 3 prototypes for each cell")
     tester.check(tester.json("group", "inspect", "group.pmpk")["slots"] == 2, "--slot-count 2 gives 2 slots")
+    dimensions = {name: tester.json(name, "inspect", name + ".pmpk")["dimensions"]
+                  for name in ("spectral", "lda", "pca of classes", "drawn", "only")}
+    tester.check(dimensions == {"spectral": 5, "lda": 4, "pca of classes": 16, "drawn": 2, "only": 2},
+                 "codes that follow 5 classes of rows have as many dimensions as they can: %s" % dimensions)
     big = tester.json("few rows", *given, "--slots", "class", "--cells", "64", "--out", "few.pmpk")
     tester.check(big["repeated"] > 0 and big["prototypes"] == 64, "fewer rows than m: prototypes repeat")
 

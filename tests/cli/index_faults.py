@@ -22,7 +22,7 @@ def make_large(tester):
     tester.save("classes.npy", labels.astype("i4"))
     tester.save("public.npy", features[:300])
     tester.save("public_labels.npy", labels[:300].astype("i4"))
-    tester.succeeds("pack", "pack", "--features", "public.npy", "--labels", "public_labels.npy", *WHOLE,
+    tester.succeeds("pack", "pack", "--features", "public.npy", "--labels", "public_labels.npy", *WHOLE, "--dims", "2",
                     "--out", "p.pmpk")
     started = time.time()
     tester.succeeds("the whole store", *INDEX, "--store", "sqlite:whole")

@@ -342,6 +342,20 @@ def test_fronts(tester, truth):
     tester.fails("a sample with fronts", USAGE, ["--front"], "evaluate", "--front", "image=image.pmfr")
 
 
+def test_codes(tester, few, standard):
+    """Codes that follow the rows keep neighbours; random ones do not. Noise comes on top of both."""
+    def row(*words):
+        return tester.json("codes", "evaluate", *ONE, *few, "--mechanism", "gaussian", "--delta", "1e-6", *words)["rows"][0]
+
+    kept = {kind: row("--codes", kind, "--dims", 6)["carried_without_noise"] for kind in ("pca", "spectral", "random")}
+    tester.check(kept["pca"] > 0.8 and kept["spectral"] > 0.6 and kept["random"] < 0.6, "neighbours are kept: %s" % kept)
+    same = row("--codes", "pca", "--iterations", 0, "--neighbours", 10)
+    tester.check(same["carried_without_noise"] == standard["rows"][0]["carried_without_noise"] >= same["carried_recall"],
+                 "the default is pca without iterations, and noise takes some of it: %s" % same)
+    response = tester.json("response", "evaluate", *ONE, *few)["rows"][0]
+    tester.check(response["carried_without_noise"] is None, "response has no row")
+
+
 def test_kinds(tester, truth):
     """Everything that can be chosen."""
     few = ["--epsilon", "16", "--share", "0.1", "--releases", "1"]
@@ -371,6 +385,7 @@ def test_kinds(tester, truth):
     count = len(truth.features["gallery"])
     tester.check(gaussian["rows"][0]["cells"] is None and gaussian["delta"] == 1e-6 and
                  math.isclose(gaussian["rows"][0]["carried"], math.floor(0.1 * count + 0.5) / count), "gaussian: %s" % gaussian)
+    test_codes(tester, few, gaussian)
 
 
 def test_classes(tester, truth):
@@ -435,6 +450,11 @@ def test_bad_options(tester, truth):
             fails("%s %s" % (name, value), USAGE, ["--" + name], "--%s=%s" % (name, value))
     fails("delta", USAGE, ["--delta"], "--mechanism", "gaussian", "--delta", "1")
     fails("cells of the Gaussian", USAGE, ["--cells"], "--mechanism", "gaussian", "--cells", "4")
+    fails("codes of response", USAGE, ["--mechanism gaussian"], "--codes", "pca")
+    fails("iterations of response", USAGE, ["--mechanism gaussian"], "--iterations", "0")
+    fails("codes", USAGE, ["--codes must be"], "--mechanism", "gaussian", "--codes", "none")
+    fails("dims", USAGE, ["--dims must be 1 to 16"], "--mechanism", "gaussian", "--dims", "17")
+    fails("lda of nothing", USAGE, ["--public-labels"], *FILES, "--mechanism", "gaussian", "--codes", "lda")
     fails("cells twice", USAGE, ["--cells-per-item"], "--cells", "4", "--cells-per-item", "1")
     fails("predicted for one slot", USAGE, ["--class-from"], "--class-from", "predicted")
     fails("one of three", USAGE, ["--gallery"], "--public", "public.npy")

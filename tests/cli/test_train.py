@@ -11,8 +11,11 @@ import numpy as np
 
 from harness import INPUT, OUTPUT, USAGE, Tester, read_schemas, schema_faults
 
-METHODS = ("signs", "gauss", "pca", "dct", "lda", "cca", "codes", "mnse")
-KINDS = {"signs": 2, "codes": 4, "mnse": 4}  # the others: a matrix, 3
+METHODS = ("signs", "gauss", "pca", "dct", "lda", "cca", "codes", "mnse", "kpca", "kda", "kmfa")
+GRAPHS = ("kpca", "kda", "kmfa")
+KERNELS = ("codes", "mnse", *GRAPHS)
+LABELLED = ("lda", "codes", "mnse", "kda", "kmfa")
+KINDS = {"signs": 2, **dict.fromkeys(KERNELS, 4)}  # the others: a matrix, 3
 CLASSES, ROWS = 5, 300
 
 
@@ -37,8 +40,8 @@ TEST_BOTH = (*TEST, "--test-with", "text=text_test.npy")
 
 def arguments_of(method):
     given = BOTH if method in ("cca", "codes", "mnse") else IMAGE
-    return ("train", "--method", method, *given, *(LABELS if method in ("lda", "codes", "mnse") else ()),
-            "--dimensions", "4", *(("--centres", "24") if method in ("codes", "mnse") else ()))
+    return ("train", "--method", method, *given, *(LABELS if method in LABELLED else ()),
+            "--dimensions", "4", *(("--centres", "24") if method in KERNELS else ()))
 
 
 def check_file(tester, name, method, inputs):
@@ -57,7 +60,7 @@ def test_methods(tester, schemas):
         out = method + ".pmfr"
         pair = method in ("cca", "codes", "mnse")
         made = tester.json(method, *arguments_of(method), "--out", out, *(TEST_BOTH if pair else TEST),
-                           *(() if method in ("lda", "codes", "mnse") else LABELS))
+                           *(() if method in LABELLED else LABELS))
         faults = schema_faults(schemas["train"], made)
         tester.check(not faults, "%s: %s" % (method, faults))
         tester.check(made["method"] == method and made["bytes"] == len(tester.read(out)), "%s: what was made" % method)
@@ -84,6 +87,45 @@ def test_mnse(tester):
     tester.check("Lipschitz constant" in text and "condition" in text, "mnse: text")
 
 
+def test_uncertainty(tester, schemas):
+    """Rows that are certain change nothing; others widen kernels; what a chosen ridge reaches stands beside it."""
+    rng = np.random.default_rng(4)
+    deviations = rng.uniform(0, 3, ROWS)
+    each = (deviations ** 2).astype("<f4")
+    for name, rows in (("image", deviations), ("image_test", np.ones(ROWS))):
+        tester.save("noisy_" + name + ".npy", (np.load(tester.path(name + ".npy")) + rows[:, None] * rng.normal(size=(ROWS, 24)))
+                    .astype("<f4"))
+    test, different = ("--test", "noisy_image_test.npy", *TEST[2:]), 0
+    tester.save("zero.npy", np.zeros(ROWS, "<f4"))
+    tester.save("each.npy", each)
+    tester.save("all.npy", np.repeat(each[:, None], 24, axis=1))
+    for method in GRAPHS:
+        command = ("train", "--method", method, "--features", "noisy_image.npy", *LABELS, "--dimensions", "4", "--centres", "24")
+        plain = tester.json(method, *command, "--out", "certain.pmfr", *test)
+        tester.check(plain["uncertainty"] is None and plain["ridge_nn_accuracy"] is None
+                     and (plain["ridge"] is None) == (method == "kpca"), "%s of certain rows" % method)
+        made = {}
+        for name in ("zero", "each", "all"):
+            made[name] = tester.json(name, *command, "--uncertainty", name + ".npy", "--out", name + ".pmfr", "--force", *test)
+            faults = schema_faults(schemas["train"], made[name])
+            tester.check(not faults, "%s, %s: %s" % (method, name, faults))
+            tester.check(made[name]["ridge_nn_accuracy"] == plain["nn_accuracy"], "%s: the ridge stands beside it" % method)
+        tester.check(tester.read("zero.pmfr") == tester.read("certain.pmfr") and made["zero"]["uncertainty"] == 0,
+                     "%s: an uncertainty of 0 changes no byte" % method)
+        tester.check(tester.read("each.pmfr") != tester.read("certain.pmfr") and made["each"]["uncertainty"] > 0,
+                     "%s: uncertainty does" % method)
+        different += made["each"]["nn_accuracy"] != plain["nn_accuracy"]
+        tester.check(tester.read("each.pmfr") == tester.read("all.pmfr"), "%s: per row or per feature, the same" % method)
+        tester.check(made["each"]["nn_accuracy"] > 2 / CLASSES, "%s finds classes: %s" % (method, made["each"]["nn_accuracy"]))
+        os.remove(tester.path("certain.pmfr"))
+    tester.check(different > 0, "the two accuracies can be told apart")
+    text = tester.succeeds("text", *arguments_of("kda"), "--uncertainty", "each.npy", "--validate", "--out", "each.pmfr",
+                           "--force").stdout.decode()
+    tester.check("with a chosen ridge" in text, "uncertainty: text")
+    made = tester.json("ridge", *arguments_of("kda"), "--ridge", "0.2", "--validate", "--out", "each.pmfr", "--force")
+    tester.check(made["ridge"] == 0.2 and made["ridge_nn_accuracy"] > 0.5, "a given ridge, beside a chosen one")
+
+
 def test_defaults(tester):
     for given, method in ((IMAGE, "pca"), ((*IMAGE, *LABELS), "lda"), (BOTH, "cca"), ((*BOTH, *LABELS), "codes")):
         made = tester.json(method, "train", *given, "--dimensions", "3", "--centres", "20", "--out", "default.pmfr", "--force")
@@ -104,19 +146,21 @@ def test_determinism(tester):
 
 
 def test_validate(tester, schemas):
-    for method in ("lda", "codes"):
+    for method in ("lda", "codes", "kpca"):
         made = tester.json("validate", *arguments_of(method), "--validate", "--out", "held.pmfr", "--force")
         faults = schema_faults(schemas["train"], made)
-        tester.check(not faults and made["accuracy"] > 0.5, "validate: %s, %s" % (faults, made["accuracy"]))
+        tester.check(not faults and (method not in LABELLED or made["accuracy"] > 0.5),
+                     "validate: %s, %s" % (faults, made["accuracy"]))
         tester.succeeds("all rows", *arguments_of(method), "--out", "all.pmfr", "--force")
         tester.check(tester.read("held.pmfr") == tester.read("all.pmfr"), "%s is trained with all rows in the end" % method)
 
 
 def test_notes(tester):
     done = tester.succeeds("notes", "train", "--method", "dct", *BOTH, *LABELS, "--dimensions", "4", "--centres", "9",
-                           "--seed", "1", "--out", "notes.pmfr")
+                           "--seed", "1", "--uncertainty", "labels.npy", "--ridge", "1", "--out", "notes.pmfr")
     text = done.stderr.decode()
-    tester.check(all("--%s. It is ignored" % option in text for option in ("with", "labels", "centres", "seed")),
+    tester.check(all("--%s. It is ignored" % option in text
+                     for option in ("with", "labels", "centres", "seed", "uncertainty", "ridge")),
                  "what dct does not use: %s" % text)
     tester.check(not os.path.exists(tester.path("notes.text.pmfr")), "one modality, one file")
 
@@ -151,11 +195,18 @@ def bad_rows(tester):
     tester.save("equal.npy", np.ones((ROWS, 24), "<f4"))
     tester.save("few.npy", image[:10])
     tester.save("few_labels.npy", labels[:10])
+    tester.save("short_variance.npy", np.zeros(ROWS - 1, "<f4"))
+    tester.save("wide_variance.npy", np.zeros((ROWS, 9), "<f4"))
+    for name, bad in (("negative_variance", -0.1), ("nan_variance", np.nan)):
+        variance = np.zeros(ROWS, "<f4")
+        variance[13] = bad
+        tester.save(name + ".npy", variance)
+    tester.save("double_variance.npy", np.zeros(ROWS))
 
 
 def test_errors(tester):
     bad_rows(tester)
-    lda, codes = arguments_of("lda"), arguments_of("codes")
+    lda, codes, kda = arguments_of("lda"), arguments_of("codes"), arguments_of("kda")
     cases = (
         ("NaN", INPUT, ("nan.npy", "row 11"), ("train", "--features", "nan.npy", "--dimensions", "4")),
         ("labels of another length", INPUT, ("short_labels.npy", "299"),
@@ -176,6 +227,20 @@ def test_errors(tester):
         ("k too large for cca", INPUT, ("at most 9",), ("train", *BOTH, "--dimensions", "10")),
         ("k too large for codes", INPUT, ("at most 5",), ("train", *BOTH, *LABELS, "--dimensions", "6")),
         ("k too large for mnse", INPUT, ("at most 4",), ("train", "--method", "mnse", *BOTH, *LABELS, "--dimensions", "5")),
+        ("k too large for kda", INPUT, ("at most 4",), ("train", "--method", "kda", *IMAGE, *LABELS, "--centres", "24", "--dimensions", "5")),
+        ("k too large for kpca", INPUT, ("at most 24",), ("train", "--method", "kpca", *IMAGE, "--centres", "24", "--dimensions", "25")),
+        ("one class, kda", INPUT, ("one class",), ("train", "--method", "kda", *IMAGE, "--labels", "one_class.npy",
+                                                   "--dimensions", "1", "--centres", "8")),
+        ("negative uncertainty", INPUT, ("negative_variance.npy", "row 13"), (*kda, "--uncertainty", "negative_variance.npy")),
+        ("NaN as uncertainty", INPUT, ("nan_variance.npy", "row 13"), (*kda, "--uncertainty", "nan_variance.npy")),
+        ("uncertainty in doubles", INPUT, ("double_variance.npy", "float32"), (*kda, "--uncertainty", "double_variance.npy")),
+        ("uncertainty of fewer rows", INPUT, ("299 rows", "300 rows"), (*kda, "--uncertainty", "short_variance.npy")),
+        ("uncertainty of other features", INPUT, ("9 numbers", "24 features"), (*kda, "--uncertainty", "wide_variance.npy")),
+        ("uncertainty of roots", INPUT, ("--root",), (*kda, "--root", "--uncertainty", "zero.npy")),
+        ("no such uncertainty", INPUT, ("absent.npy",), (*kda, "--uncertainty", "absent.npy")),
+        ("a ridge of 0", USAGE, ("--ridge",), (*kda, "--ridge", "0")),
+        ("a ridge below 0", USAGE, ("--ridge",), (*kda, "--ridge", "-1")),
+        ("kda without labels", USAGE, ("--labels",), ("train", "--method", "kda", *IMAGE, "--dimensions", "2")),
         ("test of another width", INPUT, ("narrow.npy", "10", "24"), (*lda, "--test", "narrow.npy")),
         ("no such file", INPUT, ("absent.npy",), ("train", "--features", "absent.npy", "--dimensions", "4")),
         ("a method that is none", USAGE, ("--method", "tsne"), ("train", "--method", "tsne", *IMAGE, "--dimensions", "2")),
@@ -194,6 +259,7 @@ def test_errors(tester):
     for what, code, needles, command in cases:
         tester.fails(what, code, needles, *command, "--out", "no.pmfr")
     tester.fails("out is an input", USAGE, ("image.npy",), "train", *IMAGE, "--dimensions", "3", "--out", "image.npy", "--force")
+    tester.fails("out is the uncertainty", USAGE, ("zero.npy",), *kda, "--uncertainty", "zero.npy", "--out", "zero.npy", "--force")
     tester.write("there.text.pmfr", b"old")
     tester.fails("the second file exists", OUTPUT, ("there.text.pmfr",), *arguments_of("cca"), "--out", "there.pmfr")
     tester.fails("no such folder", OUTPUT, ("absent",), *lda, "--out", "absent/no.pmfr")
@@ -205,7 +271,7 @@ def test_full_disk(tester):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
-    for method, most in (("gauss", 200), ("codes", 800), ("cca", 260)):
+    for method, most in (("gauss", 200), ("codes", 800), ("cca", 260), ("kda", 700)):
         before = tester.snapshot()
         done = tester.run(*arguments_of(method), "--out", "full.pmfr", preexec_fn=limit)
         tester.check(done.returncode == OUTPUT and b"full" in done.stderr,
@@ -236,6 +302,7 @@ def main():
         make_rows(tester)
         test_methods(tester, schemas)
         test_mnse(tester)
+        test_uncertainty(tester, schemas)
         test_defaults(tester)
         test_determinism(tester)
         test_validate(tester, schemas)

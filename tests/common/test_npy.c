@@ -175,6 +175,32 @@ static void test_rows_that_are_no_vectors_are_named(void)
     }
 }
 
+/* Variances are per row or per feature, and may be zero. */
+static void test_variances_are_read(void)
+{
+    static const float zeros[6] = {0, 0, 0, 1, 2.5f, 0};
+    static const char *const shapes[] = {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,), }",
+                                         "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"};
+    struct pml_features read;
+    for (size_t i = 0; i < 2; i++) {
+        put_array(1, shapes[i], 70, zeros, sizeof zeros);
+        TEST_ASSERT_EQUAL_MESSAGE(PML_DONE, pml_variances_read(in_folder("a.npy"), &read, &said), said.text);
+        TEST_ASSERT_EQUAL_UINT64(i == 0 ? 6 : 2, read.rows);
+        TEST_ASSERT_EQUAL_UINT64(i == 0 ? 1 : 3, read.columns);
+        TEST_ASSERT_EQUAL_MEMORY(zeros, read.values, sizeof zeros);
+        pml_features_free(&read);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const float bad[6] = {0, 1, 2, 3, i == 0 ? -0.5f : NAN, 1};
+        put_array(1, shapes[i], 70, bad, sizeof bad);
+        TEST_ASSERT_EQUAL(PML_REFUSED, pml_variances_read(in_folder("a.npy"), &read, &said));
+        TEST_ASSERT_NULL(read.values);
+        TEST_ASSERT_NOT_NULL_MESSAGE(strstr(said.text, i == 0 ? "row 4 " : "row 1 "), said.text);
+    }
+    put_array(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 3), }", 70, zeros, sizeof zeros);
+    TEST_ASSERT_EQUAL(PML_REFUSED, pml_variances_read(in_folder("a.npy"), &read, &said));
+}
+
 static void test_labels_of_all_widths_are_read(void)
 {
     static const struct {
@@ -265,6 +291,7 @@ int main(void)
     RUN_TEST(test_what_is_no_array_is_refused);
     RUN_TEST(test_every_truncation_is_refused);
     RUN_TEST(test_rows_that_are_no_vectors_are_named);
+    RUN_TEST(test_variances_are_read);
     RUN_TEST(test_labels_of_all_widths_are_read);
     RUN_TEST(test_other_labels_are_refused);
     RUN_TEST(test_what_is_written_is_read);

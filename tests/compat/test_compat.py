@@ -36,10 +36,12 @@ def without_file(document):
 
 def look(tester):
     """What the command says about every file of the folder it runs in."""
-    said = {"inspect": {}, "decode": {}, "query": {}}
+    said = {"inspect": {}, "decode": {}, "query": {}, "guess": {}}
     for name in names(tester, ".pmpk"):
         shown = tester.json("inspect " + name, "inspect", name + ".pmpk")
         said["inspect"][name] = {key: value for key, value in shown.items() if not key.endswith("_memory")}
+        if shown["labels"] > 0:
+            said["guess"][name] = tester.json("guess " + name, "guess", "--pack", name + ".pmpk", "--features", name + ".npy")
     for name in names(tester, ".cbor"):
         decoded = tester.json("decode " + name, "decode", name + ".cbor", "--pack", pack_of(name))
         said["decode"][name] = without_file(decoded)

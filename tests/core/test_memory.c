@@ -58,7 +58,7 @@ static void test_macro_and_function_agree(void)
 static void test_macro_is_a_constant_expression(void)
 {
     static uint8_t memory[PML_RESPONSE_MEMORY(512, 100) + PML_GAUSSIAN_MEMORY(1, 1, 1, 1) + PML_RANKING_MEMORY(1) +
-                          PML_FRONT_MEMORY(7, 3)];
+                          PML_FRONT_MEMORY(7, 3) + PML_GUESS_MEMORY(5) + PML_LOOKS_MEMORY(5)];
     TEST_ASSERT_TRUE(sizeof memory > 0);
 }
 

@@ -2,6 +2,7 @@
  * Nothing secret stays behind: neither in memory nor on the stack, after every call that sees a secret,
  * whatever its outcome. What is searched, and how surely, is in residue.h. tests/check_wipe.sh runs this for every
  * compiler and level of optimisation. */
+#include "golden/head_vectors.h"
 #include "support/residue.h"
 
 /* ---- the calls; what they return must be what the scenario wants ---- */
@@ -325,6 +326,50 @@ static void test_fronts_leave_nothing_in_a_crowd(void)
 }
 #endif
 
+#if PML_WITH_HEAD
+/* A pack with a head and the same fronts. Guesses and means are the caller's own. */
+static pml_pack head_pack;
+static pml_guess guesses[3];
+static float mean[64];
+
+static pml_status guess(void)
+{
+    return pml_pack_guess(&head_pack, f.config.kernels, &given, f.ranking_memory, sizeof f.ranking_memory, guesses, 3);
+}
+
+static void guess_good(void)
+{
+    want(PML_OK, guess());
+}
+
+static void guess_bad(void)
+{
+    query.features[asked.count - 1] = (float)INFINITY;
+    want(PML_ERROR_FEATURES, guess());
+}
+
+static void look_twice(void)
+{
+    pml_looks *looks;
+    want(PML_OK, pml_looks_begin(&looks, f.ranking_memory, sizeof f.ranking_memory, asked.count));
+    want(PML_OK, pml_looks_add(looks, query.features, asked.count));
+    want(PML_OK, pml_looks_add(looks, query.features, asked.count));
+    want(PML_OK, pml_looks_mean(looks, mean, asked.count));
+    pml_looks_wipe(looks);
+}
+
+static const struct scenario head_scenarios[] = {
+    {"guess", guess_good, 0}, {"guess of bad features", guess_bad, 0}, {"two looks", look_twice, 0}};
+
+static void test_heads_and_looks_leave_nothing(void)
+{
+    TEST_ASSERT_EQUAL(PML_OK, pml_pack_open(&head_pack, golden_heads[1].bytes, golden_heads[1].size, NULL, NULL));
+    search_fronts(head_scenarios, sizeof head_scenarios / sizeof head_scenarios[0],
+                  PML_WITH_RESPONSE ? PML_RESPONSE : PML_GAUSSIAN);
+    (void)golden_guesses, (void)golden_looks_cases;
+}
+#endif
+
 static void leave_sums(void)
 {
     memcpy((uint8_t *)f.client->row + PML_ROUND8(pack->features), sums, 16);
@@ -387,6 +432,9 @@ int main(void)
     RUN_TEST(test_fronts_leave_nothing);
 #if PML_WITH_CROWD
     RUN_TEST(test_fronts_leave_nothing_in_a_crowd);
+#endif
+#if PML_WITH_HEAD
+    RUN_TEST(test_heads_and_looks_leave_nothing);
 #endif
     RUN_TEST(test_a_planted_sum_is_found);
 #endif

@@ -41,14 +41,17 @@ static void try_front(const uint8_t *bytes, size_t size, const uint8_t *bits)
         return;
     }
     demand(front.kind >= PML_FRONT_NONE && front.kind <= PML_FRONT_KERNELS && front.outputs - 1 < PML_FEATURES_MAX);
-    demand(front.body_size == size - FILE_HEADER && front.inputs - 1 < PML_FRONT_INPUTS_MAX);
+    const size_t labels = front.labels ? 4 * (size_t)front.outputs : 0;
+    demand(front.body_size + labels == size - FILE_HEADER && front.inputs - 1 < PML_FRONT_INPUTS_MAX);
     if ((uint64_t)front.inputs * front.outputs <= 1u << 18)
         map(&front, bits);
 }
 
 static void seal(uint8_t *bytes, size_t size)
 {
-    memcpy(bytes, "PMFR\0\0\1", 8);
+    memcpy(bytes, "PMFR\0\0", 6);
+    bytes[6] = bytes[52] == 1 ? 2 : 1; /* both versions */
+    bytes[7] = 0;
     store_le64(bytes + AT_SIZE, size);
     pml_front_seal(bytes, size);
 }

@@ -108,6 +108,36 @@ static size_t count_of(const pml_pack *pack, uint32_t modality)
 #endif
 }
 
+#if PML_WITH_HEAD
+/* Guesses in memory of exactly the size that is asked for: in order, and no label twice. */
+static void use_head(const pml_pack *pack, const pml_pack_info *info, uint8_t choice)
+{
+    pml_front head;
+    const size_t size = pml_guess_size(pack), count = info->labels < PML_GUESSES_MAX ? info->labels : PML_GUESSES_MAX;
+    demand(pml_pack_head(pack, &head) == (info->labels > 0 ? PML_OK : PML_ERROR_SECTION) &&
+           (size > 0) == (info->labels > 0));
+    if (size == 0)
+        return;
+    demand(head.outputs == info->labels && head.inputs == info->features);
+    demand(head.labels + 4 * (size_t)head.outputs <= pack->bytes + pack->size);
+    float *features = malloc(info->features * sizeof *features);
+    void *memory = malloc(size);
+    pml_guess guesses[PML_GUESSES_MAX];
+    demand(features && memory);
+    for (uint32_t i = 0; i < info->features; i++)
+        features[i] = (float)((int)(i * 89 + choice) % 255 - 127) + 0.5f;
+    const pml_query query = choose_query(pack, info, features, 0, &choice);
+    int status = pml_pack_guess(pack, NULL, &query, memory, size, guesses, count);
+    demand(status == PML_OK || (info->modalities > 0 && status == PML_ERROR_FEATURES) ||
+           (status == PML_ERROR_DIMENSION && query.count != count_of(pack, query.modality)));
+    for (size_t i = 1; i < count && status == PML_OK; i++)
+        demand(guesses[i - 1].score > guesses[i].score ||
+               (guesses[i - 1].score == guesses[i].score && guesses[i - 1].label < guesses[i].label));
+    free(memory);
+    free(features);
+}
+#endif
+
 /* One release from beginning to end, and back to rows. */
 static void use_client(pml_client *client, const pml_pack *pack, const pml_pack_info *info, uint8_t choice)
 {
@@ -198,6 +228,9 @@ static void try_pack(const uint8_t *bytes, size_t size, const uint8_t *choices)
 #if PML_WITH_FRONT
     read_modalities(&pack, &info);
 #endif
+#if PML_WITH_HEAD
+    use_head(&pack, &info, choices[3]);
+#endif
     use_pack(&pack, &info, PML_RESPONSE, choices);
     use_pack(&pack, &info, PML_GAUSSIAN, choices);
 }
@@ -205,7 +238,8 @@ static void try_pack(const uint8_t *bytes, size_t size, const uint8_t *choices)
 static void seal(uint8_t *bytes, size_t size)
 {
     memcpy(bytes, "PMPK\0\0", 6);
-    bytes[6] = load_le32(bytes + AT_SECTIONS) >> 13 & 1 ? 3 : 2 - (bytes[6] & 1); /* all versions */
+    const uint32_t sections = load_le32(bytes + AT_SECTIONS);
+    bytes[6] = sections >> 16 & 1 ? 4 : sections >> 13 & 1 ? 3 : 2 - (bytes[6] & 1); /* all versions */
     bytes[7] = 0;
     store_le64(bytes + AT_SIZE, size);
     pml_sha256(bytes + AT_SIZE, size - AT_SIZE, bytes + AT_HASH);

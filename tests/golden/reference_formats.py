@@ -21,8 +21,8 @@ class Pack:
 
     kind, d; classes [(label, slot)], prototypes [G*M rows], cells [G*M numbers below m], anchors [n rows],
     starts [G+1], neighbours (K), bandwidth (lambda), alpha, anchor_codes [n rows], slot_codes [G rows],
-    cell_codes [G*m rows], sketch [L rows], with_lists, model (a string), fronts [(name, Front)], minor (the version; 3 with
-    fronts, 2 with a model, else 1).
+    cell_codes [G*m rows], sketch [L rows], with_lists, model (a string), fronts [(name, Front)], head (a Head), minor (the
+    version; 4 with a head, 3 with fronts, 2 with a model, else 1).
     """
 
     def __init__(self, fields):
@@ -37,7 +37,8 @@ class Pack:
         self.cell_codes, self.cells, self.sketch = take("cell_codes", []), take("cells", []), take("sketch", [])
         self.model = take("model", "")
         self.fronts = take("fronts", [])
-        self.minor = take("minor", 3 if self.fronts else 2 if self.model else 1)
+        self.head = take("head")
+        self.minor = take("minor", 4 if self.head else 3 if self.fronts else 2 if self.model else 1)
         self.n, self.M, self.L = len(self.anchors), len(self.prototypes) // self.G, len(self.sketch)
         self.m = fields["m"] if self.prototypes else 0
         self.k = len(self.slot_codes[0]) if self.slot_codes else 0
@@ -83,6 +84,7 @@ class Pack:
         assert len(self.model.encode()) <= 64 and (self.model.isprintable() or not self.model)
         assert all(len(row) == self.d and all(-127 <= value <= 127 for value in row) for row in self.sketch)
         assert len(self.fronts) <= 8 and all(front.d == self.d for _, front in self.fronts)
+        assert not self.head or self.head.d_in == self.d
         labels, slots = [label for label, _ in self.classes], [slot for _, slot in self.classes]
         assert labels == sorted(set(labels))
         if self.kind == SLOT_CLASS:
@@ -110,6 +112,8 @@ class Pack:
             self.model.encode().ljust(65, b"\0") if self.model else b"",
             b"".join(front.record(name.encode()) for name, front in self.fronts).ljust(512, b"\0") if self.fronts else b"",
             b"".join(front.body() for _, front in self.fronts),
+            struct.pack("<I12x", self.head.d) if self.head else b"",
+            self.head.body() + self.head.label_bytes() if self.head else b"",
         ]
         present = sum(1 << bit for bit, section in enumerate(sections) if section or (bit == 14 and self.fronts))
         body = bytearray(88)                        # becomes the header

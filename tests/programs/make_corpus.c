@@ -2,6 +2,7 @@
  * Writes the golden packs, front files, releases and answers, and requests of an epoch, as seeds of the fuzz targets:
  * make_corpus DIR fills DIR/pack, DIR/front, DIR/release, DIR/answer and DIR/epoch. */
 #define _POSIX_C_SOURCE 200809L
+#include "golden/head_vectors.h"
 #include "golden/vectors.h"
 
 #include <stdio.h>
@@ -68,6 +69,12 @@ int main(int count, char **arguments)
         write_seed(directory, "pack", i, NULL, 0, golden_packs[i].bytes, golden_packs[i].size);
     for (size_t i = 0; i < GOLDEN_FRONT_FILE_COUNT; i++)
         write_seed(directory, "front", i, NULL, 0, golden_front_files[i].bytes, golden_front_files[i].size);
+    for (size_t i = 0; i < GOLDEN_HEAD_COUNT; i++) {
+        const struct golden_head *g = golden_heads + i;
+        write_seed(directory, "pack", GOLDEN_PACK_COUNT + i, NULL, 0, g->bytes, g->size);
+        write_seed(directory, "front", GOLDEN_FRONT_FILE_COUNT + i, NULL, 0, g->file, g->file_size);
+    }
+    (void)golden_guesses, (void)golden_looks_cases;
     for (size_t i = 0; i < GOLDEN_RELEASE_COUNT; i++)
         write_seed(directory, "release", i, NULL, 0, golden_releases[i].release, golden_releases[i].release_size);
     for (size_t i = 0; i < GOLDEN_ANSWER_COUNT; i++) {

@@ -2,6 +2,7 @@
  * Run under valgrind: marks everything secret as undefined and goes through the calls that see it. Memcheck then reports
  * every branch and every address that depends on a secret (tests/check_secrets.sh). `secrets MODE...`, with each set of
  * kernels that the CPU runs, as valgrind shows it; mode `leak` plants one such branch, to show that it would be found. */
+#include "golden/head_vectors.h"
 #include "golden/vectors.h"
 #include "pipeline_crowd.h"
 #include "query.h"
@@ -225,6 +226,48 @@ static void front(const struct pml_kernels *kernels, bool leak)
 }
 #endif
 
+#if PML_WITH_HEAD
+/* The verdict on the features is public once it is returned. */
+static void need_later(pml_status status)
+{
+    PUBLIC(&status, sizeof status);
+    need(status);
+}
+
+/* Guesses behind every front; looks of few features and of more than 4096. */
+static void head(const struct pml_kernels *kernels, bool leak)
+{
+    static uint8_t memory[4096], looks_memory[PML_LOOKS_MEMORY(4100)];
+    static float many[4100], mean[4100];
+    pml_pack pack;
+    need(pml_pack_open(&pack, golden_heads[1].bytes, golden_heads[1].size, NULL, NULL));
+    for (uint32_t modality = 0; modality < PML_MODALITIES_MAX; modality++) {
+        pml_front view;
+        float features[MAX_FEATURES];
+        int32_t label;
+        pml_guess guesses[5];
+        make_query(features, &label);
+        need(pml_pack_front(&pack, modality, &view));
+        const pml_query query = {.features = features, .count = view.inputs, .label = label, .modality = modality};
+        need_later(pml_pack_guess(&pack, kernels, &query, memory, sizeof memory, guesses, 5));
+        if (leak && modality == 4 && guesses[0].label > 0)
+            fputs("planted\n", stderr);
+    }
+    for (int large = 0; large < 2; large++) {
+        const size_t count = large ? 4100 : MAX_FEATURES;
+        pml_looks *looks;
+        int32_t label;
+        make_query(many, &label);
+        need(pml_looks_begin(&looks, looks_memory, sizeof looks_memory, count));
+        for (int look = 0; look < 3; look++) {
+            need_later(pml_looks_add(looks, many, count));
+            PUBLIC(looks, 8); /* how many there are */
+        }
+        need_later(pml_looks_mean(looks, mean, count));
+    }
+}
+#endif
+
 /* Whole steps, what is left over, rows left over; a list longer than registers hold. */
 static void of_kernels(const struct pml_kernels *kernels)
 {
@@ -257,6 +300,10 @@ static bool run(const char *mode, const struct pml_kernels *kernels)
     if (strcmp(mode, "front") == 0 || strcmp(mode, "front-leak") == 0)
         return front(kernels, mode[5] == '-'), true;
 #endif
+#if PML_WITH_HEAD
+    if (strcmp(mode, "head") == 0 || strcmp(mode, "head-leak") == 0)
+        return head(kernels, mode[4] == '-'), true;
+#endif
     if (strcmp(mode, "answer") == 0)
         return answer(kernels), true;
 #if PML_WITH_GAUSSIAN
@@ -274,7 +321,7 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < sets.count && known; i++)
             known = run(argv[mode], sets.of[i]);
     if (!known) {
-        fprintf(stderr, "usage: secrets kernels|response|crowd|answer|gaussian|leak ...\n");
+        fprintf(stderr, "usage: secrets kernels|response|crowd|front|head|answer|gaussian|leak ...\n");
         return 2;
     }
     printf("%s\n", sets.of[sets.count - 1]->name);

@@ -77,7 +77,7 @@ static void test_options_out_of_range_are_refused(void)
     input.options = (struct pml_build_options){.slots = PML_SLOTS_CLASS};
     int unknown = 9;
     memcpy(&input.options.codes, &unknown, sizeof unknown);
-    refuse(&input, "--codes random or class");
+    refuse(&input, "--codes pca, spectral, lda, random or class");
     free_input(&input);
 }
 

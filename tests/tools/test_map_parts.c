@@ -3,6 +3,7 @@
 #include "map_support.h"
 
 #include "tools/map/map_affinity.h"
+#include "tools/map/map_descent.h"
 #include "tools/map/map_graph.h"
 #include "tools/map/map_lanczos.h"
 #include "tools/map/map_shelves.h"
@@ -211,6 +212,42 @@ static void test_joint_affinities_are_symmetric(void)
     pml_rows_free(&rows);
 }
 
+/* ---- descent ---- */
+
+/* A ring in which every row also attracts every other one. Exaggerated, that draws all rows together, up to the last bit. */
+static void test_rows_that_attract_all_others_spread(void)
+{
+    enum { RING = 128, ENTRIES = RING * (RING - 1) };
+    static size_t starts[RING + 1];
+    static uint32_t ends[ENTRIES];
+    static float values[ENTRIES];
+    static double laid[2 * RING];
+    const struct pml_map_sparse joint = {RING, starts, ends, values};
+    const struct pml_map_options options = {.threads = 1};
+    double divergence;
+    for (size_t i = 0, at = 0; i < RING; i++) {
+        for (size_t j = 0; j < RING; j++) {
+            const size_t apart = (j + RING - i) % RING;
+            if (apart == 0)
+                continue;
+            ends[at] = (uint32_t)j;
+            values[at++] = 0.9f / ENTRIES + (apart == 1 || apart == RING - 1 ? 0.05f / RING : 0.0f);
+        }
+        starts[i + 1] = at;
+        laid[2 * i] = 1e-4 * sin((double)(7 * i));
+        laid[2 * i + 1] = 1e-4 * cos((double)(11 * i * i));
+    }
+    TEST_ASSERT_EQUAL(PML_DONE, pml_map_descend(&joint, &options, laid, &divergence));
+    for (size_t axis = 0; axis < 2; axis++) {
+        double squares = 0.0, sum = 0.0;
+        for (size_t i = 0; i < RING; i++) {
+            sum += laid[2 * i + axis];
+            squares += laid[2 * i + axis] * laid[2 * i + axis];
+        }
+        TEST_ASSERT_TRUE(sqrt(squares / RING - sum * sum / RING / RING) > 0.1);
+    }
+}
+
 /* ---- eigenvectors ---- */
 
 static pml_outcome apply_diagonal(void *context, const double *in, double *out)
@@ -252,6 +289,7 @@ int main(void)
     RUN_TEST(test_parts_lie_apart);
     RUN_TEST(test_affinities_have_the_perplexity);
     RUN_TEST(test_joint_affinities_are_symmetric);
+    RUN_TEST(test_rows_that_attract_all_others_spread);
     RUN_TEST(test_lanczos_finds_the_largest);
     return UNITY_END();
 }

@@ -81,7 +81,7 @@ static void test_kernels_are_kept(void)
 {
     enum { IN = 10, OUT = 6, CENTRES = 30 };
     struct pml_generator generator = pml_generator_start(5, 5);
-    const double lambda = 6.25;
+    struct pml_front_kernel kernels[CENTRES];
     double offset[OUT], places[CENTRES][IN];
     struct pml_matrix coefficients;
     struct pml_rows centres;
@@ -96,13 +96,14 @@ static void test_kernels_are_kept(void)
         TEST_ASSERT_EQUAL(PML_OK, pml_quantise(place, IN, centres.values + c * IN));
         pml_rows_measure(&centres, c);
         unit_row(place, IN, places[c]);
+        kernels[c] = (struct pml_front_kernel){4.0 + 0.2 * (double)c, c % 3 == 0 ? 0.3 : 1.5};
         for (size_t i = 0; i < OUT; i++)
             pml_matrix_row(&coefficients, c)[i] = draw_normal(&generator) * (c % 2 == 0 ? 3.0 : 0.05);
     }
     for (size_t i = 0; i < OUT; i++)
         offset[i] = 0.3 * draw_normal(&generator);
     TEST_ASSERT_EQUAL(PML_DONE,
-                      pml_front_bytes_kernels(&centres, lambda, &coefficients, offset, false, &file, &message));
+                      pml_front_bytes_kernels(&centres, kernels, &coefficients, offset, false, &file, &message));
     for (size_t trial = 0; trial < 50; trial++) {
         float features[IN];
         double unit[IN], wanted[OUT];
@@ -115,7 +116,8 @@ static void test_kernels_are_kept(void)
             for (size_t j = 0; j < IN; j++)
                 cosine += unit[j] * places[c][j];
             for (size_t i = 0; i < OUT; i++)
-                wanted[i] += pml_matrix_row(&coefficients, c)[i] * exp(-lambda * (1.0 - cosine));
+                wanted[i] += pml_matrix_row(&coefficients, c)[i] * kernels[c].amplitude *
+                             exp(-kernels[c].lambda * (1.0 - cosine));
         }
         check_map(&file, wanted, features, IN, OUT, 0.999);
     }

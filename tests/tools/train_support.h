@@ -61,6 +61,21 @@ static inline void draw_classes(struct trained_rows *rows, size_t count, size_t 
     view_rows(rows, count, first, second, true);
 }
 
+enum { CROSS_COLUMNS = 6 };
+
+/* Class 0 lies around ± the first axis, class 1 around ± the second: all means are the same. */
+static inline void draw_cross(struct trained_rows *out, size_t count, uint64_t seed)
+{
+    struct pml_generator generator = pml_generator_start(seed, 5);
+    for (size_t i = 0; i < count; i++) {
+        out->labels[i] = (int32_t)(i % 2);
+        for (size_t j = 0; j < CROSS_COLUMNS; j++)
+            out->values[0][i * CROSS_COLUMNS + j] =
+                (float)((j == i % 2 ? (i % 4 < 2 ? 1.0 : -1.0) : 0.0) + 0.2 * draw_normal(&generator));
+    }
+    view_rows(out, count, CROSS_COLUMNS, 0, true);
+}
+
 static inline struct pml_train_result trained(pml_train_method method, const struct pml_train_set *set,
                                               size_t dimensions, size_t centres)
 {

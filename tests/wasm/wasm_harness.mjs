@@ -95,9 +95,11 @@ export const fromHex = (text) => Uint8Array.from(text === '-' ? [] : Buffer.from
 const toFloats = (text) =>
     new Float32Array(Uint32Array.from(text.match(/[0-9a-f]{8}/g) ?? [], (digits) => parseInt(digits, 16)).buffer);
 
-const text = readFileSync(new URL('tests/golden/vectors.txt', root), 'utf8');
-const lines = text.split('\n').map((line) => line.split('\t'));
-const named = (kind) => lines.filter(([first]) => first === kind).map(([, ...fields]) => fields);
+const readVectors = (name) => {
+    const lines = readFileSync(new URL(`tests/golden/${name}`, root), 'utf8').split('\n').map((line) => line.split('\t'));
+    return (kind) => lines.filter(([first]) => first === kind).map(([, ...fields]) => fields);
+};
+const named = readVectors('vectors.txt');
 
 const answersOf = (kind) => named(kind).map(([name, pack, bytes, features, label, scope, limit, matches, modality]) => ({
     name,
@@ -156,6 +158,26 @@ export const golden = {
         })),
     budgets: named('budget').map(([bytes, owner, ...numbers]) => ({
         bytes: fromHex(bytes), owner: fromHex(owner), numbers: numbers.map(BigInt),
+    })),
+};
+
+const ofHeads = readVectors('head_vectors.txt');
+
+export const heads = {
+    packs: ofHeads('head').map(([, bytes, labels]) => ({ bytes: fromHex(bytes), labels: Number(labels) })),
+    guesses: ofHeads('guess').map(([, pack, features, modality, guesses]) => ({
+        pack: Number(pack),
+        features: toFloats(features),
+        modality: Number(modality),
+        guesses: guesses.split(',').map((guess) => guess.split(':')).map(([label, score]) => ({
+            label: Number(label), score: BigInt(score),
+        })),
+    })),
+    looks: ofHeads('looks').map(([, features, times, period, looks, mean]) => ({
+        features: Number(features),
+        times: Number(times),
+        looks: Array.from({ length: toFloats(looks).length / period }, (_, i) => toFloats(looks).slice(i * period, (i + 1) * period)),
+        mean: mean === '-' ? null : toFloats(mean),
     })),
 };
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BASIS 40u /* vectors that are kept between two restarts */
+#define BASIS 40u /* vectors that are kept between two restarts, or twice as many as are wanted */
 #define RESTARTS 3000
-#define NEAR 1e-8 /* of the values */
+#define NEAR 1e-10 /* of the values */
 
 static struct {
     void (*dsaupd)(a_int *, char const *, a_int, char const *, a_int, double, double *, a_int, double *, a_int, a_int *,
@@ -84,7 +84,7 @@ static void turn_round(size_t size, size_t wanted, double *values, double *vecto
 pml_outcome pml_arpack_largest(pml_arpack_fn apply, void *context, size_t size, size_t wanted, const double *start,
                                double *values, double *vectors)
 {
-    const size_t kept = size < BASIS ? size : BASIS;
+    const size_t good = 2 * wanted + 1 > BASIS ? 2 * wanted + 1 : BASIS, kept = size < good ? size : good;
     const struct memory memory = {.residual = malloc(size * sizeof(double)),
                                   .basis = malloc(kept * size * sizeof(double)),
                                   .work = malloc(3 * size * sizeof(double)),

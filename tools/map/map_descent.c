@@ -14,6 +14,7 @@
 #define LATE 500u
 #define GAIN_LEAST 0.01f
 #define STRIDE_MOST 5.0f /* of a point in a step */
+#define FLAT 1e-6        /* deviation of an axis that is lost; t-SNE starts with 1e-4 */
 #define PIECE 32u        /* groups that a thread takes at a time */
 #define PIECE_ROWS (PIECE * PML_MAP_GROUP)
 #define PAD 4u /* entries of a row come in fours */
@@ -184,6 +185,32 @@ static double divergence_of(const struct flow *flow, double sum)
     return divergence;
 }
 
+/* Whether rows hardly differ on an axis. */
+static bool is_flat(const struct flow *flow)
+{
+    for (size_t axis = 0; axis < 2; axis++) {
+        double sum = 0.0, squares = 0.0;
+        for (size_t i = 0; i < flow->count; i++) {
+            const double value = (double)flow->places[2 * i + axis];
+            sum += value;
+            squares += value * value;
+        }
+        if (squares - sum * sum / (double)flow->count < FLAT * FLAT * (double)flow->count)
+            return true;
+    }
+    return false;
+}
+
+static void begin(struct flow *flow, const double *places)
+{
+    for (size_t i = 0; i < flow->count; i++)
+        for (size_t axis = 0; axis < 2; axis++) {
+            flow->places[2 * i + axis] = (float)places[2 * (size_t)flow->names[i] + axis];
+            flow->speeds[2 * i + axis] = 0.0f;
+            flow->gains[2 * i + axis] = 1.0f;
+        }
+}
+
 pml_outcome pml_map_descend(const struct pml_map_sparse *joint, const struct pml_map_options *options, double *places,
                             double *divergence)
 {
@@ -195,13 +222,12 @@ pml_outcome pml_map_descend(const struct pml_map_sparse *joint, const struct pml
     if (outcome == PML_DONE) {
         for (size_t i = 0; i < flow.count; i++)
             flow.names[i] = (uint32_t)i;
-        for (size_t i = 0; i < 2 * flow.count; i++) {
-            flow.places[i] = (float)places[i];
-            flow.gains[i] = 1.0f;
-        }
+        begin(&flow, places);
         for (size_t at = 0; at < EARLY + late; at++) {
             const bool early = at < EARLY;
             const float exaggeration = early ? EXAGGERATION : 1.0f;
+            if (at == EARLY && is_flat(&flow))
+                begin(&flow, places); /* every row attracts every other: exaggeration has drawn them onto a line */
             if (at % EARLY == 0)
                 reorder(&flow, joint);
             const double sum = find_forces(&flow, options->threads);

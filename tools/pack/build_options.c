@@ -11,7 +11,6 @@
 #include <math.h>
 
 #define NEIGHBOURS_DEFAULT 10u
-#define DIMENSIONS_DEFAULT 2u
 #define ROWS_PER_PROTOTYPE_DEFAULT 2u
 #define PROTOTYPES_PER_CELL_MAX 16u
 #define SKETCH_MIN 8u
@@ -143,10 +142,8 @@ pml_outcome pml_options_resolve(struct pml_build_options *options, const struct 
     if (options->dimensions > PML_DIMENSIONS_MAX)
         return pml_say(message, "%u dimensions are too many: at most %u are possible.", options->dimensions,
                        PML_DIMENSIONS_MAX);
-    if (options->dimensions == 0)
-        options->dimensions = DIMENSIONS_DEFAULT;
-    if (options->codes != PML_CODES_RANDOM && options->codes != PML_CODES_CLASS)
-        return pml_say(message, "Unknown kind of codes: use --codes random or class.");
+    if ((unsigned)options->codes > PML_CODES_LDA)
+        return pml_say(message, "Unknown kind of codes: use --codes pca, spectral, lda, random or class.");
     if (options->model && pml_model_length(options->model) == 0)
         return pml_say(message, "A model's name has 1 to %u bytes of UTF-8 without control characters: change --model.",
                        PML_MODEL_MAX);

@@ -52,7 +52,8 @@ static pml_outcome map_rows(struct build *build, const struct pml_features *feat
 {
     begin_stage(build, "features");
     pml_outcome outcome = pml_build_rows(&build->rows, &build->options, features, &build->progress, build->message);
-    if (outcome == PML_DONE && labels && labels->values && build->options.slots != PML_SLOTS_ONE &&
+    const int needed = build->options.slots != PML_SLOTS_ONE || build->options.codes == PML_CODES_LDA;
+    if (outcome == PML_DONE && labels && labels->values && needed &&
         pml_build_rows_labels(&build->labels, &build->options, features, labels) != PML_DONE)
         outcome = pml_say_memory(build->message);
     return outcome;
@@ -110,14 +111,26 @@ static pml_outcome find_neighbours(struct build *build)
     return PML_DONE;
 }
 
-static pml_outcome draw_codes(struct build *build)
+static pml_outcome make_codes(struct build *build)
 {
     const struct pml_build_options *options = &build->options;
     begin_stage(build, "codes");
+    const struct pml_code_source source = {
+        .rows = &build->rows,
+        .starts = build->map.starts,
+        .slots = build->map.slots,
+        .labels = build->labels.values,
+        .order = build->map.order,
+        .lists = build->lists,
+        .neighbours = options->neighbours,
+        .seed = options->seed,
+        .threads = options->threads,
+        .progress = &build->progress,
+    };
     build->codes.dimensions = options->dimensions;
-    if (pml_codes_draw(&build->codes, options->codes, options->seed, build->map.starts, build->map.slots) != PML_DONE)
-        return pml_say_memory(build->message);
-    return PML_DONE;
+    pml_outcome outcome = pml_codes_make(&build->codes, options->codes, &source, build->message);
+    build->options.dimensions = build->codes.dimensions;
+    return outcome;
 }
 
 /* ---- cells and sketches ---- */
@@ -329,6 +342,7 @@ static pml_outcome write_pack(struct build *build, uint8_t **bytes, size_t *size
         .response_only = !options->gaussian,
         .model = options->model,
         .fronts = options->fronts,
+        .head = options->head,
     };
     if (pml_pack_bytes(&parts, bytes, size) != PML_DONE)
         return pml_say_memory(build->message);
@@ -397,7 +411,7 @@ pml_outcome pml_pack_build(const struct pml_features *features, const struct pml
     if (outcome == PML_DONE)
         outcome = find_neighbours(&build);
     if (outcome == PML_DONE)
-        outcome = draw_codes(&build);
+        outcome = make_codes(&build);
     if (outcome == PML_DONE)
         outcome = make_cells(&build);
     if (outcome == PML_DONE)

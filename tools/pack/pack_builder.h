@@ -6,14 +6,13 @@
 
 #include "common/fronts.h"
 #include "common/npy.h"
-
-enum pml_codes { PML_CODES_RANDOM, PML_CODES_CLASS };
+#include "tools/codes/codes.h"
 
 struct pml_build_options {
     unsigned neighbours; /* K; 0: 10, or n−1 when there are fewer */
     double bandwidth;    /* σ of the kernel; 0: auto, the median distance to the K-th neighbour */
     double alpha;        /* weight of the label graph, 0 … 4; must be 0 with one slot */
-    unsigned dimensions; /* k; 0: 2 */
+    unsigned dimensions; /* k; 0: the default of the codes (tools/codes/codes.h) */
     unsigned cells;      /* m per slot; 0: chosen for … */
     double share;        /* … lists of this share, 0: 0.02, … */
     double epsilon;      /* … at this ε, 0: 4 (cells_rule.h) */
@@ -31,6 +30,7 @@ struct pml_build_options {
     int gaussian;                    /* add anchors, which are copies of all rows, with their codes and lists */
     const char *model;               /* names the model that made the features (SPEC 1, section 12); NULL: no name */
     const struct pml_fronts *fronts; /* of the modalities (SPEC 1.1); NULL or none: features are used as they are */
+    const pml_front *head;           /* guesses labels (SPEC 1, section 16); NULL: none */
     size_t modality;                 /* of the features */
     /* With fronts: with[v], further public rows of modality v, no rows for none. They count as the features do: cells,
      * prototypes and anchors are made of all. With slots by class, row i has the class of row i of the features. NULL: none. */
@@ -53,7 +53,7 @@ struct pml_build_report {
     int bandwidth_raised;  /* the one found or given was smaller than a pack can hold */
 };
 
-/* `labels` may be NULL with PML_SLOTS_ONE. The caller frees the pack's bytes, which pml_pack_open has accepted. Returns
+/* `labels` may be NULL with PML_SLOTS_ONE and codes other than PML_CODES_LDA. The caller frees the pack's bytes, which pml_pack_open has accepted. Returns
  * PML_DONE, or another outcome with a message. */
 pml_outcome pml_pack_build(const struct pml_features *features, const struct pml_labels *labels,
                            const struct pml_build_options *options, uint8_t **pack, size_t *size,

@@ -22,6 +22,8 @@ enum {
     MODEL,
     FRONTS,
     FRONT_BODIES,
+    HEAD_SIZE,
+    HEAD,
     SECTIONS
 };
 
@@ -66,6 +68,8 @@ static struct layout lay_out(const struct pml_pack_parts *parts)
         [MODEL] = PML_MODEL_MAX + 1,
         [FRONTS] = PML_MODALITIES_MAX * FRONT_RECORD,
         [FRONT_BODIES] = bodies_size(parts),
+        [HEAD_SIZE] = 16,
+        [HEAD] = parts->head ? parts->head->body_size + 4 * (size_t)parts->head->outputs : 0,
     };
     struct layout layout = {.present = 1u << PROTOTYPES | 1u << PROTOTYPE_NORMS | 1u << SLOT_CODES | 1u << CELL_CODES |
                                        1u << PROTOTYPE_CELLS | 1u << PROJECTION};
@@ -80,6 +84,8 @@ static struct layout lay_out(const struct pml_pack_parts *parts)
         layout.present |= 1u << MODEL;
     if (front_count(parts) > 0)
         layout.present |= 1u << FRONTS | 1u << FRONT_BODIES;
+    if (parts->head)
+        layout.present |= 1u << HEAD_SIZE | 1u << HEAD;
     layout.size = HEADER;
     for (int i = 0; i < SECTIONS; i++) {
         if ((layout.present >> i & 1) == 0)
@@ -114,7 +120,7 @@ static void put_header(uint8_t *at, const struct pml_pack_parts *parts, const st
     const int full = !parts->response_only;
     memcpy(at, "PMPK", 4);
     put(at + 4, 0, 2);
-    put(at + 6, front_count(parts) > 0 ? 3 : 2, 2);
+    put(at + 6, parts->head ? 4 : front_count(parts) > 0 ? 3 : 2, 2);
     at = put(at + 40, layout->size, 8);
     at = put(at, parts->anchors->columns, 4);
     at = put(at, full ? parts->anchors->count : 0, 4);
@@ -181,6 +187,14 @@ static void put_fronts(uint8_t *bytes, const struct pml_pack_parts *parts, const
     }
 }
 
+/* The labels stand behind the body, in the file as in the pack. */
+static void put_head(uint8_t *bytes, const pml_front *head, const struct layout *layout)
+{
+    put(bytes + layout->offset[HEAD_SIZE], head->outputs, 4);
+    memcpy(bytes + layout->offset[HEAD], head->body, head->body_size);
+    memcpy(bytes + layout->offset[HEAD] + head->body_size, head->labels, 4 * (size_t)head->outputs);
+}
+
 pml_outcome pml_pack_bytes(const struct pml_pack_parts *parts, uint8_t **bytes, size_t *size)
 {
     const struct layout layout = lay_out(parts);
@@ -193,6 +207,8 @@ pml_outcome pml_pack_bytes(const struct pml_pack_parts *parts, uint8_t **bytes, 
     if (!parts->response_only)
         put_anchors(*bytes, parts, &layout);
     put_fronts(*bytes, parts, &layout);
+    if (parts->head)
+        put_head(*bytes, parts->head, &layout);
     pml_pack_seal(*bytes, layout.size);
     return PML_DONE;
 }

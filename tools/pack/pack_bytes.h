@@ -3,10 +3,10 @@
 #ifndef PML_PACK_BYTES_H
 #define PML_PACK_BYTES_H
 
-#include "codes.h"
 #include "common/fronts.h"
 #include "common/rows/rows.h"
 #include "slots_build.h"
+#include "tools/codes/codes.h"
 
 /* What a pack is made of. The caller owns all of it. */
 struct pml_pack_parts {
@@ -22,6 +22,7 @@ struct pml_pack_parts {
     int response_only;               /* leave out anchors, their codes and lists */
     const char *model;               /* up to PML_MODEL_MAX bytes; NULL: none */
     const struct pml_fronts *fronts; /* NULL or none: a pack of version 0.2 */
+    const pml_front *head;           /* NULL: none; else a pack of version 0.4 */
 };
 
 /* Writes and seals the pack. The caller frees the bytes. Returns PML_DONE or PML_NO_MEMORY. */

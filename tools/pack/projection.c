@@ -1,156 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Makes the int8 matrix of sketches. The second moments are integers, and every later sum has one fixed order, so the
- * number of threads changes nothing. */
+ * Makes the int8 matrix of sketches from the principal directions. */
 #include "projection.h"
-#include "common/rows/directions.h"
+#include "tools/codes/moments.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define SAMPLE 4096u /* rows looked at, at most */
-#define CHUNK 256u   /* rows whose products are summed in 32 bits */
-#define UNIT 2048.0  /* length of a row in the sums: CHUNK·UNIT² = 2^30 */
-#define SPARE 8u     /* directions beyond those wanted, for these to settle sooner */
-#define ROUNDS 16
-#define VANISHED 1e-12 /* of the sum of all second moments: what is smaller is rounding */
-
-struct moments {
-    const struct pml_rows *rows;
-    uint32_t indices[SAMPLE]; /* of the rows looked at */
-    int16_t *columns;         /* the sample at length UNIT: chunk by chunk, feature by feature, CHUNK rows */
-    double *sums;             /* size × size, exact: below 2^34 */
-    size_t sample, chunks;
-    size_t size; /* features, rounded up to PML_TILE */
-};
-
-/* ---- second moments: Σ x·xᵀ over unit rows ---- */
-
-static void fill_columns(struct moments *moments)
-{
-    const struct pml_rows *rows = moments->rows;
-    for (size_t i = 0; i < moments->sample; i++) {
-        const size_t row = moments->indices[i];
-        const double scale = UNIT / sqrt((double)rows->squared[row]);
-        int16_t *at = moments->columns + i / CHUNK * moments->size * CHUNK + i % CHUNK;
-        for (size_t j = 0; j < rows->columns; j++)
-            at[j * CHUNK] = (int16_t)floor(rows->values[row * rows->columns + j] * scale + 0.5);
-    }
-}
-
-/* The products of one column and four others. Four sums keep a vector unit busy, and compilers turn int16 products summed
- * in int32 into one multiply-add instruction. */
-static void multiply_columns(const int16_t *restrict column, const int16_t *restrict others, int32_t *restrict out)
-{
-    const int16_t *restrict b = others + CHUNK, *restrict c = b + CHUNK, *restrict d = c + CHUNK;
-    int32_t sums[4] = {0, 0, 0, 0};
-    for (size_t i = 0; i < CHUNK; i++) {
-        sums[0] += column[i] * others[i];
-        sums[1] += column[i] * b[i];
-        sums[2] += column[i] * c[i];
-        sums[3] += column[i] * d[i];
-    }
-    memcpy(out, sums, sizeof sums);
-}
-
-/* PML_TILE rows of the matrix. */
-static pml_outcome sum_tile(void *context, size_t tile)
-{
-    struct moments *moments = context;
-    const size_t size = moments->size;
-    int32_t products[4];
-    for (size_t chunk = 0; chunk < moments->chunks; chunk++) {
-        const int16_t *columns = moments->columns + chunk * size * CHUNK, *own = columns + tile * PML_TILE * CHUNK;
-        for (size_t other = 0; other < size; other += 4) /* stay in the first cache while all columns pass by */
-            for (size_t i = 0; i < PML_TILE; i++) {
-                double *sums = moments->sums + (tile * PML_TILE + i) * size + other;
-                multiply_columns(own + i * CHUNK, columns + other * CHUNK, products);
-                for (size_t j = 0; j < 4; j++)
-                    sums[j] += products[j];
-            }
-    }
-    return PML_DONE;
-}
-
-static pml_outcome sum_moments(struct moments *moments, unsigned threads)
-{
-    const size_t size = moments->size;
-    moments->columns = calloc(moments->chunks * size * CHUNK, sizeof *moments->columns);
-    moments->sums = calloc(size * size, sizeof *moments->sums);
-    if (!moments->columns || !moments->sums)
-        return PML_NO_MEMORY;
-    fill_columns(moments);
-    pml_outcome outcome = pml_parallel(threads, size / PML_TILE, sum_tile, moments, NULL);
-    free(moments->columns);
-    moments->columns = NULL;
-    return outcome;
-}
-
-/* ---- principal directions: orthogonal iteration ---- */
-
-struct product {
-    const struct moments *moments;
-    const struct pml_directions *from, *to;
-};
-
-/* Four rows of the matrix with one group of vectors. */
-static void multiply_group(const double *restrict rows, size_t stride, const double *restrict group, size_t columns,
-                           double sums[PML_LANES][PML_LANES])
-{
-    double local[PML_LANES][PML_LANES] = {{0}}; /* in registers */
-    for (size_t j = 0; j < columns; j++)
-        for (size_t row = 0; row < PML_LANES; row++)
-            for (size_t lane = 0; lane < PML_LANES; lane++)
-                local[row][lane] += rows[row * stride + j] * group[j * PML_LANES + lane];
-    memcpy(sums, local, sizeof local);
-}
-
-static pml_outcome multiply_tile(void *context, size_t tile)
-{
-    const struct product *product = context;
-    const size_t columns = product->from->size, end = (tile + 1) * PML_TILE < columns ? (tile + 1) * PML_TILE : columns;
-    for (size_t row = tile * PML_TILE; row < end; row += PML_LANES)
-        for (size_t group = 0; group < pml_directions_groups(product->from); group++) {
-            const size_t first = group * columns * PML_LANES, count = end - row < PML_LANES ? end - row : PML_LANES;
-            double sums[PML_LANES][PML_LANES];
-            multiply_group(product->moments->sums + row * product->moments->size, product->moments->size,
-                           product->from->values + first, columns, sums);
-            memcpy(product->to->values + first + row * PML_LANES, sums, count * sizeof sums[0]);
-        }
-    return PML_DONE;
-}
-
-/* Leaves in `directions` the largest ones first, as many as there can be with these rows; any others follow. */
-static pml_outcome find_directions(const struct moments *moments, struct pml_directions *directions,
-                                   struct pml_generator *generator, unsigned threads,
-                                   const struct pml_progress *progress)
-{
-    struct pml_directions next;
-    double all = 0.0;
-    for (size_t i = 0; i < moments->size; i++)
-        all += moments->sums[i * moments->size + i];
-    const size_t count = directions->count;
-    pml_outcome outcome = pml_directions_allocate(&next, count, directions->size);
-    directions->count = next.count = count < moments->sample ? count : moments->sample;
-    if (outcome == PML_DONE)
-        pml_directions_settle(directions, 0.0, generator);
-    for (int round = 0; outcome == PML_DONE && round < ROUNDS; round++) {
-        struct product product = {moments, directions, &next};
-        outcome = pml_parallel(threads, moments->size / PML_TILE, multiply_tile, &product, NULL);
-        struct pml_directions swap = *directions;
-        *directions = next;
-        next = swap;
-        pml_directions_settle(directions, VANISHED * all, generator);
-        pml_progress_tell(progress, (round + 1.0) / (ROUNDS + 1));
-    }
-    directions->count = count;
-    if (outcome == PML_DONE)
-        pml_directions_settle(directions, 0.0, generator); /* what was not iterated is zero still */
-    pml_directions_free(&next);
-    return outcome;
-}
-
-/* ---- rotation and bytes ---- */
 
 /* turned = rotation · directionsᵀ, of the first rotation->count directions */
 static void turn(const struct pml_directions *directions, const struct pml_directions *rotation, double *turned)
@@ -195,21 +49,17 @@ pml_outcome pml_projection_make(const struct pml_rows *rows, size_t length, uint
                                 const struct pml_progress *progress, int8_t *out)
 {
     struct pml_generator generator = pml_generator_start(seed, PML_STREAM_SKETCH);
-    struct moments moments = {.rows = rows};
-    moments.sample = pml_rows_sample(rows->count, SAMPLE, pml_generator_next(&generator), moments.indices);
-    moments.chunks = (moments.sample + CHUNK - 1) / CHUNK;
-    moments.size = (rows->columns + PML_TILE - 1) / PML_TILE * PML_TILE;
+    struct pml_moments moments = {0};
     struct pml_directions directions = {0};
-    const size_t wanted = length + SPARE < rows->columns ? length + SPARE : rows->columns;
-    pml_outcome outcome = sum_moments(&moments, threads);
+    const size_t most = length + PML_MOMENTS_SPARE, wanted = most < rows->columns ? most : rows->columns;
+    pml_outcome outcome = pml_moments_sum(&moments, rows, NULL, pml_generator_next(&generator), threads);
     if (outcome == PML_DONE)
         outcome = pml_directions_allocate(&directions, wanted, rows->columns);
     if (outcome == PML_DONE)
-        outcome = find_directions(&moments, &directions, &generator, threads, progress);
+        outcome = pml_moments_directions(&moments, &directions, &generator, threads, progress);
     if (outcome == PML_DONE)
         outcome = turn_and_round(&directions, length, &generator, out);
     pml_directions_free(&directions);
-    free(moments.columns);
-    free(moments.sums);
+    pml_moments_free(&moments);
     return outcome;
 }

@@ -5,6 +5,7 @@
 #include "common/message.h"
 #include "common/rows/kmeans.h"
 #include "privatemail_public.h"
+#include "tools/codes/classes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,31 +23,17 @@ void pml_slots_free(struct pml_slot_map *map)
 
 /* ---- classes ---- */
 
-static int by_label(const void *left, const void *right)
-{
-    int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 static pml_outcome find_classes(struct pml_slot_map *map, const struct pml_labels *labels)
 {
-    map->labels = malloc(labels->rows * sizeof *map->labels);
-    if (!map->labels)
+    if (pml_classes_find(labels->values, labels->rows, &map->labels, &map->classes) != PML_DONE)
         return PML_NO_MEMORY;
-    memcpy(map->labels, labels->values, labels->rows * sizeof *map->labels);
-    qsort(map->labels, labels->rows, sizeof *map->labels, by_label);
-    map->classes = 0;
-    for (size_t i = 0; i < labels->rows; i++)
-        if (i == 0 || map->labels[i] != map->labels[i - 1])
-            map->labels[map->classes++] = map->labels[i];
     map->class_slots = malloc(map->classes * sizeof *map->class_slots);
     return map->class_slots ? PML_DONE : PML_NO_MEMORY;
 }
 
 static uint32_t class_of(const struct pml_slot_map *map, int32_t label)
 {
-    const int32_t *found = bsearch(&label, map->labels, map->classes, sizeof *map->labels, by_label);
-    return (uint32_t)(found - map->labels);
+    return pml_classes_of(map->labels, map->classes, label);
 }
 
 /* ---- rows by bin: `order` and `starts` from the bin of each row ---- */

@@ -93,10 +93,9 @@ static void put_offset(uint8_t *out, double offset)
 }
 
 /* How many units of the integers stand for 1: as many as the factors allow. The offsets must fit too. */
-static double choose_scale(const struct pml_matrix *weights, const double *offset, size_t outputs, double factors,
-                           double unit, double offset_limit)
+static double choose_scale(double largest, const double *offset, size_t outputs, double factors, double unit,
+                           double offset_limit)
 {
-    const double largest = largest_of(weights->values, weights->rows * weights->columns);
     const double shift = offset ? largest_of(offset, outputs) : 0.0;
     if (!(largest > 0.0) || !isfinite(largest) || !isfinite(shift))
         return 0.0;
@@ -108,34 +107,69 @@ static pml_outcome say_no_map(struct pml_message *message)
     return pml_say(message, "the trained map is empty or not finite: give rows that vary more.");
 }
 
-pml_outcome pml_front_bytes_matrix(const struct pml_matrix *weights, const double *offset, bool root,
-                                   struct pml_front_bytes *file, struct pml_message *message)
+/* With `labels`, a head. */
+static pml_outcome write_matrix(const struct pml_matrix *weights, const double *offset, bool root,
+                                const int32_t *labels, struct pml_front_bytes *file, struct pml_message *message)
 {
     const size_t outputs = weights->rows, inputs = weights->columns;
-    const double scale = choose_scale(weights, offset, outputs, GAIN_MAX, UNIT_MATRIX, 0x1p50);
+    const double largest = largest_of(weights->values, outputs * inputs);
+    const double scale = choose_scale(largest, offset, outputs, GAIN_MAX, UNIT_MATRIX, 0x1p50);
     if (!(scale > 0.0))
         return say_no_map(message);
-    pml_outcome outcome = begin(file, PML_FRONT_MATRIX, inputs, outputs, 0, root, outputs * (12 + inputs), message);
+    const size_t body = outputs * (12 + inputs);
+    pml_outcome outcome =
+        begin(file, PML_FRONT_MATRIX, inputs, outputs, 0, root, body + (labels ? 4 * outputs : 0), message);
     if (outcome != PML_DONE)
         return outcome;
     uint8_t *records = file->bytes + PML_FRONT_FILE_HEADER, *rows = records + 12 * outputs;
     for (size_t i = 0; i < outputs; i++) {
         put_offset(records + 12 * i, offset ? scale * UNIT_MATRIX * offset[i] : 0.0);
         put_le(records + 12 * i + 8, put_row(pml_matrix_row(weights, i), inputs, scale, rows + i * inputs), 4);
+        if (labels)
+            put_le(records + body + 4 * i, (uint32_t)labels[i], 4);
+    }
+    if (labels) {
+        put_le(file->bytes + 6, 2, 2);
+        put_le(file->bytes + 52, 1, 4);
     }
     return finish(file, message);
 }
 
-pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, double lambda,
+pml_outcome pml_front_bytes_matrix(const struct pml_matrix *weights, const double *offset, bool root,
+                                   struct pml_front_bytes *file, struct pml_message *message)
+{
+    return write_matrix(weights, offset, root, NULL, file, message);
+}
+
+pml_outcome pml_front_bytes_head(const struct pml_matrix *weights, const double *offset, const int32_t *labels,
+                                 struct pml_front_bytes *file, struct pml_message *message)
+{
+    return write_matrix(weights, offset, false, labels, file, message);
+}
+
+/* Whether every λ has a place among 32 bits, and every amplitude is a number. */
+static bool kernels_fit(const struct pml_front_kernel *kernels, size_t count)
+{
+    bool fit = true;
+    for (size_t c = 0; c < count; c++) {
+        const double width = nearbyint(kernels[c].lambda * 0x1p16);
+        fit = fit && width >= 1.0 && width <= 4294967295.0 && isfinite(kernels[c].amplitude);
+    }
+    return fit;
+}
+
+pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, const struct pml_front_kernel *kernels,
                                     const struct pml_matrix *coefficients, const double *offset, bool root,
                                     struct pml_front_bytes *file, struct pml_message *message)
 {
     const size_t outputs = coefficients->columns, inputs = centres->columns, count = centres->count;
-    const double scale = choose_scale(coefficients, offset, outputs, AMPLITUDE_MAX, UNIT_KERNELS, 0x1p53);
-    const double width = nearbyint(lambda * 0x1p16);
+    double largest = 0.0; /* of coefficient·amplitude, which is what integers stand for */
+    for (size_t c = 0; c < count; c++)
+        largest = fmax(largest, kernels[c].amplitude * largest_of(pml_matrix_row(coefficients, c), outputs));
+    const double scale = choose_scale(largest, offset, outputs, AMPLITUDE_MAX, UNIT_KERNELS, 0x1p53);
     if (!(scale > 0.0))
         return say_no_map(message);
-    if (!(width >= 1.0 && width <= 4294967295.0))
+    if (!kernels_fit(kernels, count))
         return pml_say(message,
                        "the kernels are too wide or too narrow: give rows that vary, without near duplicates.");
     pml_outcome outcome = begin(file, PML_FRONT_KERNELS, inputs, outputs, count, root,
@@ -148,8 +182,9 @@ pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, double lambd
         put_offset(offsets + 8 * i, offset ? scale * UNIT_KERNELS * offset[i] : 0.0);
     for (size_t c = 0; c < count; c++) {
         put_le(records + 12 * c, centres->inverse[c], 4);
-        put_le(records + 12 * c + 4, (uint64_t)width, 4);
-        put_le(records + 12 * c + 8, put_row(pml_matrix_row(coefficients, c), outputs, scale, rows + c * outputs), 4);
+        put_le(records + 12 * c + 4, (uint64_t)nearbyint(kernels[c].lambda * 0x1p16), 4);
+        put_le(records + 12 * c + 8,
+               put_row(pml_matrix_row(coefficients, c), outputs, scale * kernels[c].amplitude, rows + c * outputs), 4);
     }
     memcpy(places, centres->values, count * inputs);
     return finish(file, message);

@@ -25,9 +25,18 @@ pml_outcome pml_front_bytes_signs(size_t inputs, size_t outputs, bool root, cons
 pml_outcome pml_front_bytes_matrix(const struct pml_matrix *weights, const double *offset, bool root,
                                    struct pml_front_bytes *file, struct pml_message *message);
 
-/* y = Σ coefficients_c·e^(−lambda·(1 − ⟨x, centre_c⟩)) + offset. `centres` has a row per row of coefficients. */
+/* The same as a head: a row of weights per label. The labels ascend. */
+pml_outcome pml_front_bytes_head(const struct pml_matrix *weights, const double *offset, const int32_t *labels,
+                                 struct pml_front_bytes *file, struct pml_message *message);
+
+/* The kernel of a centre c and a row x of length 1: amplitude·e^(−lambda·(1 − ⟨x, c⟩)). */
+struct pml_front_kernel {
+    double lambda, amplitude;
+};
+
+/* y = Σ coefficients_c·kernel_c(x) + offset. `centres` and `kernels` have an entry per row of coefficients. */
 struct pml_rows;
-pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, double lambda,
+pml_outcome pml_front_bytes_kernels(const struct pml_rows *centres, const struct pml_front_kernel *kernels,
                                     const struct pml_matrix *coefficients, const double *offset, bool root,
                                     struct pml_front_bytes *file, struct pml_message *message);
 

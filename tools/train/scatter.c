@@ -56,15 +56,14 @@ static size_t number_labels(const struct pml_train_set *set, int32_t *sorted, st
 pml_outcome pml_classes_number(const struct pml_train_set *set, struct pml_classes *classes,
                                struct pml_message *message)
 {
-    int32_t *sorted = malloc((set->count + 1) * sizeof *sorted);
-    *classes = (struct pml_classes){malloc((set->count + 1) * sizeof *classes->of),
-                                    calloc(set->count + 1, sizeof *classes->sizes), 0};
+    *classes = (struct pml_classes){.of = malloc((set->count + 1) * sizeof *classes->of),
+                                    .sizes = calloc(set->count + 1, sizeof *classes->sizes),
+                                    .labels = malloc((set->count + 1) * sizeof *classes->labels)};
     pml_outcome outcome = PML_DONE;
-    if (!sorted || !classes->of || !classes->sizes)
+    if (!classes->labels || !classes->of || !classes->sizes)
         outcome = pml_say_memory(message);
     else
-        classes->count = number_labels(set, sorted, classes);
-    free(sorted);
+        classes->count = number_labels(set, classes->labels, classes);
     if (outcome == PML_DONE && classes->count < 2)
         outcome =
             pml_say(message, "all rows are of one class, so there is nothing to tell apart: give rows of two classes "
@@ -78,6 +77,7 @@ void pml_classes_free(struct pml_classes *classes)
 {
     free(classes->of);
     free(classes->sizes);
+    free(classes->labels);
     *classes = (struct pml_classes){0};
 }
 

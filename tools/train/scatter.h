@@ -18,6 +18,7 @@ void pml_scatter_centre(struct pml_matrix *matrix, double *mean);
 struct pml_classes {
     uint32_t *of;    /* per row of the set */
     uint32_t *sizes; /* per class */
+    int32_t *labels; /* per class */
     size_t count;
 };
 

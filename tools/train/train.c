@@ -10,18 +10,22 @@
 
 #include <privatemail.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 const struct pml_train_trait pml_train_traits[PML_TRAIN_METHODS] = {
-    [PML_TRAIN_SIGNS] = {"signs", false, false, false, false, true, false},
-    [PML_TRAIN_GAUSS] = {"gauss", false, false, false, false, true, false},
-    [PML_TRAIN_PCA] = {"pca", false, false, false, false, false, true},
-    [PML_TRAIN_DCT] = {"dct", false, false, false, false, false, false},
-    [PML_TRAIN_LDA] = {"lda", true, false, false, false, false, true},
-    [PML_TRAIN_CCA] = {"cca", false, true, true, false, false, true},
-    [PML_TRAIN_CODES] = {"codes", true, false, true, true, true, true},
-    [PML_TRAIN_MNSE] = {"mnse", true, true, true, true, true, true},
+    [PML_TRAIN_SIGNS] = {"signs", false, false, false, false, true, false, false},
+    [PML_TRAIN_GAUSS] = {"gauss", false, false, false, false, true, false, false},
+    [PML_TRAIN_PCA] = {"pca", false, false, false, false, false, true, false},
+    [PML_TRAIN_DCT] = {"dct", false, false, false, false, false, false, false},
+    [PML_TRAIN_LDA] = {"lda", true, false, false, false, false, true, true},
+    [PML_TRAIN_CCA] = {"cca", false, true, true, false, false, true, false},
+    [PML_TRAIN_CODES] = {"codes", true, false, true, true, true, true, false},
+    [PML_TRAIN_MNSE] = {"mnse", true, true, true, true, true, true, false},
+    [PML_TRAIN_KPCA] = {"kpca", false, false, false, true, true, true, false},
+    [PML_TRAIN_KDA] = {"kda", true, false, false, true, true, true, false},
+    [PML_TRAIN_KMFA] = {"kmfa", true, false, false, true, true, true, false},
 };
 
 #if PML_WITH_LAPACKE
@@ -38,7 +42,12 @@ static const pml_train_fn functions[PML_TRAIN_METHODS] = {
     [PML_TRAIN_CCA] = WITH_LAPACKE(pml_train_cca),
     [PML_TRAIN_CODES] = WITH_LAPACKE(pml_train_codes),
     [PML_TRAIN_MNSE] = WITH_LAPACKE(pml_train_mnse),
+    [PML_TRAIN_KPCA] = WITH_LAPACKE(pml_train_graph),
+    [PML_TRAIN_KDA] = WITH_LAPACKE(pml_train_graph),
+    [PML_TRAIN_KMFA] = WITH_LAPACKE(pml_train_graph),
 };
+
+static const pml_train_fn head_function = WITH_LAPACKE(pml_train_lda_head);
 
 bool pml_train_has_lapack(void)
 {
@@ -90,6 +99,26 @@ pml_outcome pml_train_signs(const struct pml_train_options *options, size_t inpu
     return outcome;
 }
 
+static pml_outcome check_uncertainty(const struct pml_train_set *set, struct pml_message *message)
+{
+    const struct pml_features *given = set->uncertainty, *rows = set->features[0];
+    if (!given)
+        return PML_DONE;
+    if (set->root)
+        return pml_say(message, "--uncertainty is that of the features, not of their roots: leave --root out.");
+    if (given->rows != rows->rows || (given->columns != 1 && given->columns != rows->columns))
+        return pml_say(message,
+                       "--uncertainty has %zu rows of %zu numbers, but there are %zu rows of %zu features: give one "
+                       "variance per row, or one per feature of each row.",
+                       given->rows, given->columns, rows->rows, rows->columns);
+    for (size_t i = 0; i < given->rows * given->columns; i++)
+        if (!(given->values[i] >= 0.0f && isfinite(given->values[i])))
+            return pml_say(message,
+                           "the uncertainty of row %zu (counting from 0) is negative or not finite: give variances.",
+                           i / given->columns);
+    return PML_DONE;
+}
+
 static pml_outcome check(const struct pml_train_options *options, const struct pml_train_set *set,
                          struct pml_message *message)
 {
@@ -103,12 +132,14 @@ static pml_outcome check(const struct pml_train_options *options, const struct p
         return pml_say(message, "%s needs the class of each row: give --labels.", trait->name);
     if (trait->pair && set->modalities < 2)
         return pml_say(message, "%s needs two modalities: give --with text=T.npy.", trait->name);
+    if (options->head && !trait->head)
+        return pml_say(message, "%s trains no head: use lda.", trait->name);
     if (trait->centres && set->count < options->centres)
         return pml_say(message,
                        "there are %zu rows to train with, fewer than the %zu centres: give more rows, or fewer "
                        "--centres.",
                        set->count, options->centres);
-    return PML_DONE;
+    return pml_train_is_graph(options->method) ? check_uncertainty(set, message) : PML_DONE;
 }
 
 pml_outcome pml_train(const struct pml_train_options *options, const struct pml_train_set *set,
@@ -122,7 +153,7 @@ pml_outcome pml_train(const struct pml_train_options *options, const struct pml_
     for (size_t v = 0; outcome == PML_DONE && v < set->modalities; v++)
         outcome = pml_train_rows(set, v, options->threads, &job.rows[v], message);
     if (outcome == PML_DONE)
-        outcome = functions[options->method](&job, result, message);
+        outcome = (options->head ? head_function : functions[options->method])(&job, result, message);
     for (size_t v = 0; v < PML_TRAIN_MODALITIES; v++)
         pml_rows_free(&job.rows[v]);
     if (outcome != PML_DONE)

@@ -8,6 +8,8 @@
 #include "common/npy.h"
 #include "common/progress.h"
 
+#include <privatemail_public.h>
+
 #include <stdbool.h>
 
 #define PML_TRAIN_MODALITIES 2u
@@ -22,6 +24,9 @@ typedef enum pml_train_method {
     PML_TRAIN_CCA,   /* the directions in which two modalities agree most */
     PML_TRAIN_CODES, /* kernels, fitted to a code per class by ridge regression */
     PML_TRAIN_MNSE,  /* kernels, by multi-modal nonlinear supervised embedding */
+    PML_TRAIN_KPCA,  /* kernels: the directions that hold most of the rows */
+    PML_TRAIN_KDA,   /* kernels: the directions in which classes differ most */
+    PML_TRAIN_KMFA,  /* kernels: the directions in which classes are apart where they meet */
     PML_TRAIN_METHODS
 } pml_train_method;
 
@@ -33,9 +38,16 @@ struct pml_train_trait {
     bool may_pair;      /* takes two modalities */
     bool centres, seed; /* uses these options */
     bool lapack;        /* needs LAPACKE */
+    bool head;          /* can train a head */
 };
 
 extern const struct pml_train_trait pml_train_traits[PML_TRAIN_METHODS];
+
+/* Whether a method is two graphs, and so takes a ridge and uncertain rows. */
+static inline bool pml_train_is_graph(pml_train_method method)
+{
+    return method == PML_TRAIN_KPCA || method == PML_TRAIN_KDA || method == PML_TRAIN_KMFA;
+}
 
 /* Whether this build knows LAPACKE, and it can be loaded. Call it before threads are started. */
 bool pml_train_has_lapack(void);
@@ -45,15 +57,21 @@ struct pml_train_set {
     const struct pml_features *features[PML_TRAIN_MODALITIES];
     size_t modalities;
     const int32_t *labels; /* per row of the features; NULL without */
+    /* Variances of the first modality's features, per row or per feature of each row; NULL when rows are certain. For
+     * methods of graphs. */
+    const struct pml_features *uncertainty;
     const uint32_t *indices;
     size_t count;
     bool root;
+    const pml_front *front; /* for a head: the front of the pack, which maps the rows first; NULL: none */
 };
 
 struct pml_train_options {
     pml_train_method method;
     size_t dimensions; /* k, what the front ends in */
     size_t centres;    /* p, for kernels */
+    bool head;    /* a head, which tells labels (SPEC 5.19), instead of a front; then dimensions is not looked at */
+    double ridge; /* of kda and kmfa; 0 when held-out rows choose it */
     uint64_t seed;
     unsigned threads;
     const struct pml_progress *progress; /* may be NULL */
@@ -75,6 +93,8 @@ struct pml_train_result {
     uint8_t *bytes[PML_TRAIN_MODALITIES];
     size_t sizes[PML_TRAIN_MODALITIES];
     double widths[PML_TRAIN_MODALITIES]; /* of the kernels; 0 without */
+    double ridge;                        /* of kda and kmfa; 0 without */
+    double uncertainty;                  /* mean variance per feature of the rows, of length 1; 0 without */
     struct pml_train_theorem theorem;
 };
 

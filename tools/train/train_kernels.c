@@ -43,6 +43,38 @@ static pml_outcome median_distance(const struct pml_rows *rows, uint64_t seed, d
     return PML_DONE;
 }
 
+/* What a row's features vary by once the row has length 1: its variance, or the mean of its variances, over its squared
+ * length. A centre stands for a row of its cluster drawn at random. */
+static pml_outcome fill_variances(const struct pml_train_set *set, const uint32_t *clusters,
+                                  struct pml_kernel_side *side)
+{
+    const struct pml_features *given = set->uncertainty, *features = set->features[0];
+    const size_t centres = side->centres.count;
+    double *sizes = calloc(centres, sizeof *sizes);
+    side->variances = calloc(centres, sizeof *side->variances);
+    if (!sizes || !side->variances) {
+        free(sizes);
+        return PML_NO_MEMORY;
+    }
+    for (size_t i = 0; given && i < set->count; i++) {
+        const float *row = features->values + (size_t)set->indices[i] * features->columns;
+        const float *own = given->values + (size_t)set->indices[i] * given->columns;
+        double square = 0.0, sum = 0.0;
+        for (size_t j = 0; j < features->columns; j++)
+            square += (double)row[j] * row[j];
+        for (size_t j = 0; j < given->columns; j++)
+            sum += own[j];
+        const double variance = sum / (double)given->columns / square;
+        side->variance += variance / (double)set->count;
+        side->variances[clusters[i]] += variance;
+        sizes[clusters[i]] += 1.0;
+    }
+    for (size_t c = 0; given && c < centres; c++) /* a centre without rows repeats another */
+        side->variances[c] = sizes[c] > 0.0 ? side->variances[c] / sizes[c] : side->variance;
+    free(sizes);
+    return PML_DONE;
+}
+
 static pml_outcome start(const struct pml_train_job *job, size_t modality, struct pml_kernel_side *side,
                          struct pml_message *message)
 {
@@ -58,6 +90,8 @@ static pml_outcome start(const struct pml_train_job *job, size_t modality, struc
         outcome = PML_NO_MEMORY;
     if (outcome == PML_DONE)
         outcome = pml_kmeans(rows, centres, seed, job->options->threads, job->options->progress, &means);
+    if (outcome == PML_DONE)
+        outcome = fill_variances(job->set, means.clusters, side);
     free(means.clusters);
     for (size_t c = 0; outcome == PML_DONE && c < centres; c++)
         pml_rows_measure(&side->centres, c);
@@ -92,16 +126,43 @@ void pml_kernel_sides_free(struct pml_kernel_side *sides)
         pml_matrix_free(&side->places);
         pml_matrix_free(&side->kernels);
         pml_rows_free(&side->centres);
+        pml_edges_free(&side->own);
+        pml_edges_free(&side->other);
+        free(side->variances);
     }
+}
+
+/* The kernel of two distributions whose variances have this sum. λ is that of SPEC 5.5: |x − c|² = 2·(1 − cosine). */
+static struct pml_front_kernel kernel_between(const struct pml_kernel_side *side, double variances)
+{
+    const double square = side->width * side->width, total = square + 2.0 * variances;
+    const double mean = square + 4.0 * side->variance;
+    return (struct pml_front_kernel){2.0 / total, pow(mean / total, 0.5 * (double)side->places.columns)};
 }
 
 void pml_kernel_side_widen(struct pml_kernel_side *side, double width)
 {
-    const double lambda = pml_kernel_lambda(width);
+    struct pml_matrix *kernels = &side->kernels;
     side->width = width;
-    pml_multiply(&side->units, PML_PLAIN, &side->places, PML_TURNED, 1.0, 0.0, &side->kernels);
-    for (size_t i = 0; i < side->kernels.rows * side->kernels.columns; i++)
-        side->kernels.values[i] = exp(-lambda * (1.0 - side->kernels.values[i]));
+    pml_multiply(&side->units, PML_PLAIN, &side->places, PML_TURNED, 1.0, 0.0, kernels);
+    for (size_t c = 0; c < kernels->columns; c++) {
+        const struct pml_front_kernel kernel = kernel_between(side, side->variance + side->variances[c]);
+        for (size_t i = 0; i < kernels->rows; i++) {
+            double *value = pml_matrix_row(kernels, i) + c;
+            *value = kernel.amplitude * exp(-kernel.lambda * (1.0 - *value));
+        }
+    }
+}
+
+void pml_kernel_side_norm(const struct pml_kernel_side *side, struct pml_matrix *out)
+{
+    pml_multiply(&side->places, PML_PLAIN, &side->places, PML_TURNED, 1.0, 0.0, out);
+    for (size_t i = 0; i < out->rows; i++)
+        for (size_t c = 0; c < out->columns; c++) {
+            const struct pml_front_kernel kernel = kernel_between(side, side->variances[i] + side->variances[c]);
+            double *value = pml_matrix_row(out, i) + c;
+            *value = kernel.amplitude * exp(-kernel.lambda * (1.0 - *value));
+        }
 }
 
 pml_outcome pml_kernel_side_put(const struct pml_train_job *job, size_t modality, const struct pml_kernel_side *side,
@@ -109,11 +170,18 @@ pml_outcome pml_kernel_side_put(const struct pml_train_job *job, size_t modality
                                 struct pml_train_result *result, struct pml_message *message)
 {
     struct pml_front_bytes file = {0};
-    pml_outcome outcome = pml_front_bytes_kernels(&side->centres, pml_kernel_lambda(side->width), coefficients, offset,
-                                                  job->set->root, &file, message);
+    struct pml_front_kernel *kernels = malloc(side->centres.count * sizeof *kernels);
+    if (!kernels)
+        return pml_say_memory(message);
+    for (size_t c = 0; c < side->centres.count; c++)
+        kernels[c] = kernel_between(side, side->variance + side->variances[c]);
+    pml_outcome outcome =
+        pml_front_bytes_kernels(&side->centres, kernels, coefficients, offset, job->set->root, &file, message);
+    free(kernels);
     result->bytes[modality] = file.bytes;
     result->sizes[modality] = file.size;
     result->widths[modality] = side->width;
+    result->uncertainty = side->variance;
     return outcome;
 }
 
@@ -128,7 +196,9 @@ static void tell(const struct pml_train_job *job, double done)
 
 static double worth(const struct pml_train_measures *measures)
 {
-    return isnan(measures->map_first) ? measures->precision : measures->map_first + measures->map_second;
+    if (!isnan(measures->map_first))
+        return measures->map_first + measures->map_second;
+    return isnan(measures->precision) ? measures->kept : measures->precision;
 }
 
 static pml_outcome try_settings(const struct pml_train_job *part, const struct pml_train_set *held,
@@ -145,6 +215,8 @@ static pml_outcome try_settings(const struct pml_train_job *part, const struct p
             outcome = pml_train_measure(&result, part->set, held, part->options->threads, &measures, message);
         if (outcome == PML_DONE)
             found[i] += worth(&measures);
+        else if (outcome == PML_REFUSED) /* kernels that are singular, say: this setting finds nothing */
+            outcome = PML_DONE;
         pml_train_free(&result);
     }
     pml_kernel_sides_free(sides);

@@ -9,7 +9,11 @@
 #include <string.h>
 
 #define NEAREST 8u
+#define GUESSES 5u
+#define VOTERS 5u
 #define PAIRS 200u /* rows asked about, and rows for each of them, whose distances are compared */
+
+const struct pml_train_measures pml_train_unmeasured = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
 
 /* ---- mapping ---- */
 
@@ -71,9 +75,11 @@ pml_outcome pml_train_rows(const struct pml_train_set *set, size_t modality, uns
     const uint32_t columns = (uint32_t)set->features[modality]->columns;
     const pml_front none = {.kind = PML_FRONT_NONE, .root = set->root, .inputs = columns, .outputs = columns};
     size_t unmapped = 0;
-    pml_outcome outcome = pml_train_map(&none, set, modality, threads, rows, &unmapped, message);
+    pml_outcome outcome =
+        pml_train_map(set->front ? set->front : &none, set, modality, threads, rows, &unmapped, message);
     if (outcome == PML_DONE && unmapped > 0)
-        outcome = pml_say(message, "%zu rows are not finite or all zero: leave them out.", unmapped);
+        outcome = pml_say(message, "%zu rows are not finite or all zero%s: leave them out.", unmapped,
+                          set->front ? ", or become so in the front" : "");
     return outcome;
 }
 
@@ -172,6 +178,27 @@ static double class_share(const struct asking *asking, unsigned places)
     return (double)found / (double)places / (double)asking->queries->count;
 }
 
+/* The share of queries of whose list's first `places` more have their class than any other. Of classes with as many the
+ * one that is named first wins. */
+static double vote_share(const struct asking *asking, unsigned places)
+{
+    size_t right = 0;
+    for (size_t query = 0; query < asking->queries->count; query++) {
+        const uint32_t *list = asking->lists + query * NEAREST;
+        unsigned most = 0, winner = 0;
+        for (unsigned i = 0; i < places; i++) {
+            const int32_t label = asking->row_set->labels[asking->row_set->indices[list[i]]];
+            unsigned votes = 0;
+            for (unsigned j = 0; j < places; j++)
+                votes += asking->row_set->labels[asking->row_set->indices[list[j]]] == label;
+            winner = votes > most ? i : winner;
+            most = votes > most ? votes : most;
+        }
+        right += same_class(asking, query, list[winner]);
+    }
+    return (double)right / (double)asking->queries->count;
+}
+
 /* ---- one modality ---- */
 
 static double distance(const struct pml_rows *queries, size_t query, const struct pml_rows *rows, size_t row)
@@ -265,6 +292,7 @@ static pml_outcome measure_all(struct measuring *job, const struct pml_train_set
     if (outcome == PML_DONE && test->labels && train->labels) {
         measures->accuracy = class_share(&asking, 1);
         measures->precision = class_share(&asking, places);
+        measures->nn_accuracy = vote_share(&asking, places < VOTERS ? places : VOTERS);
     }
     if (outcome == PML_DONE && test->modalities == 1)
         outcome = measure_one(job, train, test, threads, measures, message);
@@ -272,6 +300,37 @@ static pml_outcome measure_all(struct measuring *job, const struct pml_train_set
         outcome = measure_two(job, test, threads, measures);
     return outcome == PML_NO_MEMORY ? pml_say_memory(message) : outcome;
 }
+
+/* ---- heads ---- */
+
+/* How often the first guess is the label, and how often one of the first five is. */
+static pml_outcome measure_head(const pml_front *head, const struct pml_train_set *test, unsigned threads,
+                                struct pml_train_measures *measures, struct pml_message *message)
+{
+    const size_t count = head->outputs < GUESSES ? head->outputs : GUESSES;
+    struct pml_rows rows = {0};
+    size_t first = 0, any = 0;
+    pml_outcome outcome = pml_train_rows(test, 0, threads, &rows, message);
+    if (outcome == PML_DONE && rows.columns != head->inputs)
+        outcome = pml_say(message, "the rows have %zu features, but the head takes %u: give the same --front.",
+                          rows.columns, head->inputs);
+    for (size_t i = 0; outcome == PML_DONE && i < rows.count; i++) {
+        pml_guess guesses[GUESSES];
+        const int32_t label = test->labels[test->indices[i]];
+        pml_head_guess(head, pml_rows_kernels(), rows.values + i * rows.columns, guesses, count);
+        first += guesses[0].label == label;
+        for (size_t j = 0; j < count; j++)
+            any += guesses[j].label == label;
+    }
+    if (outcome == PML_DONE) {
+        measures->accuracy = (double)first / (double)test->count;
+        measures->accuracy_5 = (double)any / (double)test->count;
+    }
+    pml_rows_free(&rows);
+    return outcome;
+}
+
+/* ---- all of it ---- */
 
 pml_outcome pml_train_measure(const struct pml_train_result *result, const struct pml_train_set *train,
                               const struct pml_train_set *test, unsigned threads, struct pml_train_measures *measures,
@@ -281,10 +340,16 @@ pml_outcome pml_train_measure(const struct pml_train_result *result, const struc
                             .original_lists = calloc(test->count + 1, NEAREST * sizeof(uint32_t)),
                             .found = calloc(test->count + 1, sizeof(double))};
     pml_outcome outcome = job.lists && job.original_lists && job.found ? PML_DONE : pml_say_memory(message);
-    *measures = (struct pml_train_measures){NAN, NAN, NAN, NAN, NAN, NAN, 0};
+    pml_front opened = {0};
+    *measures = pml_train_unmeasured;
     if (outcome == PML_DONE && (train->count == 0 || test->count == 0))
         outcome = pml_say(message, "there are no rows to measure with: give more rows.");
-    for (size_t v = 0; outcome == PML_DONE && v < test->modalities; v++) {
+    if (pml_front_open(&opened, result->bytes[0], result->sizes[0]) == PML_OK && opened.labels) {
+        if (outcome == PML_DONE)
+            outcome = test->labels ? measure_head(&opened, test, threads, measures, message)
+                                   : pml_say(message, "a head is measured with labels: give --test-labels.");
+    }
+    for (size_t v = 0; outcome == PML_DONE && !opened.labels && v < test->modalities; v++) {
         pml_front front;
         if (pml_front_open(&front, result->bytes[v], result->sizes[v]) != PML_OK)
             outcome = pml_say(message, "the front cannot be opened: train it again.");
@@ -293,7 +358,7 @@ pml_outcome pml_train_measure(const struct pml_train_result *result, const struc
         if (outcome == PML_DONE && v == 0)
             outcome = pml_train_map(&front, train, v, threads, &job.train, &measures->unmapped, message);
     }
-    if (outcome == PML_DONE)
+    if (outcome == PML_DONE && !opened.labels)
         outcome = measure_all(&job, train, test, threads, measures, message);
     pml_rows_free(&job.train);
     pml_rows_free(&job.original_train);

@@ -28,12 +28,16 @@ pml_outcome pml_train_pca(const struct pml_train_job *job, struct pml_train_resu
                           struct pml_message *message);
 pml_outcome pml_train_lda(const struct pml_train_job *job, struct pml_train_result *result,
                           struct pml_message *message);
+pml_outcome pml_train_lda_head(const struct pml_train_job *job, struct pml_train_result *result,
+                               struct pml_message *message);
 pml_outcome pml_train_cca(const struct pml_train_job *job, struct pml_train_result *result,
                           struct pml_message *message);
 pml_outcome pml_train_codes(const struct pml_train_job *job, struct pml_train_result *result,
                             struct pml_message *message);
 pml_outcome pml_train_mnse(const struct pml_train_job *job, struct pml_train_result *result,
                            struct pml_message *message);
+pml_outcome pml_train_graph(const struct pml_train_job *job, struct pml_train_result *result,
+                            struct pml_message *message);
 
 /* Refuses more dimensions than a method can give, because of `why`. */
 pml_outcome pml_train_limit(const struct pml_train_options *options, size_t most, const char *why,

@@ -38,7 +38,7 @@ public final class Pack: @unchecked Sendable {  // immutable from the end of ini
 
     private let free: () -> Void
     let view: UnsafePointer<pml_pack>
-    private let info: pml_pack_info
+    let info: pml_pack_info
 
     /// Maps a pack from a file, which must stay readable and unchanged while the pack lives.
     ///

@@ -21,14 +21,15 @@ final class Golden {
 
     static final byte[] OWNER = "owner of budget ".getBytes(StandardCharsets.US_ASCII);
 
-    private static final List<String[]> LINES = read();
+    private static final String VECTORS = System.getProperty("privatemail.vectors");
+    private static final List<String[]> LINES = read(VECTORS);
 
     private Golden() {}
 
-    private static List<String[]> read() {
+    private static List<String[]> read(String path) {
         List<String[]> lines = new ArrayList<>();
         try (BufferedReader reader = new BufferedReader(new InputStreamReader(
-                new FileInputStream(System.getProperty("privatemail.vectors")), StandardCharsets.UTF_8))) {
+                new FileInputStream(path), StandardCharsets.UTF_8))) {
             for (String line = reader.readLine(); line != null; line = reader.readLine()) {
                 if (!line.startsWith("#")) {
                     lines.add(line.split("\t", -1));
@@ -42,8 +43,17 @@ final class Golden {
 
     /** The fields behind the kind, of all lines of a kind. */
     static List<String[]> lines(String kind) {
+        return of(LINES, kind);
+    }
+
+    /** The same of the vectors of heads and looks, in the file beside. */
+    static List<String[]> heads(String kind) {
+        return of(read(VECTORS.replace("vectors.txt", "head_vectors.txt")), kind);
+    }
+
+    private static List<String[]> of(List<String[]> lines, String kind) {
         List<String[]> found = new ArrayList<>();
-        for (String[] line : LINES) {
+        for (String[] line : lines) {
             if (line[0].equals(kind)) {
                 String[] fields = new String[line.length - 1];
                 System.arraycopy(line, 1, fields, 0, fields.length);

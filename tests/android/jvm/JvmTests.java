@@ -18,6 +18,7 @@ final class JvmTests {
                     CloseTest.run();
                     CrowdTest.run();
                     ModalityTest.run();
+                    HeadTest.run();
                     SealTest.run();
                     Check.test("every status that a call can have was seen", RefusalTest::everyStatusWasSeen);
                     break;

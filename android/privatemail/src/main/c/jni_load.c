@@ -61,7 +61,7 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
                     pml_jni_register_pack(env, native) == 0 && pml_jni_register_budget(env, native) == 0 &&
                     pml_jni_register_client(env, native) == 0 && pml_jni_register_answer(env, native) == 0 &&
                     pml_jni_register_crowd(env, native) == 0 && pml_jni_register_file(env, native) == 0 &&
-                    pml_jni_register_seal(env, native) == 0;
+                    pml_jni_register_seal(env, native) == 0 && pml_jni_register_head(env, native) == 0;
     (*env)->DeleteLocalRef(env, native);
     return complete ? JNI_VERSION_1_6 : JNI_ERR;
 }

@@ -27,8 +27,8 @@ static void packDescribe(JNIEnv *env, jclass native, jobject view, jbyteArray id
     pml_pack_info info;
     if (pml_pack_describe(pml_jni_aligned(env, view), &info) != PML_OK)
         return;
-    const jint numbers[] = {(jint)info.features, (jint)info.slots, (jint)info.dimensions, (jint)info.cells,
-                            (jint)info.classes};
+    const jint numbers[] = {(jint)info.features, (jint)info.slots,   (jint)info.dimensions,
+                            (jint)info.cells,    (jint)info.classes, (jint)info.labels};
     (*env)->SetByteArrayRegion(env, id, 0, PML_ID_SIZE, (const jbyte *)info.id);
     (*env)->SetIntArrayRegion(env, out, 0, sizeof numbers / sizeof *numbers, numbers);
 }

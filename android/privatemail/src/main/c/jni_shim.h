@@ -24,6 +24,7 @@ jint pml_jni_register_answer(JNIEnv *env, jclass native);
 jint pml_jni_register_crowd(JNIEnv *env, jclass native);
 jint pml_jni_register_file(JNIEnv *env, jclass native);
 jint pml_jni_register_seal(JNIEnv *env, jclass native);
+jint pml_jni_register_head(JNIEnv *env, jclass native);
 
 #define PML_JNI_REGISTER(env, native, methods)                                                                         \
     (*(env))->RegisterNatives(env, native, methods, (jint)(sizeof(methods) / sizeof *(methods)))

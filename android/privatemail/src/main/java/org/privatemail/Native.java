@@ -54,6 +54,22 @@ final class Native {
     /** The name of a modality, in ASCII; null beyond the last. */
     static native String packModality(ByteBuffer view, int index, int[] numbers);
 
+    /** Bytes of memory that {@link #guess} needs; 0 when the pack has no head. */
+    static native int guessSize(Pack pack, ByteBuffer view);
+
+    /** {@code guesses}: label and score of each, the likeliest first. */
+    static native int guess(Pack pack, ByteBuffer view, FloatBuffer features, int first, int count, int modality,
+                            ByteBuffer memory, int size, long[] guesses, int wanted);
+
+    /** Bytes that looks need; 0 when they cannot have so many features. */
+    static native int looksSize(int features);
+
+    static native int looksBegin(ByteBuffer memory, int features);
+
+    static native int looksAdd(Looks looks, ByteBuffer memory, FloatBuffer look, int count);
+
+    static native int looksMean(Looks looks, ByteBuffer memory, FloatBuffer mean, int count);
+
     static native int rows(Pack pack, ByteBuffer view, ByteBuffer release, int size, FloatBuffer rows, int capacity);
 
     static native int budgetCreate(ByteBuffer budget, byte[] owner, double response, double gaussian, double delta,

@@ -21,8 +21,11 @@ import java.util.List;
 public final class Pack {
     private static final int ID_SIZE = 16;
 
-    /** Numbers that {@link Native#packDescribe} fills in: features, slots, dimensions, cells, classes. */
-    private static final int NUMBERS = 5;
+    /** Numbers that {@link Native#packDescribe} fills in: features, slots, dimensions, cells, classes, labels. */
+    private static final int NUMBERS = 6;
+
+    /** Most labels that {@link #guess} can be asked for. */
+    public static final int GUESSES_MAX = 64;
 
     private final ByteBuffer bytes; /* kept reachable: the view points into it */
     private final ByteBuffer view;
@@ -166,6 +169,55 @@ public final class Pack {
     /** Classes that the pack knows; 0 with one slot, where labels are ignored. */
     public int classes() {
         return numbers[4];
+    }
+
+    /** Labels that {@link #guess} knows; 0 when the pack has no head. */
+    public int labels() {
+        return numbers[5];
+    }
+
+    /**
+     * The likeliest labels of a query, by the head of the pack. They are as private as the query: show them to the
+     * device's owner, or take one as the query's label, and send them nowhere. Features of an array are copied, and the
+     * copy is wiped.
+     *
+     * @param query its own label is ignored
+     * @param count 1 to {@link #GUESSES_MAX}, and at most {@link #labels}
+     * @return the likeliest first
+     * @throws PrivateMailException SECTION when the pack has no head; MODALITY, DIMENSION, FEATURES for the query;
+     *     ARGUMENT when the count is out of range
+     */
+    @NonNull
+    public List<Guess> guess(@NonNull Query query, int count) {
+        int modality = query.requireIn(this);
+        if (labels() == 0) {
+            throw new PrivateMailException(Status.SECTION, "it has no head", null);
+        }
+        if (count < 1 || count > Math.min(GUESSES_MAX, labels())) {
+            throw new PrivateMailException(Status.ARGUMENT, "it guesses 1 to " + Math.min(GUESSES_MAX, labels()), null);
+        }
+        ByteBuffer memory = ByteBuffer.allocateDirect(Native.guessSize(this, view));
+        long[] found = new long[2 * count];
+        FloatBuffer features = query.buffer();
+        FloatBuffer copy = features == null ? newFloats(query.array().length) : null;
+        try {
+            if (copy != null) {
+                copy.put(query.array());
+                copy.flip();
+                features = copy;
+            }
+            PrivateMailException.check(Native.guess(this, view, features, features.position(), features.remaining(),
+                    modality, memory, memory.capacity(), found, count));
+        } finally {
+            if (copy != null) {
+                Native.wipe(copy, 4 * copy.capacity());
+            }
+        }
+        List<Guess> guesses = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            guesses.add(new Guess((int) found[2 * i], found[2 * i + 1]));
+        }
+        return guesses;
     }
 
     /**
