@@ -207,7 +207,8 @@ make_map() {
     step "Drawing a map of the gallery, to show what the server believes"
     [ -z "$words" ] || by_words=(--words-pack "$words/words.pmpk")
     rm -rf "$map"
-    "$python" demo/demo_map.py build/release "$gallery" "$map" --pack "$pack" "${by_words[@]}" 2>>"$log" | indent
+    "$python" demo/demo_map.py build/release "$gallery" "$map" --pack "$pack" "${by_words[@]}" 2>>"$log" | indent ||
+        die "the map cannot be drawn; see $log"
     echo "$source" >"$map/source"
 }
 

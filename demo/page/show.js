@@ -92,8 +92,11 @@ export function bodySize({ slots, cells }, rows) {
     return rows ? rows.length : Math.ceil(slots * Math.ceil(Math.log2(cells)) / 8);
 }
 
+const NUMBERS = 2; // of a point that are shown
+
 const pointText = (rows, slot, dimensions) =>
-    Array.from(rows.slice(slot * dimensions, (slot + 1) * dimensions), (value) => count(Math.round(value))).join(', ');
+    Array.from(rows.slice(slot * dimensions, slot * dimensions + Math.min(NUMBERS, dimensions)),
+        (value) => count(Math.round(value))).join(', ') + (dimensions > NUMBERS ? ', …' : '');
 
 export function received(device, { bytes, rows, receipt: { sigma } }) {
     const { slots } = device.pack;
