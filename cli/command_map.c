@@ -82,6 +82,25 @@ static exit_code check_paths(const struct arguments *arguments)
     return EXIT_OK;
 }
 
+/* What the method does not use is ignored, and said so. */
+static void tell_unused(const struct arguments *arguments)
+{
+    const struct pml_map_trait *trait = &pml_map_traits[arguments->one];
+    const bool descends = trait->perplexity || arguments->one == PML_MAP_SAMMON || arguments->one == PML_MAP_LANDMARK;
+    const struct {
+        const char *option;
+        bool given, used;
+    } options[] = {{"perplexity", arguments->perplexity_given, trait->perplexity},
+                   {"neighbours", arguments->neighbours > 0, trait->neighbours > 0},
+                   {"landmarks", arguments->landmarks > 0, arguments->one == PML_MAP_LANDMARK},
+                   {"iterations", arguments->iterations > 0, descends}};
+    for (size_t i = 0; i < sizeof options / sizeof *options && !arguments->all; i++)
+        if (options[i].given && !options[i].used)
+            fprintf(stderr, "privatemail map: %s does not use --%s. It is ignored.\n", trait->name, options[i].option);
+    if (arguments->clusters_given && !(arguments->colour && strcmp(arguments->colour, "cluster") == 0))
+        fprintf(stderr, "privatemail map: --clusters belongs to --colour cluster. It is ignored.\n");
+}
+
 static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
     struct option_spec specs[] = {
@@ -279,6 +298,7 @@ static exit_code run(int argc, char **argv)
     struct map_inputs inputs = {0};
     exit_code code = parse(argc, argv, &arguments);
     if (code == EXIT_OK) {
+        tell_unused(&arguments);
         const unsigned threads = pml_parallel_threads((unsigned)arguments.threads);
         arguments.options = (struct pml_map_options){.neighbours = (unsigned)arguments.neighbours,
                                                      .perplexity = arguments.perplexity,
@@ -338,6 +358,7 @@ static const char help[] =
     "  --force            replace the files of --out\n"
     "  --json             JSON on stdout instead of text (docs/CLI.md)\n"
     "  --help             this text\n\n"
+    "An option that the method does not use is ignored, with a note.\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit the method, 4 a map cannot be\n"
     "written, 7 out of memory.\n\n"
     "Example: privatemail map --features gallery.npy --labels classes.npy --out gallery.svg --measure\n";
