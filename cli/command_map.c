@@ -97,8 +97,6 @@ static void tell_unused(const struct arguments *arguments)
     for (size_t i = 0; i < sizeof options / sizeof *options && !arguments->all; i++)
         if (options[i].given && !options[i].used)
             fprintf(stderr, "privatemail map: %s does not use --%s. It is ignored.\n", trait->name, options[i].option);
-    if (arguments->clusters_given && !(arguments->colour && strcmp(arguments->colour, "cluster") == 0))
-        fprintf(stderr, "privatemail map: --clusters belongs to --colour cluster. It is ignored.\n");
 }
 
 static exit_code parse(int argc, char **argv, struct arguments *arguments)
@@ -323,7 +321,8 @@ static exit_code run(int argc, char **argv)
 static const char help[] =
     "Usage: privatemail map (--features F.npy [--labels L.npy] | --store URI) [--pack P] --out MAP.svg [OPTIONS]\n\n"
     "Draws a map of a gallery in which like things lie together. Rows are compared by the angle between them, as a\n"
-    "search compares them. The map shows the gallery to whoever sees it: it is for its owner.\n\n"
+    "search compares them. The map shows the gallery to whoever sees it: it is for its owner. An option that the\n"
+    "method does not use is ignored, with a note.\n\n"
     "Options:\n"
     "  --method M         pca        the two directions that hold most of the rows\n"
     "                     mds        distances as near to the true ones as a plane allows: the same map. At most 10000 "
@@ -358,7 +357,6 @@ static const char help[] =
     "  --force            replace the files of --out\n"
     "  --json             JSON on stdout instead of text (docs/CLI.md)\n"
     "  --help             this text\n\n"
-    "An option that the method does not use is ignored, with a note.\n\n"
     "Exit codes: 0 done, 2 wrong options, 3 an input cannot be read or does not fit the method, 4 a map cannot be\n"
     "written, 7 out of memory.\n\n"
     "Example: privatemail map --features gallery.npy --labels classes.npy --out gallery.svg --measure\n";
