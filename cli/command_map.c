@@ -106,6 +106,23 @@ static exit_code read_clusters(struct arguments *arguments, const struct option_
     return EXIT_OK;
 }
 
+/* What the method does not use is ignored, and said so. */
+static void tell_unused(const struct arguments *arguments)
+{
+    const struct pml_map_trait *trait = &pml_map_traits[arguments->one];
+    const bool descends = trait->perplexity || arguments->one == PML_MAP_SAMMON || arguments->one == PML_MAP_LANDMARK;
+    const struct {
+        const char *option;
+        bool given, used;
+    } options[] = {{"perplexity", arguments->perplexity_given, trait->perplexity},
+                   {"neighbours", arguments->neighbours > 0, trait->neighbours > 0},
+                   {"landmarks", arguments->landmarks > 0, arguments->one == PML_MAP_LANDMARK},
+                   {"iterations", arguments->iterations > 0, descends}};
+    for (size_t i = 0; i < sizeof options / sizeof *options && !arguments->all; i++)
+        if (options[i].given && !options[i].used)
+            fprintf(stderr, "privatemail map: %s does not use --%s. It is ignored.\n", trait->name, options[i].option);
+}
+
 static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
     struct option_spec specs[OPTIONS + BELIEF_OPTIONS] = {
@@ -325,6 +342,7 @@ static exit_code run(int argc, char **argv)
     struct belief belief = {0};
     exit_code code = parse(argc, argv, &arguments);
     if (code == EXIT_OK) {
+        tell_unused(&arguments);
         const unsigned threads = pml_parallel_threads((unsigned)arguments.threads);
         arguments.options = (struct pml_map_options){.neighbours = (unsigned)arguments.neighbours,
                                                      .perplexity = arguments.perplexity,
@@ -354,7 +372,8 @@ static exit_code run(int argc, char **argv)
 static const char help[] =
     "Usage: privatemail map (--features F.npy [--labels L.npy] | --store URI) [--pack P] --out MAP.svg [OPTIONS]\n\n"
     "Draws a map of a gallery in which like things lie together. Rows are compared by the angle between them, as a\n"
-    "search compares them. The map shows the gallery to whoever sees it: it is for its owner.\n\n"
+    "search compares them. The map shows the gallery to whoever sees it: it is for its owner. An option that the\n"
+    "method does not use is ignored, with a note.\n\n"
     "Options:\n"
     "  --method M         pca        the two directions that hold most of the rows\n"
     "                     mds        distances as near to the true ones as a plane allows: the same map. At most 10000 "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Neighbours among many rows, as far as they are in clusters near a row's own. All are not compared with all: of a million
- * rows each is compared with thousands, and few neighbours are missed. */
+ * rows each is compared with thousands. How many neighbours are missed depends on the rows: of 62,000 made rows of 64
+ * features, each compared with 8,000, 84 % of 90 neighbours were found in clear clusters and 23 % in plain noise. */
 #ifndef PML_KNN_NEAR_H
 #define PML_KNN_NEAR_H
 

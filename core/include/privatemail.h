@@ -422,8 +422,8 @@ typedef struct pml_client pml_client;
 #define PML_RANKING_MEMORY(features) (PML_RANKING_FIXED + PML_ROUND8(features))
 #define PML_GUESS_MEMORY(features) (PML_GUESS_FIXED + PML_ROUND8(features))
 #define PML_LOOKS_MEMORY(features) (PML_LOOKS_FIXED + 4u * PML_SIZE(features))
-/* For a pack with fronts add this to any of them but that of looks. `inputs` is that of pml_pack_info: 0 when all fronts are of signs or
- * none. */
+/* For a pack with fronts add this to any of them but that of looks. `inputs` is that of pml_pack_info: 0 when all fronts
+ * are of signs or none. */
 #define PML_FRONT_MEMORY(inputs, features) (PML_ROUND8(inputs) + 8u * PML_SIZE(features))
 
 /* Returns the bytes of a client; 0 when the pack lacks what the mechanism needs. */

@@ -212,6 +212,11 @@ def test_notes(tester):
         tester.check("3 parts" in done.stderr.decode(), "%s: %s" % (method, done.stderr.decode()))
     done = tester.succeeds("few", "map", "--features", "apart.npy", "--out", "few.svg")
     tester.check("perplexity of 29.7" in done.stderr.decode(), "few rows: %s" % done.stderr.decode())
+    done = tester.succeeds("unused", "map", *ROWS_OF, "--method", "pca", "--out", "unused.svg", "--perplexity", "9", "--neighbours",
+                           "9", "--landmarks", "99", "--iterations", "9")
+    text = done.stderr.decode()
+    tester.check(all("--%s" % option in text for option in ("perplexity", "neighbours", "landmarks", "iterations"))
+                 and text.count("It is ignored") == 4, "what pca does not use: %s" % text)
     done = tester.succeeds("landmark", "map", *ROWS_OF, "--method", "landmark", "--out", "landmark.svg")
     tester.check("tsne is better" in done.stderr.decode(), "landmark: %s" % done.stderr.decode())
 

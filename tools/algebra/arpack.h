@@ -16,7 +16,8 @@ typedef pml_outcome (*pml_arpack_fn)(void *context, const double *in, double *ou
 
 /* Fills values[0 … wanted−1], the largest first, and the vectors of length 1, one behind the other, each with its largest
  * entry positive. `start` has `size` numbers to start from, not all 0. wanted < size < 2^31. A value that occurs several
- * times may be found fewer times. Returns PML_DONE, PML_NO_MEMORY, PML_REFUSED when the vectors do not converge, or what `apply` returned. */
+ * times may be found fewer times. Returns PML_DONE, PML_NO_MEMORY, PML_REFUSED when the vectors do not converge, or what
+ * `apply` returned. */
 pml_outcome pml_arpack_largest(pml_arpack_fn apply, void *context, size_t size, size_t wanted, const double *start,
                                double *values, double *vectors);
 

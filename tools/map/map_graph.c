@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOKED_AT 8000u /* rows that each is compared with, when not with all */
+#define LOOKED_AT 32000u /* rows that each is compared with, when not with all */
 
 pml_outcome pml_map_sparse_allocate(struct pml_map_sparse *sparse, size_t count, size_t entries)
 {

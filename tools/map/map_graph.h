@@ -24,10 +24,10 @@ double pml_map_square(const struct pml_rows *rows, size_t left, size_t right);
 /* The same of one row and all rows. `dots` has room for all rows. */
 void pml_map_squares(const struct pml_rows *rows, size_t row, int32_t *dots, double *squares);
 
-#define PML_MAP_EXACT 60000u /* rows whose neighbours are exact */
+#define PML_MAP_EXACT 200000u /* rows whose neighbours are exact: all that t-SNE takes */
 
 /* The nearest rows of each row, nearest first, with the squares of their distances. neighbours < rows->count. Of more than
- * PML_MAP_EXACT rows a few neighbours are missed: those in far clusters. Returns PML_DONE or PML_NO_MEMORY. */
+ * PML_MAP_EXACT rows those in far clusters are missed: few of rows in clear clusters, most of rows without any. Returns PML_DONE or PML_NO_MEMORY. */
 pml_outcome pml_map_neighbours(const struct pml_rows *rows, unsigned neighbours, unsigned threads,
                                const struct pml_progress *progress, struct pml_map_sparse *lists);
 

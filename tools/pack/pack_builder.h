@@ -53,8 +53,8 @@ struct pml_build_report {
     int bandwidth_raised;  /* the one found or given was smaller than a pack can hold */
 };
 
-/* `labels` may be NULL with PML_SLOTS_ONE and codes other than PML_CODES_LDA. The caller frees the pack's bytes, which pml_pack_open has accepted. Returns
- * PML_DONE, or another outcome with a message. */
+/* `labels` may be NULL with PML_SLOTS_ONE and codes other than PML_CODES_LDA. The caller frees the pack's bytes, which
+ * pml_pack_open has accepted. Returns PML_DONE, or another outcome with a message. */
 pml_outcome pml_pack_build(const struct pml_features *features, const struct pml_labels *labels,
                            const struct pml_build_options *options, uint8_t **pack, size_t *size,
                            struct pml_build_report *report, struct pml_message *message);

@@ -272,8 +272,8 @@ pml_outcome pml_sqlite_take_candidate(sqlite3_stmt *row, struct pml_fragment *fr
     const uint8_t *bytes = sqlite3_column_blob(row, 1);
     if (sqlite3_column_type(row, 0) != SQLITE_INTEGER)
         return PML_DAMAGED;
-    return pml_store_take_candidate((uint64_t)sqlite3_column_int64(row, 0), bytes,
-                                    (size_t)sqlite3_column_bytes(row, 1), fragment);
+    return pml_store_take_candidate((uint64_t)sqlite3_column_int64(row, 0), bytes, (size_t)sqlite3_column_bytes(row, 1),
+                                    fragment);
 }
 
 pml_outcome pml_sqlite_items(sqlite3 *database, pml_take_fn take, void *context)
