@@ -81,14 +81,14 @@ await test('the second pack is described as it was made', () => {
 
 await test('the pack with fronts lists its modalities', () => {
     const kinds = ['none', 'none', 'signs', 'signs', 'matrix', 'matrix', 'kernels', 'kernels'];
-    const modalities = packs[12].modalities();
+    const modalities = packs[13].modalities();
     assert.deepEqual(modalities.map(({ kind }) => kind), kinds);
     assert.deepEqual(modalities.map(({ root }) => root), kinds.map((_, index) => index % 2 === 1));
     assert.deepEqual(modalities[6], { name: 'text', features: 7, kind: 'kernels', root: false });
     assert.equal(modalities[7].name, '0123456789abcde');
     modalities.pop(); // a copy
-    assert.equal(packs[12].modalities().length, 8);
-    for (const pack of packs.slice(0, 12)) // of the versions 0.1 and 0.2
+    assert.equal(packs[13].modalities().length, 8);
+    for (const pack of packs.slice(0, 13)) // of the versions 0.1 and 0.2
         assert.deepEqual(pack.modalities(), [{ name: '', features: pack.info.features, kind: 'none', root: false }]);
 });
 

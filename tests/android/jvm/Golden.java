@@ -17,7 +17,7 @@ final class Golden {
     static final int CLASS = 1;
     static final int RESPONSE_ONLY = 3;
     static final int NAMED = 11;
-    static final int FRONTS = 12;
+    static final int FRONTS = 13;
 
     static final byte[] OWNER = "owner of budget ".getBytes(StandardCharsets.US_ASCII);
 
