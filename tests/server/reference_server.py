@@ -293,7 +293,7 @@ class Gallery:
     front: that maps the features (reference_fronts). voters: public rows that vote, already mapped; voter_labels: their
     classes, None: each votes in every slot."""
 
-    def __init__(self, pack_bytes, features, labels, ids=None, payloads=None, cells_per_item=1, iterations=5,
+    def __init__(self, pack_bytes, features, labels, ids=None, payloads=None, cells_per_item=1, iterations=0,
                  millionths=0, front=None, voters=None, voter_labels=None):
         self.pack = pack = ServerPack(pack_bytes)
         rows = front.rows(features) if front else quantise_rows(features)
