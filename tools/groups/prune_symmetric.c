@@ -102,7 +102,7 @@ static double gain_of(const struct greedy *greedy, uint32_t edge)
            (greedy->sums[ends[1]] - product * one) * other_growth - product * one * other;
 }
 
-static pml_outcome wait(struct greedy *greedy, uint32_t edge)
+static pml_outcome enqueue(struct greedy *greedy, uint32_t edge)
 {
     const uint32_t *ends = greedy->graph->edges[edge].ends;
     const uint32_t version = ++greedy->versions[edge];
@@ -147,7 +147,7 @@ static pml_outcome take(struct greedy *greedy, uint32_t taken)
         const uint32_t node = edge->ends[end];
         for (size_t at = graph->starts[node]; outcome == PML_DONE && at < graph->starts[node + 1]; at++)
             if (greedy->versions[graph->incident[at]] != GONE)
-                outcome = wait(greedy, graph->incident[at]);
+                outcome = enqueue(greedy, graph->incident[at]);
     }
     return outcome;
 }
@@ -156,7 +156,7 @@ static pml_outcome choose(struct greedy *greedy, size_t most, struct pml_suspect
 {
     pml_outcome outcome = PML_DONE;
     for (uint32_t e = 0; outcome == PML_DONE && e < greedy->graph->count; e++)
-        outcome = wait(greedy, e);
+        outcome = enqueue(greedy, e);
     while (outcome == PML_DONE && *count < most && greedy->held > 0) {
         const struct waiting first = pop(greedy);
         if (greedy->versions[first.edge] != first.version)
