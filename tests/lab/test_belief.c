@@ -282,7 +282,7 @@ static void test_a_large_crowd_hides_everything(void)
     for (size_t s = 0; s < SYMBOLS; s++)
         counts[s] = 9000 + 3 * (uint32_t)s;
     TEST_ASSERT_EQUAL(PML_DONE, belief_crowd(&items, counts, &crowd, 8.0, posterior, &said));
-    TEST_ASSERT_TRUE(belief_summarise(posterior, ITEMS).largest * ITEMS < 1.01);
+    TEST_ASSERT_TRUE(belief_summarise(posterior, ITEMS).largest * (double)ITEMS < 1.01);
 }
 #endif
 

@@ -73,7 +73,7 @@ static void test_ranks_are_those_of_the_definition(void)
             }
         best = fmin(best, fitted / length);
     }
-    const double factor = 2.0 / (COUNT * 12.0 * (2.0 * COUNT - 3.0 * 12.0 - 1.0));
+    const double factor = 2.0 / ((double)COUNT * 12.0 * (2.0 * (double)COUNT - 3.0 * 12.0 - 1.0));
     const struct pml_map_measures measures = measured(&rows, true);
     TEST_ASSERT_DOUBLE_WITHIN(1e-9, 1.0 - factor * intruders, measures.trustworthiness);
     TEST_ASSERT_DOUBLE_WITHIN(1e-9, 1.0 - factor * extruders, measures.continuity);
@@ -99,8 +99,8 @@ static void test_labels_are_counted(void)
     }
     const struct pml_map_measures measures = measured(&rows, true);
     TEST_ASSERT_TRUE(wrong > 0.0);
-    TEST_ASSERT_DOUBLE_WITHIN(1e-9, wrong / COUNT, measures.nn_error);
-    TEST_ASSERT_DOUBLE_WITHIN(1e-9, pure / COUNT, measures.purity[1]);
+    TEST_ASSERT_DOUBLE_WITHIN(1e-9, wrong / (double)COUNT, measures.nn_error);
+    TEST_ASSERT_DOUBLE_WITHIN(1e-9, pure / (double)COUNT, measures.purity[1]);
     const struct pml_map_measures plain = measured(&rows, false);
     TEST_ASSERT_TRUE(isnan(plain.nn_error) && isnan(plain.purity[0]) && isnan(plain.separation[0].mean));
     TEST_ASSERT_DOUBLE_WITHIN(0.0, measures.trustworthiness, plain.trustworthiness);

@@ -84,10 +84,10 @@ static void test_isomap_unrolls(void)
     enum { COUNT = 240 };
     float *values = calloc(COUNT * 4, sizeof *values);
     for (size_t i = 0; i < COUNT; i++) {
-        const double turn = 9.4 * (double)i / COUNT;
+        const double turn = 9.4 * (double)i / (double)COUNT;
         values[4 * i] = (float)cos(turn);
         values[4 * i + 1] = (float)sin(turn);
-        values[4 * i + 2] = (float)(1.6 * (double)i / COUNT - 0.8);
+        values[4 * i + 2] = (float)(1.6 * (double)i / (double)COUNT - 0.8);
         values[4 * i + 3] = 0.5f;
     }
     struct pml_rows rows = quantised(values, COUNT, 4);

@@ -231,7 +231,7 @@ static void test_rows_that_attract_all_others_spread(void)
             if (apart == 0)
                 continue;
             ends[at] = (uint32_t)j;
-            values[at++] = 0.9f / ENTRIES + (apart == 1 || apart == RING - 1 ? 0.05f / RING : 0.0f);
+            values[at++] = 0.9f / (float)ENTRIES + (apart == 1 || apart == RING - 1 ? 0.05f / (float)RING : 0.0f);
         }
         starts[i + 1] = at;
         laid[2 * i] = 1e-4 * sin((double)(7 * i));
@@ -244,7 +244,7 @@ static void test_rows_that_attract_all_others_spread(void)
             sum += laid[2 * i + axis];
             squares += laid[2 * i + axis] * laid[2 * i + axis];
         }
-        TEST_ASSERT_TRUE(sqrt(squares / RING - sum * sum / RING / RING) > 0.1);
+        TEST_ASSERT_TRUE(sqrt(squares / (double)RING - sum * sum / (double)RING / (double)RING) > 0.1);
     }
 }
 
