@@ -18,7 +18,7 @@ here=tests/android/aar
 out=$PWD/build/platforms/android/aar
 parts=$out/privatemail.aar.parts
 clang=/usr/bin/clang
-arm64_limit=106496 # 104 KiB; 7 of them are fronts
+arm64_limit=114688 # 112 KiB; 7 of them are fronts, 5 heads and looks
 
 needs "$clang" ld.lld llvm-readelf javac java qemu-aarch64-static qemu-arm-static qemu-i386-static unzip
 
