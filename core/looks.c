@@ -77,6 +77,12 @@ pml_status pml_looks_add(pml_looks *looks, const float *features, size_t count)
     return verdict(valid);
 }
 
+/* A frame of its own too, also when the linker joins files. */
+static PML_NOINLINE uint64_t mean(const pml_looks *looks, float *features)
+{
+    return pml_look_mean((const int32_t *)(const void *)(looks + 1), looks->features, features);
+}
+
 pml_status pml_looks_mean(const pml_looks *looks, float *features, size_t count)
 {
     if (!features)
@@ -88,7 +94,7 @@ pml_status pml_looks_mean(const pml_looks *looks, float *features, size_t count)
         return PML_ERROR_DIMENSION;
     if (looks->looks == 0)
         return PML_ERROR_STATE;
-    const uint64_t some = pml_look_mean((const int32_t *)(const void *)(looks + 1), count, features);
+    const uint64_t some = mean(looks, features);
     pml_wipe_stack();
     return verdict(some);
 }
