@@ -2,10 +2,12 @@
 import json
 import os
 import re
+import resource
 import signal
 import struct
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 
@@ -96,6 +98,18 @@ class Tester:
                     found[os.path.relpath(path, self.folder)] = hash(stream.read())
         return found
 
+    def fails_when_full(self, what, most, *arguments):
+        """A limit on the size of files, in bytes, is a disk that is full: the command says so, and nothing remains."""
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+        before = self.snapshot()
+        done = self.run(*arguments, preexec_fn=limit)
+        self.check(done.returncode == OUTPUT and b"full" in done.stderr,
+                   "%s on a full disk: %d, %s" % (what, done.returncode, done.stderr.decode()))
+        self.check(self.snapshot() == before, "%s on a full disk: nothing remains" % what)
+
     def write(self, name, content):
         with open(self.path(name), "wb") as stream:
             stream.write(content)
@@ -178,3 +192,17 @@ def schema_faults(schema, value, prefix=""):
             for item in value[key]:
                 faults += schema_faults(schema, item, prefix + key + "[].")
     return faults
+
+
+# ---- whole runs ----
+
+def run_tests(tests):
+    """Runs tests(tester, schemas) on the program of the command line in a folder of its own, in which nothing half-written
+    may be left. Ends with 'N passed, N failed'."""
+    with tempfile.TemporaryDirectory() as folder:
+        tester = Tester(sys.argv[1], folder)
+        tests(tester, read_schemas())
+        left = [name for name in os.listdir(folder) if ".tmp-" in name]
+        tester.check(not left, "nothing half-written is left: %s" % left)
+    print("%d passed, %d failed" % (tester.passed, tester.failed))
+    sys.exit(1 if tester.failed else 0)

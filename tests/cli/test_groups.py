@@ -1,14 +1,9 @@
 """Tests of `privatemail groups`: python3 test_groups.py path/to/privatemail. Needs numpy only."""
 import csv
-import os
-import resource
-import signal
-import sys
-import tempfile
 
 import numpy as np
 
-from harness import INPUT, OUTPUT, USAGE, Tester, read_schemas, schema_faults
+from harness import INPUT, OUTPUT, USAGE, run_tests, schema_faults
 
 METHODS, LAPLACIANS = ("kmeans", "spectral", "rsc"), ("plain", "walk", "symmetric")
 CLASSES, ROWS, FEATURES = 5, 250, 16
@@ -180,34 +175,20 @@ def test_errors(tester):
 
 
 def test_full_disk(tester):
-    """A limit on the size of files is a disk that is full: neither file remains."""
-    def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-
     for most in (500, 1000):  # the suspects do not fit; they do, and the groups do not
-        before = tester.snapshot()
-        done = tester.run(*FIND, "--remove", "0.01", "--out", "full.npy", "--suspects", "full.csv", preexec_fn=limit)
-        tester.check(done.returncode == OUTPUT and b"full" in done.stderr, "%d bytes: %d, %s" % (most, done.returncode, done.stderr.decode()))
-        tester.check(tester.snapshot() == before, "%d bytes: nothing remains" % most)
+        tester.fails_when_full("%d bytes" % most, most, *FIND, "--remove", "0.01", "--out", "full.npy", "--suspects", "full.csv")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        tester, schemas = Tester(sys.argv[1], folder), read_schemas()
-        make_rows(tester)
-        test_methods(tester, schemas)
-        test_suspects(tester)
-        test_determinism(tester)
-        test_pack(tester)
-        test_text(tester)
-        test_collapse(tester)
-        test_errors(tester)
-        test_full_disk(tester)
-        left = [name for name in os.listdir(folder) if ".tmp-" in name]
-        tester.check(not left, "nothing half-written is left: %s" % left)
-    print("%d passed, %d failed" % (tester.passed, tester.failed))
-    sys.exit(1 if tester.failed else 0)
+def run_all(tester, schemas):
+    make_rows(tester)
+    test_methods(tester, schemas)
+    test_suspects(tester)
+    test_determinism(tester)
+    test_pack(tester)
+    test_text(tester)
+    test_collapse(tester)
+    test_errors(tester)
+    test_full_disk(tester)
 
 
-main()
+run_tests(run_all)

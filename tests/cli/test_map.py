@@ -1,16 +1,11 @@
 """Tests of `privatemail map`: python3 test_map.py path/to/privatemail. Needs numpy only."""
-import os
-import resource
-import signal
 import struct
-import sys
-import tempfile
 import xml.etree.ElementTree
 import zlib
 
 import numpy as np
 
-from harness import INPUT, OUTPUT, OWN, USAGE, Tester, read_schemas, schema_faults
+from harness import INPUT, OUTPUT, OWN, USAGE, run_tests, schema_faults
 
 METHODS = ("pca", "mds", "sammon", "isomap", "lle", "laplacian", "diffusion", "sne", "ssne", "tsne", "landmark")
 CLASSES, ROWS, COLUMNS = 5, 520, 24
@@ -222,32 +217,19 @@ def test_notes(tester):
 
 
 def test_full_disk(tester):
-    def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4100, 4100))
-
     for name in ("full.svg", "full.png"):
-        before = tester.snapshot()
-        done = tester.run("map", "--method", "pca", *ROWS_OF, "--out", name, preexec_fn=limit)
-        tester.check(done.returncode == OUTPUT and b"full" in done.stderr, "%s: %d, %s" % (name, done.returncode, done.stderr))
-        tester.check(tester.snapshot() == before, "%s: nothing remains" % name)
+        tester.fails_when_full(name, 4100, "map", "--method", "pca", *ROWS_OF, "--out", name)
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        tester, schemas = Tester(sys.argv[1], folder), read_schemas()
-        make_rows(tester)
-        test_outputs(tester, schemas)
-        test_all(tester, schemas)
-        test_determinism(tester)
-        test_stores(tester)
-        test_errors(tester)
-        test_notes(tester)
-        test_full_disk(tester)
-        left = [name for name in os.listdir(folder) if ".tmp-" in name]
-        tester.check(not left, "nothing half-written is left: %s" % left)
-    print("%d passed, %d failed" % (tester.passed, tester.failed))
-    sys.exit(1 if tester.failed else 0)
+def run_all(tester, schemas):
+    make_rows(tester)
+    test_outputs(tester, schemas)
+    test_all(tester, schemas)
+    test_determinism(tester)
+    test_stores(tester)
+    test_errors(tester)
+    test_notes(tester)
+    test_full_disk(tester)
 
 
-main()
+run_tests(run_all)

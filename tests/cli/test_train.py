@@ -1,15 +1,11 @@
 """Tests of `privatemail train`: python3 test_train.py path/to/privatemail. Needs numpy only."""
 import hashlib
 import os
-import resource
-import signal
 import struct
-import sys
-import tempfile
 
 import numpy as np
 
-from harness import INPUT, OUTPUT, USAGE, Tester, read_schemas, schema_faults
+from harness import INPUT, OUTPUT, USAGE, run_tests, schema_faults
 
 METHODS = ("signs", "gauss", "pca", "dct", "lda", "cca", "codes", "mnse", "kpca", "kda", "kmfa")
 GRAPHS = ("kpca", "kda", "kmfa")
@@ -266,17 +262,9 @@ def test_errors(tester):
 
 
 def test_full_disk(tester):
-    """A limit on the size of files is a disk that is full: no file remains, nor half of a pair."""
-    def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-
+    """No file remains, nor half of a pair."""
     for method, most in (("gauss", 200), ("codes", 800), ("cca", 260), ("kda", 700)):
-        before = tester.snapshot()
-        done = tester.run(*arguments_of(method), "--out", "full.pmfr", preexec_fn=limit)
-        tester.check(done.returncode == OUTPUT and b"full" in done.stderr,
-                     "%s on a full disk: %d, %s" % (method, done.returncode, done.stderr.decode()))
-        tester.check(tester.snapshot() == before, "%s: nothing remains" % method)
+        tester.fails_when_full(method, most, *arguments_of(method), "--out", "full.pmfr")
 
 
 def test_distances(tester):
@@ -296,26 +284,20 @@ def test_distances(tester):
         before = errors["signs"]
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        tester, schemas = Tester(sys.argv[1], folder), read_schemas()
-        make_rows(tester)
-        test_methods(tester, schemas)
-        test_mnse(tester)
-        test_uncertainty(tester, schemas)
-        test_defaults(tester)
-        test_determinism(tester)
-        test_validate(tester, schemas)
-        test_notes(tester)
-        test_roots(tester)
-        test_wide(tester)
-        test_errors(tester)
-        test_full_disk(tester)
-        test_distances(tester)
-        left = [name for name in os.listdir(folder) if ".tmp-" in name]
-        tester.check(not left, "nothing half-written is left: %s" % left)
-    print("%d passed, %d failed" % (tester.passed, tester.failed))
-    sys.exit(1 if tester.failed else 0)
+def run_all(tester, schemas):
+    make_rows(tester)
+    test_methods(tester, schemas)
+    test_mnse(tester)
+    test_uncertainty(tester, schemas)
+    test_defaults(tester)
+    test_determinism(tester)
+    test_validate(tester, schemas)
+    test_notes(tester)
+    test_roots(tester)
+    test_wide(tester)
+    test_errors(tester)
+    test_full_disk(tester)
+    test_distances(tester)
 
 
-main()
+run_tests(run_all)

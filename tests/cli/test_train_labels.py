@@ -1,15 +1,10 @@
 """Tests of `privatemail train --method cgmvae`: python3 test_train_labels.py path/to/privatemail. Needs numpy only."""
 import hashlib
-import os
-import resource
-import signal
 import struct
-import sys
-import tempfile
 
 import numpy as np
 
-from harness import INPUT, OUTPUT, USAGE, Tester, read_schemas, schema_faults
+from harness import INPUT, OUTPUT, USAGE, run_tests, schema_faults
 
 LABELS, COLUMNS = 6, 16
 ROWS = ("train", "--method", "cgmvae", "--features", "rows.npy")
@@ -126,28 +121,15 @@ def test_errors(tester):
 
 
 def test_full_disk(tester):
-    def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
-
-    before = tester.snapshot()
-    done = tester.run(*TRAIN, "--out", "full.pmfr", preexec_fn=limit)
-    tester.check(done.returncode == OUTPUT and b"full" in done.stderr, "a full disk: %d, %s" % (done.returncode, done.stderr))
-    tester.check(tester.snapshot() == before, "nothing remains")
+    tester.fails_when_full("cgmvae", 200, *TRAIN, "--out", "full.pmfr")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        tester, schemas = Tester(sys.argv[1], folder), read_schemas()
-        make_rows(tester)
-        test_report(tester, schemas)
-        test_types(tester)
-        test_errors(tester)
-        test_full_disk(tester)
-        left = [name for name in os.listdir(folder) if ".tmp-" in name]
-        tester.check(not left, "nothing half-written is left: %s" % left)
-    print("%d passed, %d failed" % (tester.passed, tester.failed))
-    sys.exit(1 if tester.failed else 0)
+def run_all(tester, schemas):
+    make_rows(tester)
+    test_report(tester, schemas)
+    test_types(tester)
+    test_errors(tester)
+    test_full_disk(tester)
 
 
-main()
+run_tests(run_all)

@@ -11,7 +11,7 @@ import sys
 
 import cases_head
 from reference_head import guess, mean_of_looks
-from vectors_text import Header, patterns, quoted
+from vectors_text import Header, patterns, quoted, write_or_check
 
 TARGET = pathlib.Path(__file__).with_name("head_vectors.h")
 
@@ -87,20 +87,12 @@ def write_looks(header):
 
 
 def main():
-    header, packs, result = Header(), cases_head.make_head_packs(), 0
+    header, packs = Header(), cases_head.make_head_packs()
     header.lines, header.plain_lines = [STRUCTS], [PLAIN_HEAD]
     write_heads(header, packs)
     write_guesses(header, packs)
     write_looks(header)
-    for path, text in ((TARGET, header.text()), (TARGET.with_suffix(".txt"), "".join(header.plain_lines))):
-        if "--check" in sys.argv[1:]:
-            same = path.exists() and path.read_text() == text
-            print(path.name, "is", "up to date" if same else "out of date")
-            result |= not same
-        else:
-            path.write_text(text)
-            print("%s: %d bytes" % (path.name, len(text)))
-    return int(result)
+    return write_or_check({TARGET: header.text(), TARGET.with_suffix(".txt"): "".join(header.plain_lines)})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from reference import (GAUSSIAN, RESPONSE, Calibration, Certificate, KeyStream, 
                        encode_gaussian, encode_response, exp31, inverse_norm, private_row, quantise, rank_answer,
                        response_draw, response_threshold, sketch, update, write_budget)
 from reference_crowd import BUDGET_NAMES, bundle, crowd_release, read_budget_2, symbol_of, upgrade_budget, write_budget_2
-from vectors_text import Header, patterns, quoted, signed, unsigned
+from vectors_text import Header, patterns, quoted, signed, unsigned, write_or_check
 
 TARGET = pathlib.Path(__file__).with_name("vectors.h")
 PLAIN = TARGET.with_suffix(".txt")
@@ -255,18 +255,5 @@ def vectors():
     return {TARGET: header.text(), PLAIN: "".join(header.plain_lines)}
 
 
-def main():
-    result = 0
-    for path, text in vectors().items():
-        if "--check" in sys.argv[1:]:
-            same = path.exists() and path.read_text() == text
-            print(path.name, "is", "up to date" if same else "out of date")
-            result |= not same
-        else:
-            path.write_text(text)
-            print("%s: %d bytes" % (path.name, len(text)))
-    return int(result)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(vectors()))

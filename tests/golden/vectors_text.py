@@ -1,4 +1,5 @@
 """What vectors.h and vectors.txt look like: their heads, arrays and tables."""
+import sys
 
 PLAIN_HEAD = """\
 # Golden vectors. Written by make_vectors.py: do not edit.
@@ -164,3 +165,17 @@ def signed(value):
 
 def unsigned(value):
     return "UINT64_C(%d)" % value
+
+
+def write_or_check(files):
+    """Writes the texts, {path: text}; with --check on the command line compares instead. Returns 1 if a file differs."""
+    result = 0
+    for path, text in files.items():
+        if "--check" in sys.argv[1:]:
+            same = path.exists() and path.read_text() == text
+            print(path.name, "is", "up to date" if same else "out of date")
+            result |= not same
+        else:
+            path.write_text(text)
+            print("%s: %d bytes" % (path.name, len(text)))
+    return int(result)
