@@ -48,11 +48,11 @@ static PML_NOINLINE uint64_t add(pml_looks *looks, const float *features)
     int8_t values[PIECE];
     uint64_t squares = 0;
     uint32_t inverse = 0;
-    const uint64_t valid = pml_quantise_scale(pml_quantise_top(features, looks->features, 0), &scale);
+    const uint64_t valid = pml_quantise_scale(pml_quantise_top_portable(features, looks->features, 0), &scale);
     for (int pass = 0; pass < 2; pass++) {
         for (size_t at = 0; at < looks->features; at += PIECE) {
             const size_t count = looks->features - at < PIECE ? looks->features - at : PIECE;
-            pml_quantise_values(&scale, valid, false, features + at, count, values);
+            pml_quantise_values_portable(&scale, valid, false, features + at, count, values);
             if (pass == 0)
                 squares += pml_look_squares(values, count);
             else

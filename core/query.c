@@ -37,7 +37,7 @@ pml_status pml_query_check(const pml_query *query, const pml_pack *pack)
 uint64_t pml_query_row(const pml_query *query, const pml_pack *pack, const struct pml_kernels *kernels, int8_t *row)
 {
     if (!PML_WITH_FRONT)
-        return pml_quantise_row(query->features, pack->features, row);
+        return pml_quantise_row(query->features, pack->features, row, kernels);
     pml_front front;
     if (pml_pack_front(pack, query->modality, &front) != PML_OK)
         return 0; /* never, after pml_query_check */

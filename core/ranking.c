@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Conductor: ranks an answer by the true query: sketch ─► answer ─► answer_rank. In: a secret query, then hostile bytes.
+ * Conductor: ranks an answer by the true query: sketch or coordinates ─► answer ─► answer_rank. In: a secret query, then hostile bytes.
  * Out: the nearest candidates, once the whole answer was valid. */
 #include "ranking.h"
 #include "query.h"
 #include "stages/stages.h"
 
-_Static_assert(PML_ROUND8(sizeof(pml_ranking)) + 7 <= PML_RANKING_FIXED, "the fixed part holds the ranking at any alignment");
+_Static_assert(PML_ROUND8(sizeof(pml_ranking)) + 7 <= PML_RANKING_FIXED,
+               "the fixed part holds the ranking at any alignment");
+
+/* Bytes of what candidates are compared with. */
+static size_t query_values(const pml_pack *pack)
+{
+    return pack->directions > 0 ? 2 * (size_t)pack->directions : PML_ROUND8(pack->sketch);
+}
 
 size_t pml_ranking_size(const pml_pack *pack)
 {
-    return pack && pack->bytes && pack->sketch > 0 ? PML_RANKING_FIXED + pml_query_memory(pack) : 0;
+    return pack && pack->bytes && pack->sketch > 0 ? PML_RANKING_FIXED + query_values(pack) + pml_query_memory(pack)
+                                                   : 0;
 }
 
 /* From features to what candidates are compared with; a frame of its own, for pml_wipe_stack. */
@@ -18,13 +26,22 @@ static PML_NOINLINE pml_status read_query(pml_ranking *ranking, const pml_query 
 {
     const pml_pack *pack = ranking->pack;
     struct shortlist *list = &ranking->shortlist;
-    int8_t *row = (int8_t *)ranking + PML_ROUND8(sizeof *ranking); /* aligned for a front */
+    int8_t *values = (int8_t *)ranking + PML_ROUND8(sizeof *ranking);
+    int8_t *row = values + query_values(pack); /* both aligned for a front */
     uint64_t valid;
-    const struct pml_kernels *kernels = config->kernels ? config->kernels : &pml_kernels_portable;
-    pml_status status = pml_query_read(query, pack, kernels, config->substitute, row, &list->slot, &valid);
-    if (status == PML_OK)
-        status = pml_sketch(pack, kernels, row, list->sketch);
-    list->inverse = pml_inverse_norm(list->sketch, pack->sketch);
+    list->kernels = config->kernels ? config->kernels : &pml_kernels_portable;
+    pml_status status = pml_query_read(query, pack, list->kernels, config->substitute, row, &list->slot, &valid);
+    if (status == PML_OK && pack->directions > 0) {
+        int16_t *coordinates = (int16_t *)(void *)values;
+        pml_coordinates(pack, list->kernels, row, coordinates);
+        list->coded =
+            (struct pml_coded){pack->section[PML_SECTION_SKETCH_CODE], pack->section[PML_SECTION_DIRECTION_RANGES],
+                               coordinates, pack->directions, pack->sketch};
+    } else if (status == PML_OK) {
+        pml_sketch_plain(pack, list->kernels, row, values);
+        list->sketch = values;
+        list->inverse = pml_inverse_norm(values, pack->sketch);
+    }
     list->none = ~valid;
     pml_wipe(row, pml_query_memory(pack));
     return status;
@@ -86,6 +103,7 @@ static void end(pml_ranking *ranking, bool keep_matches)
 {
     if (!keep_matches)
         pml_wipe(ranking->shortlist.matches, ranking->shortlist.capacity * sizeof(pml_match));
+    pml_wipe((uint8_t *)ranking + PML_ROUND8(sizeof *ranking), query_values(ranking->pack));
     pml_wipe(&ranking->shortlist, sizeof ranking->shortlist);
     pml_wipe(&ranking->answer, sizeof ranking->answer);
 }

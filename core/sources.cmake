@@ -12,10 +12,12 @@ set(PML_CORE_SOURCES
     base/kernels_portable.c
     pack/pack.c
     pack/pack_check.c
+    pack/pack_sketch.c
     stages/quantise.c
     stages/slots.c
     stages/prototypes.c
     stages/sketch.c
+    stages/coordinates.c
     stages/release.c
     stages/answer.c
     stages/answer_rank.c
@@ -44,6 +46,11 @@ set(PML_CORE_FRONT_SOURCES
 # The same, but not on bare metal: fronts without a pack. No device needs them.
 set(PML_CORE_FRONT_PUBLIC_SOURCES
     front_public.c
+)
+
+# Not on bare metal: sketches of items. No device needs them.
+set(PML_CORE_SKETCH_PUBLIC_SOURCES
+    sketch_public.c
 )
 
 # Only when heads and looks are built, which need fronts.

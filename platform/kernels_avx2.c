@@ -11,7 +11,8 @@
 #define INLINE static inline __attribute__((always_inline)) AVX2
 
 #define STEP 32u   /* bytes a vector */
-#define AHEAD 8192 /* bytes: four rows side by side are no stream that a CPU would prefetch */
+#define MOST 8u    /* rows side by side */
+#define AHEAD 8192 /* bytes: rows side by side are no stream that a CPU would prefetch */
 
 /* ---- dots_s8 ---- */
 
@@ -42,52 +43,104 @@ INLINE __m256i load_tail(const int8_t *query, size_t count)
     return _mm256_and_si256(load(query + count - STEP), load(zeros_then_ones + count % STEP));
 }
 
-/* Σ of four neighbouring products, eight times */
-INLINE __m256i multiply(__m256i sizes, __m256i values)
+INLINE __m256i widened(__m256i pairs) /* Σ of two neighbours, eight times */
 {
-    return _mm256_madd_epi16(_mm256_maddubs_epi16(sizes, values), _mm256_set1_epi16(1));
+    return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+}
+
+INLINE __m256i pairs_of(struct factors query, const int8_t *row)
+{
+    return _mm256_maddubs_epi16(query.size, _mm256_xor_si256(query.sign, load(row)));
 }
 
 INLINE __m256i add_products(__m256i sum, struct factors query, const int8_t *row)
 {
-    return _mm256_add_epi32(sum, multiply(query.size, _mm256_xor_si256(query.sign, load(row))));
+    return _mm256_add_epi32(sum, widened(pairs_of(query, row)));
 }
 
-/* −Σ |q|·m, spread over the lanes of a sum */
+/* −Σ |q|·m, the sum of sizes of what is negative: what every row's sum begins with. Spread over some of its lanes. */
 INLINE __m256i sum_of_no_row(const int8_t *query, size_t count)
 {
-    __m256i sum = _mm256_setzero_si256();
-    for (size_t j = 0; j + STEP <= count; j += STEP) {
-        struct factors factors = factors_of(load(query + j));
-        sum = _mm256_sub_epi32(sum, multiply(factors.size, factors.sign));
-    }
-    struct factors factors = factors_of(load_tail(query, count));
-    return _mm256_sub_epi32(sum, multiply(factors.size, factors.sign));
+    const __m256i none = _mm256_setzero_si256();
+    __m256i sum = none;
+    for (size_t j = 0; j + STEP <= count; j += STEP)
+        sum =
+            _mm256_add_epi32(sum, _mm256_sad_epu8(_mm256_max_epi8(_mm256_sub_epi8(none, load(query + j)), none), none));
+    const __m256i tail = _mm256_max_epi8(_mm256_sub_epi8(none, load_tail(query, count)), none);
+    return _mm256_add_epi32(sum, _mm256_sad_epu8(tail, none));
 }
 
-/* Four rows share the loads of the query and keep the multipliers busy. */
-INLINE __m128i four_dots(const int8_t *query, const int8_t *rows, size_t count, __m256i start)
+INLINE __m128i totals(__m256i a, __m256i b, __m256i c, __m256i d)
 {
-    const int8_t *b = rows + count, *c = b + count, *d = c + count;
-    __m256i sum_a = start, sum_b = start, sum_c = start, sum_d = start;
-    for (size_t j = 0; j + STEP <= count; j += STEP) {
-        struct factors factors = factors_of(load(query + j));
-        _mm_prefetch((const char *)rows + 4 * j + AHEAD, _MM_HINT_NTA);
-        _mm_prefetch((const char *)rows + 4 * j + AHEAD + 64, _MM_HINT_NTA);
-        sum_a = add_products(sum_a, factors, rows + j);
-        sum_b = add_products(sum_b, factors, b + j);
-        sum_c = add_products(sum_c, factors, c + j);
-        sum_d = add_products(sum_d, factors, d + j);
-    }
-    if (count % STEP != 0) {
-        struct factors factors = factors_of(load_tail(query, count));
-        sum_a = add_products(sum_a, factors, rows + count - STEP);
-        sum_b = add_products(sum_b, factors, b + count - STEP);
-        sum_c = add_products(sum_c, factors, c + count - STEP);
-        sum_d = add_products(sum_d, factors, d + count - STEP);
-    }
-    __m256i sums = _mm256_hadd_epi32(_mm256_hadd_epi32(sum_a, sum_b), _mm256_hadd_epi32(sum_c, sum_d));
+    const __m256i sums = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
     return _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+}
+
+/* Eight rows side by side, or four: `many`. Written out, for not every compiler unrolls a loop to registers. */
+struct sums {
+    __m256i a, b, c, d, e, f, g, h;
+};
+#define OF_ROWS(sums, change)                                                                                          \
+    do {                                                                                                               \
+        change((sums)->a, 0u);                                                                                         \
+        change((sums)->b, 1u);                                                                                         \
+        change((sums)->c, 2u);                                                                                         \
+        change((sums)->d, 3u);                                                                                         \
+        if (many > 4) {                                                                                                \
+            change((sums)->e, 4u);                                                                                     \
+            change((sums)->f, 5u);                                                                                     \
+            change((sums)->g, 6u);                                                                                     \
+            change((sums)->h, 7u);                                                                                     \
+        }                                                                                                              \
+    } while (0)
+
+/* One step, for which the rows share the loads of the query and keep the multipliers busy. */
+INLINE void add_step(struct sums *sums, struct factors query, const int8_t *rows, size_t count, size_t many)
+{
+#define ADD_STEP(sum, row) sum = add_products(sum, query, rows + row * count)
+    OF_ROWS(sums, ADD_STEP);
+}
+
+/* Two steps of rows that PML_SMALL allows: the sums of two pairs are widened together. */
+INLINE __m256i add_both(__m256i sum, struct factors low, struct factors high, const int8_t *row)
+{
+    return _mm256_add_epi32(sum, widened(_mm256_add_epi16(pairs_of(low, row), pairs_of(high, row + STEP))));
+}
+
+INLINE void add_small(struct sums *sums, const int8_t *query, const int8_t *rows, size_t count, size_t many)
+{
+    const struct factors low = factors_of(load(query)), high = factors_of(load(query + STEP));
+#define ADD_BOTH(sum, row) sum = add_both(sum, low, high, rows + row * count)
+    OF_ROWS(sums, ADD_BOTH);
+}
+
+INLINE void fetch(const int8_t *from, size_t many)
+{
+    _mm_prefetch((const char *)from, _MM_HINT_T0);
+    _mm_prefetch((const char *)from + 64, _MM_HINT_T0);
+    if (many > 4) {
+        _mm_prefetch((const char *)from + 128, _MM_HINT_T0);
+        _mm_prefetch((const char *)from + 192, _MM_HINT_T0);
+    }
+}
+
+/* `many` and `small` are constants. */
+INLINE void several_dots(const int8_t *query, const int8_t *rows, size_t count, __m256i start, size_t many, bool small,
+                         int32_t *out)
+{
+    struct sums sums = {start, start, start, start, start, start, start, start};
+    size_t j = 0;
+    for (; small && j + 2 * STEP <= count; j += 2 * STEP)
+        add_small(&sums, query + j, rows + j, count, many);
+    for (; j + STEP <= count; j += STEP) {
+        fetch(rows + many * j + AHEAD, many);
+        add_step(&sums, factors_of(load(query + j)), rows + j, count, many);
+    }
+    if (count % STEP != 0)
+        add_step(&sums, factors_of(load_tail(query, count)), rows + count - STEP, count, many);
+    _mm_storeu_si128((__m128i *)(void *)out, totals(sums.a, sums.b, sums.c, sums.d));
+    if (many > 4)
+        _mm_storeu_si128((__m128i *)(void *)(out + 4), totals(sums.e, sums.f, sums.g, sums.h));
 }
 
 INLINE int32_t one_dot(const int8_t *query, const int8_t *row, size_t count, __m256i sum)
@@ -101,7 +154,7 @@ INLINE int32_t one_dot(const int8_t *query, const int8_t *row, size_t count, __m
     return _mm_cvtsi128_si32(_mm_hadd_epi32(half, half));
 }
 
-AVX2 void pml_dots_s8_avx2(const int8_t *query, const int8_t *rows, size_t count, size_t row_count, int32_t *out)
+INLINE void all_dots(const int8_t *query, const int8_t *rows, size_t count, size_t row_count, bool small, int32_t *out)
 {
     if (count < STEP) {
         pml_dots_s8_portable(query, rows, count, row_count, out);
@@ -109,12 +162,30 @@ AVX2 void pml_dots_s8_avx2(const int8_t *query, const int8_t *rows, size_t count
     }
     const __m256i start = sum_of_no_row(query, count);
     size_t i = 0;
+    for (; i + MOST <= row_count; i += MOST)
+        several_dots(query, rows + i * count, count, start, MOST, small, out + i);
     for (; i + 4 <= row_count; i += 4)
-        _mm_storeu_si128((__m128i *)(void *)(out + i), four_dots(query, rows + i * count, count, start));
+        several_dots(query, rows + i * count, count, start, 4, small, out + i);
     for (; i < row_count; i++)
         out[i] = one_dot(query, rows + i * count, count, start);
 }
 
-const struct pml_kernels pml_kernels_avx2 = {"avx2", pml_dots_s8_avx2, pml_keep_largest_avx2};
+AVX2 void pml_dots_s8_avx2(const int8_t *query, const int8_t *rows, size_t count, size_t row_count, int32_t *out)
+{
+    all_dots(query, rows, count, row_count, false, out);
+}
+
+AVX2 static void dots_small(const int8_t *query, const int8_t *rows, size_t count, size_t row_count, int32_t *out)
+{
+    all_dots(query, rows, count, row_count, true, out);
+}
+
+static void nearest(const int8_t *query, const int8_t *rows, const uint8_t *inverse, size_t count, size_t row_count,
+                    uint64_t *list, size_t length)
+{
+    nearest_by(pml_dots_s8_avx2, query, rows, inverse, count, row_count, list, length);
+}
+
+PML_SETS_X86_64(avx2, nearest, dots_small)
 
 #endif

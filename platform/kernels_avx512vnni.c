@@ -115,6 +115,12 @@ AVX512 void pml_dots_s8_avx512vnni(const int8_t *query, const int8_t *rows, size
         add_rest(query + j, count - j, rows + j, count, row_count, out);
 }
 
-const struct pml_kernels pml_kernels_avx512vnni = {"avx512vnni", pml_dots_s8_avx512vnni, pml_keep_largest_avx2};
+static void nearest(const int8_t *query, const int8_t *rows, const uint8_t *inverse, size_t count, size_t row_count,
+                    uint64_t *list, size_t length)
+{
+    nearest_by(pml_dots_s8_avx512vnni, query, rows, inverse, count, row_count, list, length);
+}
+
+PML_SETS_X86_64(avx512vnni, nearest, NULL)
 
 #endif

@@ -60,6 +60,6 @@ void pml_dots_s8_dsp(const int8_t *query, const int8_t *rows, size_t count, size
         two_dots(query, rows + i * count, count, i + 1 < row_count ? count : 0, out + i);
 }
 
-const struct pml_kernels pml_kernels_dsp = {"dsp", pml_dots_s8_dsp, PML_KEEP_LARGEST_PORTABLE};
+const struct pml_kernels pml_kernels_dsp = {"dsp", pml_dots_s8_dsp};
 
 #endif

@@ -54,6 +54,6 @@ void pml_dots_s8_helium(const int8_t *query, const int8_t *rows, size_t count, s
         out[i] = one_dot(query, rows + i * count, count);
 }
 
-const struct pml_kernels pml_kernels_helium = {"helium", pml_dots_s8_helium, PML_KEEP_LARGEST_PORTABLE};
+const struct pml_kernels pml_kernels_helium = {"helium", pml_dots_s8_helium};
 
 #endif

@@ -23,6 +23,6 @@ void pml_dots_s8_neon(const int8_t *query, const int8_t *rows, size_t count, siz
     dots_of_rows(query, rows, count, row_count, out);
 }
 
-const struct pml_kernels pml_kernels_neon = {"neon", pml_dots_s8_neon, PML_KEEP_LARGEST_PORTABLE};
+PML_SETS_NEON(neon)
 
 #endif

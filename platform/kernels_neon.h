@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Dot products over NEON's vectors. The file that includes this has defined INLINE and add_products(sum, query,
- * row): the products of 16 bytes, added to the lanes of an int32x4_t. */
+ * Dot products over NEON's vectors, and what a set consists of. The file that includes this has defined INLINE and
+ * add_products(sum, query, row): the products of 16 bytes, added to the lanes of an int32x4_t. */
 #ifndef PML_KERNELS_NEON_H
 #define PML_KERNELS_NEON_H
 
@@ -56,5 +56,22 @@ INLINE void dots_of_rows(const int8_t *query, const int8_t *rows, size_t count, 
     for (; i < row_count; i++)
         out[i] = one_dot(query, rows + i * count, count);
 }
+
+/* A set; on 64 bits twice: for CPUs without and with instructions for SHA-256. */
+#if PML_KERNELS_WIDE
+void pml_sha256_blocks_neon(uint32_t state[8], const uint8_t *blocks, size_t count); /* kernels_neon_sha256.c */
+
+#define PML_SET_NEON(set, sha256, with)                                                                                \
+    {                                                                                                                  \
+        .name = #set, .dots_s8 = pml_dots_s8_##set, .quantise_top = pml_quantise_top_portable,                         \
+        .quantise_values = pml_quantise_values_portable, .sha256_blocks = sha256, .compare = pml_compare_portable,     \
+        .with_sha256 = with,                                                                                           \
+    }
+#define PML_SETS_NEON(set)                                                                                             \
+    static const struct pml_kernels with_sha256 = PML_SET_NEON(set, pml_sha256_blocks_neon, NULL);                     \
+    const struct pml_kernels pml_kernels_##set = PML_SET_NEON(set, pml_sha256_blocks_portable, &with_sha256);
+#else
+#define PML_SETS_NEON(set) const struct pml_kernels pml_kernels_##set = {#set, pml_dots_s8_##set};
+#endif
 
 #endif

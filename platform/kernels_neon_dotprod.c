@@ -30,7 +30,6 @@ DOTPROD void pml_dots_s8_neon_dotprod(const int8_t *query, const int8_t *rows, s
     dots_of_rows(query, rows, count, row_count, out);
 }
 
-const struct pml_kernels pml_kernels_neon_dotprod = {"neon_dotprod", pml_dots_s8_neon_dotprod,
-                                                     PML_KEEP_LARGEST_PORTABLE};
+PML_SETS_NEON(neon_dotprod)
 
 #endif

@@ -37,15 +37,23 @@ static bool cpu_runs_avx2(void)
 {
     uint32_t eax, ebx, ecx, edx;
     return (saved_registers() & SAVED_YMM) == SAVED_YMM && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) &&
-           (ebx & bit_AVX2);
+           (ebx & bit_AVX2) && (ebx & bit_BMI2);
 }
 
 static bool cpu_runs_avx512vnni(void)
 {
-    const uint32_t needed = bit_AVX512F | bit_AVX512BW | bit_AVX512VL;
+    const uint32_t needed = bit_AVX512F | bit_AVX512BW | bit_AVX512VL | bit_BMI2;
     uint32_t eax, ebx, ecx, edx;
     return (saved_registers() & SAVED_ZMM) == SAVED_ZMM && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) &&
            (ebx & needed) == needed && (ecx & bit_AVX512VNNI);
+}
+
+static bool cpu_has_sha256(void)
+{
+    const uint32_t needed = bit_SSSE3 | bit_SSE4_1;
+    uint32_t eax, ebx, ecx, edx;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & needed) == needed &&
+           __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ebx & bit_SHA);
 }
 #endif
 
@@ -75,6 +83,19 @@ static bool cpu_runs_neon_dotprod(void)
 }
 #endif
 
+#if defined(PML_KERNELS_AARCH64)
+static bool cpu_has_sha256(void)
+{
+#if defined(__ARM_FEATURE_SHA2) || defined(__APPLE__) /* all that Apple made */
+    return true;
+#elif defined(__linux__)
+    return (getauxval(AT_HWCAP) & ((unsigned long)1 << 6)) != 0;  /* HWCAP_SHA2 */
+#else
+    return false;
+#endif
+}
+#endif
+
 #if defined(PML_KERNELS_HELIUM)
 static bool cpu_runs_helium(void)
 {
@@ -98,6 +119,10 @@ const struct pml_kernels *pml_kernels_among(size_t count)
     if (count > 0 && count-- && cpu_runs_##name())                                                                     \
         best = &pml_kernels_##name;
     PML_KERNEL_LIST(CONSIDER)
+#if defined(PML_KERNELS_X86_64) || defined(PML_KERNELS_AARCH64)
+    if (best->with_sha256 && cpu_has_sha256())
+        best = best->with_sha256;
+#endif
     return best;
 }
 

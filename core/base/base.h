@@ -99,7 +99,7 @@ void pml_wipe(void *memory, size_t size);
  * (tests/check_wipe.sh). */
 PML_NOINLINE void pml_wipe_stack(void);
 
-#define PML_STACK_WIPED (sizeof(void *) > 4 ? 1536u : 1024u)
+#define PML_STACK_WIPED (sizeof(void *) > 4 ? 2560u : 1024u)
 
 /* ---- bytes ---- */
 

@@ -8,8 +8,11 @@
 /* ⌊√v⌋ */
 uint32_t pml_sqrt_floor(uint64_t v);
 
-/* max { r : r²·norm2 ≤ 2^60 } for 1 ≤ norm2 ≤ 2^26; 0 for 0. No branch on norm2 (SPEC 5.2). */
+/* max { r : r²·norm2 ≤ 2^60 } for 1 ≤ norm2 < 2^32; 0 for 0. No branch on norm2 (SPEC 5.2). */
 uint32_t pml_inverse_sqrt(uint32_t norm2);
+
+/* Whether `inverse` is that and not 0, for any two numbers of public data: two trials instead of one for each bit. */
+bool pml_is_inverse_sqrt(uint32_t inverse, uint32_t norm2);
 
 /* ⌊127·value/max + ½⌋ for 0 ≤ value ≤ max ≠ 0, max < 2^55. No branch, no division: 7 trial steps. */
 uint32_t pml_scale_127(uint64_t value, uint64_t max);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The portable kernels: plain C, the definition of correct. */
+ * The portable kernels: plain C, the definition of correct. Those of quantising and hashing stand in quantise.c and
+ * sha256.c. */
 #include "base.h"
 #include "kernels.h"
+#include "sketch_code.h"
 
 void pml_dots_s8_portable(const int8_t *query, const int8_t *rows, size_t count, size_t row_count, int32_t *out)
 {
@@ -13,19 +15,52 @@ void pml_dots_s8_portable(const int8_t *query, const int8_t *rows, size_t count,
     }
 }
 
-#if PML_WITH_GAUSSIAN
-/* Every key walks through the whole list with masked swaps. */
-void pml_keep_largest_portable(uint64_t *list, size_t length, uint64_t *keys)
+/* Byte by byte: each completes at least one direction. Depths change between bytes, because blocks are of whole ones. */
+void pml_compare_portable(const struct pml_coded *coded, const uint8_t *bytes, size_t count,
+                          struct pml_compared *compared)
 {
-    for (size_t j = 0; j < PML_KERNEL_ROWS; j++) {
-        uint64_t key = keys[j];
-        for (size_t i = 0; i < length; i++) {
-            uint64_t held = list[i], larger = mask_less_unsigned(held, key);
-            list[i] = select64(larger, key, held);
-            key = select64(larger, held, key);
+    const uint8_t *end = bytes + count, *middle = coded->ranges + 2 * (size_t)compared->next;
+    const size_t to_width = 2 * (size_t)coded->directions;
+    const int16_t *next = coded->coordinates + compared->next, *last = coded->coordinates + compared->last;
+    int32_t dot = compared->dot;
+    uint32_t squares = compared->squares, bits = compared->bits, held = compared->held, depth = compared->depth;
+    while (bytes < end) {
+        while (next == last && depth > 1)
+            last += PML_SKETCH_BLOCK * (size_t)sketch_blocks(coded->code, --depth);
+        if (next == last)
+            break;
+        const int8_t *levels = sketch_levels(coded->code, depth);
+        const uint32_t mask = (1u << depth) - 1;
+        while (next < last && bytes < end) {
+            bits |= (uint32_t)*bytes++ << held;
+            held += 8;
+            do {
+                const int32_t value = sketch_value((int16_t)load_le16(middle), (int16_t)load_le16(middle + to_width),
+                                                   levels[bits & mask]);
+                dot += *next++ * value;
+                squares += (uint32_t)(value * value);
+                middle += 2;
+                bits >>= depth;
+                held -= depth;
+            } while (held >= depth);
         }
     }
+    compared->dot = dot;
+    compared->squares = squares;
+    compared->bits = bits;
+    compared->next = (uint16_t)(next - coded->coordinates);
+    compared->last = (uint16_t)(last - coded->coordinates);
+    compared->held = (uint8_t)held;
+    compared->depth = (uint8_t)depth;
 }
-#endif
 
-const struct pml_kernels pml_kernels_portable = {"portable", pml_dots_s8_portable, PML_KEEP_LARGEST_PORTABLE};
+const struct pml_kernels pml_kernels_portable = {
+    .name = "portable",
+    .dots_s8 = pml_dots_s8_portable,
+#if PML_KERNELS_WIDE
+    .quantise_top = pml_quantise_top_portable,
+    .quantise_values = pml_quantise_values_portable,
+    .sha256_blocks = pml_sha256_blocks_portable,
+    .compare = pml_compare_portable,
+#endif
+};

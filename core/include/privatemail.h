@@ -73,6 +73,7 @@ extern "C" {
 #define PML_PROTOTYPES_MAX 1048576u /* of all slots */
 #define PML_CLASSES_MAX 65536u
 #define PML_SKETCH_MAX 256u
+#define PML_DIRECTIONS_MAX 1024u
 #define PML_CANDIDATES_MAX 1048576u /* of one slot in an answer */
 #define PML_PAYLOAD_MAX 65535u      /* bytes of one payload */
 #define PML_MATCHES_MAX 256u
@@ -147,7 +148,7 @@ PML_API const char *pml_version(void);
 
 /* ---- pack: what device and server both know -------------------------------------------------------------------- */
 
-#define PML_PACK_SECTIONS 17u
+#define PML_PACK_SECTIONS 21u
 
 /* A view of a pack's bytes, which must outlive it and must not change; nothing is copied. Its size is public so that it
  * can be a local or static variable. */
@@ -156,7 +157,7 @@ typedef struct pml_pack {
     const uint8_t *bytes;
     const uint8_t *section[PML_PACK_SECTIONS]; /* NULL when absent */
     uint64_t size;
-    uint32_t features, anchors, cells, prototypes, classes, lambda, inputs, labels;
+    uint32_t features, anchors, cells, prototypes, classes, lambda, inputs, labels, directions;
     uint16_t neighbours, dimensions, slots, slot_kind, alpha, sketch, modalities;
 } pml_pack;
 
@@ -168,6 +169,15 @@ typedef struct pml_pack {
  * again with NULL and call pml_pack_model. */
 PML_API PML_CHECKED pml_status pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const uint8_t *pinned_id,
                                              const char *model);
+
+struct pml_kernels; /* core/base/kernels.h */
+
+/* The same with kernels, from platform/ (pml_platform_kernels); NULL means the portable ones. What is accepted does not
+ * depend on them, the time does: nearly all of it is the hash, and a CPU that has instructions for SHA-256 makes it several
+ * times as fast. */
+PML_API PML_CHECKED pml_status pml_pack_open_with(pml_pack *pack, const void *bytes, size_t size,
+                                                  const uint8_t *pinned_id, const char *model,
+                                                  const struct pml_kernels *kernels);
 
 /* Returns the name of the model whose features the pack was made from, as UTF-8 without control characters; "" when the
  * pack names none. Points into the pack's bytes. */
@@ -193,6 +203,7 @@ typedef struct pml_pack_info {
     uint32_t lambda;     /* 1/σ² in 2^-16 */
     uint32_t alpha;      /* α in 2^-8 */
     uint32_t sketch;     /* L, bytes per sketch; 0 if the pack does not support ranking */
+    uint32_t directions; /* P, of coded sketches; 0 if sketches are plain */
     uint32_t labels;     /* H, labels that pml_pack_guess knows; 0 if the pack has no head */
     bool cell_codes;     /* response releases decode to rows */
     bool lists;          /* neighbour lists of the anchors are there */
@@ -241,7 +252,6 @@ typedef struct pml_query {
 /* A function that takes a query keeps nothing of it but what it says, and leaves nothing of it on the stack below it.
  * The structure and its array are the caller's, and the caller's to wipe. */
 
-struct pml_kernels; /* core/base/kernels.h */
 
 /* ---- guess: a label for a query ---------------------------------------------------------------------------------- */
 
@@ -398,9 +408,11 @@ typedef struct pml_client pml_client;
  *     crowd      512       -      -           -           1352
  *     Gaussian   512       100    10          2           5088
  *     Gaussian   512       1      10          2           1128
- *     ranking    512       -      -           -           928
+ *     ranking    512       -      -           -           1776
+ *     plain      512       -      -           -           1008
  *
- * (printed by tests/test_memory). The pack is never copied. Use the macros for static storage, the functions otherwise:
+ * (printed by tests/test_memory; a ranking by coded sketches of 512 directions, and by plain ones of 256 bytes). The pack
+ * is never copied. Use the macros for static storage, the functions otherwise:
  * they agree. */
 #ifdef __cplusplus
 #define PML_SIZE(x) static_cast<size_t>(x)
@@ -410,7 +422,7 @@ typedef struct pml_client pml_client;
 #define PML_ROUND8(x) ((PML_SIZE(x) + 7u) & ~PML_SIZE(7))
 #define PML_CLIENT_FIXED 416u
 #define PML_CROWD_FIXED 424u
-#define PML_RANKING_FIXED 416u
+#define PML_RANKING_FIXED 240u
 #define PML_GUESS_FIXED 8u
 #define PML_LOOKS_FIXED 16u
 #define PML_RESPONSE_MEMORY(features, slots)                                                                           \
@@ -419,7 +431,10 @@ typedef struct pml_client pml_client;
     (PML_CLIENT_FIXED + PML_ROUND8(features) + 16u * PML_SIZE(slots) * PML_SIZE(dimensions) +                          \
      PML_ROUND8(4u * PML_SIZE(slots) * PML_SIZE(dimensions)) + 16u * PML_SIZE(neighbours))
 #define PML_CROWD_MEMORY(features) (PML_CLIENT_FIXED + PML_CROWD_FIXED + PML_ROUND8(features))
-#define PML_RANKING_MEMORY(features) (PML_RANKING_FIXED + PML_ROUND8(features))
+/* `sketch` and `directions` are those of pml_pack_info. */
+#define PML_RANKING_MEMORY(features, sketch, directions)                                                               \
+    (PML_RANKING_FIXED + PML_ROUND8(features) +                                                                        \
+     ((directions) > 0 ? 2u * PML_SIZE(directions) : PML_ROUND8(sketch)))
 #define PML_GUESS_MEMORY(features) (PML_GUESS_FIXED + PML_ROUND8(features))
 #define PML_LOOKS_MEMORY(features) (PML_LOOKS_FIXED + 4u * PML_SIZE(features))
 /* For a pack with fronts add this to any of them but that of looks. `inputs` is that of pml_pack_info: 0 when all fronts

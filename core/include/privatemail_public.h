@@ -95,9 +95,14 @@ PML_API PML_CHECKED pml_status pml_quantise(const float *features, size_t count,
 /* SPEC 5.2: 0 for a zero row, and for more than PML_FEATURES_MAX values. */
 PML_API uint32_t pml_inverse_norm(const int8_t *row, size_t count);
 
-/* SPEC 5.13: quantised features to the pack's sketch, branch-free. A NULL for `kernels` means the portable ones. */
+/* SPEC 5.13: quantised features of an item to its sketch. A NULL for `kernels` means the portable ones. Absent from builds
+ * for bare metal. */
 PML_API PML_CHECKED pml_status pml_sketch(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row,
                                           int8_t *out);
+
+/* What a sketch tells of its item: an int8 row of `directions` values, those that a coded sketch is decoded to, or of
+ * `sketch` values, a plain one as it is. Angles between such rows are nearly those between items. */
+PML_API PML_CHECKED pml_status pml_sketch_row(const pml_pack *pack, const int8_t *sketch, int8_t *row);
 
 /* ---- release --------------------------------------------------------------------------------------------------- */
 

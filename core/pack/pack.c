@@ -16,7 +16,8 @@ bool pml_same_text(const char *a, const char *b)
     return *a == *b;
 }
 
-pml_status pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const uint8_t *pinned_id, const char *model)
+pml_status pml_pack_open_with(pml_pack *pack, const void *bytes, size_t size, const uint8_t *pinned_id,
+                              const char *model, const struct pml_kernels *kernels)
 {
     if (!pack)
         return PML_ERROR_ARGUMENT;
@@ -28,7 +29,8 @@ pml_status pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const u
     if (status != PML_OK)
         return status;
     uint8_t digest[32];
-    pml_sha256(view.bytes + PML_PACK_HASHED, size - PML_PACK_HASHED, digest);
+    pml_sha256_by(view.bytes + PML_PACK_HASHED, size - PML_PACK_HASHED, digest,
+                  PML_KERNEL(kernels ? kernels : &pml_kernels_portable, sha256_blocks));
     if (memcmp(digest, view.bytes + 8, sizeof digest) != 0)
         return PML_ERROR_PACK_HASH;
     if (pinned_id && memcmp(pinned_id, pack_id(&view), PML_ID_SIZE) != 0)
@@ -39,6 +41,11 @@ pml_status pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const u
     if (status == PML_OK)
         *pack = view;
     return status;
+}
+
+pml_status pml_pack_open(pml_pack *pack, const void *bytes, size_t size, const uint8_t *pinned_id, const char *model)
+{
+    return pml_pack_open_with(pack, bytes, size, pinned_id, model, NULL);
 }
 
 const char *pml_pack_model(const pml_pack *pack)
@@ -75,6 +82,7 @@ pml_status pml_pack_describe(const pml_pack *pack, pml_pack_info *info)
     info->lambda = pack->lambda;
     info->alpha = pack->alpha;
     info->sketch = pack->sketch;
+    info->directions = pack->directions;
     info->labels = pack->labels;
     info->cell_codes = pack->section[PML_SECTION_CELL_CODES] != NULL;
     info->lists = pack->section[PML_SECTION_LISTS] != NULL;

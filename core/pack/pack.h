@@ -22,6 +22,10 @@ enum pml_section {
     PML_SECTION_FRONT_BODIES,
     PML_SECTION_HEAD_SIZE, /* from version 0.4 on, with the next */
     PML_SECTION_HEAD,
+    PML_SECTION_SKETCH_CODE, /* from version 0.5 on, with the next three; instead of PML_SECTION_SKETCH */
+    PML_SECTION_DIRECTIONS,
+    PML_SECTION_DIRECTION_NORMS,
+    PML_SECTION_DIRECTION_RANGES,
     PML_SECTION_COUNT
 };
 
@@ -30,6 +34,7 @@ enum pml_section {
 #define PML_MODEL_SIZE (PML_MODEL_MAX + 1u)
 #define PML_FRONTS_SIZE 512u /* eight records of 64 bytes */
 #define PML_HEAD_SIZE_SIZE 16u
+#define PML_SKETCH_CODE_SIZE 272u
 
 _Static_assert(PML_SECTION_COUNT == PML_PACK_SECTIONS, "the view has room for every section");
 
@@ -55,5 +60,11 @@ bool pml_same_text(const char *a, const char *b);
 pml_status pml_pack_check_header(pml_pack *pack, const uint8_t *bytes, size_t size);
 pml_status pml_pack_check_content(const pml_pack *pack);
 bool pml_all_zero(const uint8_t *bytes, size_t size);
+bool pml_values_sound(const uint8_t *values, size_t count); /* none is −128 */
+bool pml_rows_sound(const uint8_t *rows, const uint8_t *norms, size_t count, size_t features);
+
+/* pack_sketch.c: the directions of coded sketches. `measure` reads their number from section 17. */
+bool pml_sketch_measure(pml_pack *pack);
+bool pml_sketch_code_sound(const pml_pack *pack);
 
 #endif

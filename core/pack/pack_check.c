@@ -9,6 +9,16 @@ static bool has(uint32_t sections, int section)
     return (sections >> section & 1) != 0;
 }
 
+/* Sketches are plain, coded or absent. */
+static bool sketches_agree(const pml_pack *pack, uint32_t sections)
+{
+    const uint32_t all = (uint32_t)0xF << PML_SECTION_SKETCH_CODE, coded = sections & all;
+    const bool plain = has(sections, PML_SECTION_SKETCH);
+    if ((coded != 0 && coded != all) || (coded && plain) || pack->sketch > PML_SKETCH_MAX)
+        return false;
+    return plain ? pack->sketch >= 8 : (pack->sketch > 0) == (coded != 0);
+}
+
 /* Which sections go together, and which counts they demand. */
 static bool counts_agree(const pml_pack *pack, uint32_t sections)
 {
@@ -32,7 +42,7 @@ static bool counts_agree(const pml_pack *pack, uint32_t sections)
                     (uint64_t)pack->slots * pack->prototypes > PML_PROTOTYPES_MAX)
                  : (pack->cells | pack->prototypes) != 0)
         return false;
-    if (has(sections, PML_SECTION_SKETCH) ? pack->sketch < 8 || pack->sketch > PML_SKETCH_MAX : pack->sketch != 0)
+    if (!sketches_agree(pack, sections))
         return false;
     if (gaussian ? (pack->anchors < 1 || pack->anchors > PML_ANCHORS_MAX || pack->neighbours < 1 ||
                     pack->neighbours > PML_NEIGHBOURS_MAX || pack->neighbours > pack->anchors || pack->lambda < 1 ||
@@ -88,6 +98,8 @@ static pml_status place_sections(pml_pack *pack, const uint8_t *bytes, size_t si
         PML_FRONTS_SIZE,
         0,
         PML_HEAD_SIZE_SIZE,
+        0,
+        PML_SKETCH_CODE_SIZE,
     };
     uint64_t end = PML_PACK_HEADER;
     for (int i = 0; i < PML_SECTION_COUNT; i++) {
@@ -112,8 +124,23 @@ static pml_status place_sections(pml_pack *pack, const uint8_t *bytes, size_t si
         if (i == PML_SECTION_HEAD_SIZE && !pml_head_measure(pack, &sizes[PML_SECTION_HEAD]))
             return PML_ERROR_PACK;
 #endif
+        if (i == PML_SECTION_SKETCH_CODE) {
+            if (!pml_sketch_measure(pack))
+                return PML_ERROR_PACK;
+            sizes[PML_SECTION_DIRECTIONS] = (uint64_t)pack->directions * pack->features;
+            sizes[PML_SECTION_DIRECTION_NORMS] = sizes[PML_SECTION_DIRECTION_RANGES] = 4 * (uint64_t)pack->directions;
+        }
     }
     return end == size ? PML_OK : PML_ERROR_PACK_SIZE;
+}
+
+/* A version is the newest thing in a pack; the older things it may have too. Does this build have them? */
+static bool version_agrees(uint32_t minor, uint32_t sections)
+{
+    const bool fronts = has(sections, PML_SECTION_FRONTS), head = has(sections, PML_SECTION_HEAD),
+               coded = has(sections, PML_SECTION_SKETCH_CODE);
+    const uint32_t newest = coded ? 5 : head ? 4 : fronts ? 3 : 0;
+    return (newest > 0 ? minor == newest : minor < 3) && (PML_WITH_FRONT || !fronts) && (PML_WITH_HEAD || !head);
 }
 
 pml_status pml_pack_check_header(pml_pack *pack, const uint8_t *bytes, size_t size)
@@ -121,7 +148,7 @@ pml_status pml_pack_check_header(pml_pack *pack, const uint8_t *bytes, size_t si
     if (size < 8 || memcmp(bytes, "PMPK", 4) != 0 || load_le16(bytes + 4) != 0)
         return PML_ERROR_PACK_VERSION;
     const uint32_t minor = load_le16(bytes + 6);
-    if (minor < 1 || minor > (PML_WITH_HEAD ? 4 : PML_WITH_FRONT ? 3 : 2))
+    if (minor < 1 || minor > 5)
         return PML_ERROR_PACK_VERSION;
     if (size < PML_PACK_HEADER || load_le64(bytes + 40) != size)
         return PML_ERROR_PACK_SIZE;
@@ -143,28 +170,31 @@ pml_status pml_pack_check_header(pml_pack *pack, const uint8_t *bytes, size_t si
     if (pack->features < 1 || pack->features > PML_FEATURES_MAX || !slots_agree(pack, sections) ||
         !counts_agree(pack, sections) || (minor < 2 && has(sections, PML_SECTION_MODEL)))
         return PML_ERROR_PACK;
-    if ((minor == 4) != has(sections, PML_SECTION_HEAD) ||
-        (minor < 4 && (minor == 3) != has(sections, PML_SECTION_FRONTS)))
+    if (!version_agrees(minor, sections))
         return PML_ERROR_PACK_VERSION;
     return place_sections(pack, bytes, size, sections);
 }
 
-static bool values_sound(const uint8_t *values, size_t count)
+bool pml_values_sound(const uint8_t *values, size_t count)
 {
+    uint8_t bad = 0; /* in one byte, and no branch for each: so a compiler takes many at once */
     for (size_t i = 0; i < count; i++)
-        if (values[i] == 0x80)
-            return false;
-    return true;
+        bad = (uint8_t)(bad | (values[i] == 0x80));
+    return bad == 0;
 }
 
-static bool rows_sound(const uint8_t *rows, const uint8_t *norms, size_t count, size_t features)
+bool pml_rows_sound(const uint8_t *rows, const uint8_t *norms, size_t count, size_t features)
 {
-    for (size_t i = 0; i < count; i++) {
-        uint32_t inverse = pml_inverse_norm((const int8_t *)rows + i * features, features);
-        if (inverse == 0 || inverse != pack_u32(norms, i))
+    for (; count > 0; count--, rows += features, norms += 4) {
+        uint32_t norm2 = 0;
+        for (size_t i = 0; i < features; i++) {
+            const int16_t value = (int8_t)rows[i];
+            norm2 += (uint32_t)(value * value);
+        }
+        if (!pml_values_sound(rows, features) || !pml_is_inverse_sqrt(load_le32(norms), norm2))
             return false;
     }
-    return values_sound(rows, count * features);
+    return true;
 }
 
 static bool cells_sound(const uint8_t *cells, size_t count, uint32_t of_slot)
@@ -269,18 +299,20 @@ pml_status pml_pack_check_content(const pml_pack *pack)
 {
     const uint8_t *const *s = pack->section;
     const size_t rows = (size_t)pack->slots * pack->prototypes;
-    bool sound = (!s[PML_SECTION_CLASSES] || classes_sound(pack, s[PML_SECTION_CLASSES])) &&
-                 rows_sound(s[PML_SECTION_PROTOTYPES], s[PML_SECTION_PROTOTYPE_NORMS], rows, pack->features) &&
-                 rows_sound(s[PML_SECTION_ANCHORS], s[PML_SECTION_ANCHOR_NORMS], pack->anchors, pack->features) &&
-                 (!s[PML_SECTION_ANCHOR_STARTS] || starts_sound(pack, s[PML_SECTION_ANCHOR_STARTS])) &&
-                 codes_sound(s[PML_SECTION_ANCHOR_CODES], (size_t)pack->anchors * pack->dimensions) &&
-                 codes_sound(s[PML_SECTION_SLOT_CODES], (size_t)pack->slots * pack->dimensions) &&
-                 (!s[PML_SECTION_CELL_CODES] ||
-                  codes_sound(s[PML_SECTION_CELL_CODES], (size_t)pack->slots * pack->cells * pack->dimensions)) &&
-                 (!s[PML_SECTION_LISTS] || lists_sound(pack, s[PML_SECTION_LISTS])) &&
-                 cells_sound(s[PML_SECTION_PROTOTYPE_CELLS], rows, pack->cells) &&
-                 values_sound(s[PML_SECTION_SKETCH], (size_t)pack->sketch * pack->features) &&
-                 (!s[PML_SECTION_MODEL] || model_sound(s[PML_SECTION_MODEL]));
+    bool sound =
+        (!s[PML_SECTION_CLASSES] || classes_sound(pack, s[PML_SECTION_CLASSES])) &&
+        pml_rows_sound(s[PML_SECTION_PROTOTYPES], s[PML_SECTION_PROTOTYPE_NORMS], rows, pack->features) &&
+        pml_rows_sound(s[PML_SECTION_ANCHORS], s[PML_SECTION_ANCHOR_NORMS], pack->anchors, pack->features) &&
+        (!s[PML_SECTION_ANCHOR_STARTS] || starts_sound(pack, s[PML_SECTION_ANCHOR_STARTS])) &&
+        codes_sound(s[PML_SECTION_ANCHOR_CODES], (size_t)pack->anchors * pack->dimensions) &&
+        codes_sound(s[PML_SECTION_SLOT_CODES], (size_t)pack->slots * pack->dimensions) &&
+        (!s[PML_SECTION_CELL_CODES] ||
+         codes_sound(s[PML_SECTION_CELL_CODES], (size_t)pack->slots * pack->cells * pack->dimensions)) &&
+        (!s[PML_SECTION_LISTS] || lists_sound(pack, s[PML_SECTION_LISTS])) &&
+        cells_sound(s[PML_SECTION_PROTOTYPE_CELLS], rows, pack->cells) &&
+        (!s[PML_SECTION_SKETCH] || pml_values_sound(s[PML_SECTION_SKETCH], (size_t)pack->sketch * pack->features)) &&
+        (!s[PML_SECTION_SKETCH_CODE] || pml_sketch_code_sound(pack)) &&
+        (!s[PML_SECTION_MODEL] || model_sound(s[PML_SECTION_MODEL]));
 #if PML_WITH_FRONT
     sound = sound && pml_fronts_sound(pack);
 #endif

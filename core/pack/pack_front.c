@@ -93,10 +93,9 @@ bool pml_front_sound(const pml_front *front)
 {
     if (!front_keeps_row(front))
         return true;
-    const int8_t *end = (const int8_t *)front->body + front->body_size;
-    for (const int8_t *value = front->values; value < end; value++)
-        if (*value == -128)
-            return false;
+    const uint8_t *values = (const uint8_t *)front->values;
+    if (!pml_values_sound(values, (size_t)(front->body + front->body_size - values)))
+        return false;
     return outputs_sound(front) && centres_sound(front);
 }
 

@@ -13,7 +13,10 @@ enum field {
     SLOT_HEAD,
     SLOT,
     COUNT, /* per slot */
-    CANDIDATE,
+    FORM,
+    BASE,
+    LIST,      /* the same, version 2 */
+    CANDIDATE, /* per candidate, version 1 */
     ITEM,
     LABEL,
     SKETCH,
@@ -22,6 +25,8 @@ enum field {
 };
 
 enum { UINT = 0, NEGATIVE = 1, BYTES = 2, ARRAY = 4 };
+
+enum { OWN_CLASSES = 1, PAYLOADS = 2 }; /* form of a list */
 
 void pml_answer_start(struct answer *answer, bool one)
 {
@@ -35,77 +40,152 @@ bool pml_answer_complete(const struct answer *answer)
     return answer->field == END && answer->body_left == 0;
 }
 
-/* After a candidate, or an empty slot: the next candidate, the next slot, or the end. */
-static enum field next_after(struct answer *a, const pml_pack *pack)
+/* Numbers of candidates in lists of version 2 are in base 128, all others are heads of CBOR. */
+static bool in_list(const struct answer *a)
+{
+    return a->version == 2 && a->field >= ITEM && a->field < END;
+}
+
+/* Bytes follow: of an id, a sketch or a payload. Those of candidates must fit into their list. */
+static pml_status expect_body(struct answer *a, uint32_t size)
+{
+    if (in_list(a)) {
+        if (size > a->list_left)
+            return PML_ERROR_ANSWER;
+        a->list_left -= size;
+    }
+    a->body_left = size;
+    return PML_OK;
+}
+
+/* After a candidate, or the head of a list: the next candidate, the next slot, or the end. */
+static pml_status go_on(struct answer *a, const pml_pack *pack)
 {
     if (a->candidates_left > 0) {
         a->candidates_left--;
         a->carried++;
-        return CANDIDATE;
+        a->field = a->version == 2 ? ITEM : CANDIDATE;
+        return PML_OK;
     }
     a->slot++;
-    return a->slot < pack->slots && !a->one ? SLOT_HEAD : END;
+    a->field = a->slot < pack->slots && !a->one ? SLOT_HEAD : END;
+    return a->list_left == 0 ? PML_OK : PML_ERROR_ANSWER;
 }
 
-static pml_status label_value(struct answer *a)
+/* The candidate is known but for its payload of so many bytes. */
+static pml_status take_candidate(struct answer *a, const pml_pack *pack, struct shortlist *shortlist, uint64_t payload)
 {
-    if (a->value > INT32_MAX)
+    if (payload > PML_PAYLOAD_MAX || expect_body(a, (uint32_t)payload) != PML_OK)
         return PML_ERROR_ANSWER;
-    a->candidate.label = a->major == NEGATIVE ? -1 - (int32_t)a->value : (int32_t)a->value;
-    return PML_OK;
+    a->candidate.slot = a->slot;
+    a->candidate.payload_offset = a->offset;
+    a->candidate.payload_size = (uint32_t)payload;
+    /* items of a list of version 2 ascend */
+    pml_rank_offer(shortlist, &a->candidate, a->version == 1 || !(a->one || pack->slots == 1));
+    return go_on(a, pack);
 }
 
-/* A complete head: is it what this field must be? Sets the next field, or the length of the body to come. */
-static pml_status accept(struct answer *a, const pml_pack *pack, struct shortlist *shortlist)
+/* ---- numbers of version 1, and of everything but candidates ---- */
+
+/* Is the head just read of the right kind? */
+static bool kind_fits(const struct answer *a)
 {
-    static const uint8_t majors[] = {ARRAY, UINT, BYTES, UINT, UINT, UINT,  ARRAY,
-                                     UINT,  UINT, ARRAY, UINT, UINT, BYTES, BYTES};
-    if (a->major != majors[a->field] && !(a->field == LABEL && a->major == NEGATIVE))
-        return PML_ERROR_ANSWER;
-    /* what fields with a fixed value must hold; the others are checked below */
-    const uint64_t slots = a->one ? 1 : pack->slots, slot = a->one ? a->value : a->slot;
-    const uint64_t fixed[] = {5,    1,        PML_ID_SIZE, slots,    pack->sketch, a->value,     2,
-                              slot, a->value, 4,           a->value, a->value,     pack->sketch, a->value};
-    if (a->value != fixed[a->field])
-        return PML_ERROR_ANSWER;
+    static const uint8_t majors[] = {ARRAY, UINT, BYTES, UINT,  UINT, UINT, ARRAY, UINT, UINT,
+                                     UINT,  UINT, BYTES, ARRAY, UINT, UINT, BYTES, BYTES};
+    const bool class = a->field == LABEL || a->field == BASE;
+    return a->major == majors[a->field] || (class && a->major == NEGATIVE);
+}
+
+/* ... and its value one that the field may have? That of a payload is looked at later. */
+static bool value_fits(const struct answer *a, const pml_pack *pack)
+{
+    const uint64_t value = a->value;
+    uint32_t wanted;
     switch ((enum field)a->field) {
     case GALLERY:
-        a->gallery = a->value;
-        if (a->gallery == 0)
-            return PML_ERROR_ANSWER;
+        return value > 0;
+    case COUNT:
+        return value <= PML_CANDIDATES_MAX;
+    case FORM:
+        return value <= (OWN_CLASSES | PAYLOADS);
+    case BASE:
+    case LABEL:
+        return value <= INT32_MAX;
+    case HEADER:
+        wanted = 5;
+        break;
+    case VERSION:
+        wanted = pack->directions > 0 ? 2 : 1;
+        break;
+    case ID:
+        wanted = PML_ID_SIZE;
+        break;
+    case SLOTS:
+        wanted = a->one ? 1 : pack->slots;
+        break;
+    case SKETCH_LENGTH:
+    case SKETCH:
+        wanted = pack->sketch;
+        break;
+    case SLOT_HEAD:
+        wanted = a->version == 2 ? 5 : 2;
         break;
     case SLOT:
-        if (a->value >= pack->slots)
-            return PML_ERROR_ANSWER;
-        a->slot = (uint32_t)a->value;
+        if (a->one)
+            return value < pack->slots;
+        wanted = a->slot;
+        break;
+    case CANDIDATE:
+        wanted = 4;
+        break;
+    default:
+        return true;
+    }
+    return value == wanted;
+}
+
+/* A complete head: keeps what it says. Sets the next field, or the length of the body to come. */
+static pml_status accept(struct answer *a, const pml_pack *pack, struct shortlist *shortlist)
+{
+    if (!kind_fits(a) || !value_fits(a, pack))
+        return PML_ERROR_ANSWER;
+    const uint32_t low = (uint32_t)a->value;
+    switch ((enum field)a->field) {
+    case VERSION:
+        a->version = (uint8_t)low;
+        break;
+    case GALLERY:
+        a->gallery = a->value;
+        break;
+    case SLOT:
+        a->slot = low;
         break;
     case COUNT:
-        if (a->value > PML_CANDIDATES_MAX)
-            return PML_ERROR_ANSWER;
-        a->candidates_left = (uint32_t)a->value;
-        a->field = (uint8_t)next_after(a, pack);
-        return PML_OK;
+        a->candidates_left = low;
+        if (a->version == 1)
+            return go_on(a, pack);
+        break;
+    case FORM:
+        a->form = (uint8_t)low;
+        break;
+    case BASE:
+        a->base = a->major == NEGATIVE ? -1 - (int32_t)low : (int32_t)low;
+        break;
+    case LIST:
+        a->list_left = a->value;
+        a->first = true;
+        return go_on(a, pack);
     case ITEM:
         a->candidate.item = a->value;
         break;
     case LABEL:
-        if (label_value(a) != PML_OK)
-            return PML_ERROR_ANSWER;
+        a->candidate.label = a->major == NEGATIVE ? -1 - (int32_t)low : (int32_t)low;
         break;
     case PAYLOAD:
-        if (a->value > PML_PAYLOAD_MAX)
-            return PML_ERROR_ANSWER;
-        a->candidate.slot = a->slot;
-        a->candidate.payload_offset = a->offset;
-        a->candidate.payload_size = (uint32_t)a->value;
-        pml_rank_offer(shortlist, a->candidate);
-        a->body_left = a->value;
-        a->field = (uint8_t)next_after(a, pack);
-        return PML_OK;
+        return take_candidate(a, pack, shortlist, a->value);
     case ID:
     case SKETCH:
-        a->body_left = a->value; /* the field stays until its body is complete */
-        return PML_OK;
+        return expect_body(a, low); /* the field stays until its body is complete */
     default:
         break;
     }
@@ -130,25 +210,71 @@ static pml_status read_head(struct answer *a, const pml_pack *pack, struct short
     }
     if (a->head_left > 0)
         return PML_OK;
-    /* shortest form: the value must not fit the next smaller head */
-    static const uint64_t least[] = {0, 0, 24, 256, 0, 65536, 0, 0, 0, (uint64_t)1 << 32};
-    bool shortest = a->value >= least[a->head_size];
+    /* shortest form: the value must not fit the next smaller head, which has half as many bytes, or none up to 23 */
+    const unsigned bytes = a->head_size - 1u;
+    const bool shortest = bytes == 0 || (bytes == 1 ? a->value > 23 : a->value >> 4 * bytes > 0);
     a->head_size = 0;
     return shortest ? accept(a, pack, shortlist) : PML_ERROR_ANSWER;
 }
+
+/* ---- candidates of version 2 ---- */
+
+static pml_status accept_in_list(struct answer *a, const pml_pack *pack, struct shortlist *shortlist)
+{
+    pml_match *candidate = &a->candidate;
+    switch ((enum field)a->field) {
+    case ITEM:
+        if (!a->first && a->value >= UINT64_MAX - candidate->item)
+            return PML_ERROR_ANSWER;
+        candidate->item = a->first ? a->value : candidate->item + 1 + a->value;
+        candidate->label = a->base;
+        a->first = false;
+        a->field = a->form & OWN_CLASSES ? LABEL : SKETCH;
+        break;
+    case LABEL:
+        if (a->value > (uint64_t)((int64_t)INT32_MAX - a->base))
+            return PML_ERROR_ANSWER;
+        candidate->label = (int32_t)(a->base + (int64_t)a->value);
+        a->field = SKETCH;
+        break;
+    default:
+        return take_candidate(a, pack, shortlist, a->value);
+    }
+    return a->field == SKETCH ? expect_body(a, pack->sketch) : PML_OK;
+}
+
+/* One byte of a number in base 128: at most ten, the tenth is 1. `head_size` counts them. */
+static pml_status read_number(struct answer *a, const pml_pack *pack, struct shortlist *shortlist, uint8_t byte)
+{
+    if (a->list_left == 0 || (a->head_size == 9 && byte != 1) || (a->head_size > 0 && byte == 0))
+        return PML_ERROR_ANSWER;
+    a->list_left--;
+    a->value = (a->head_size > 0 ? a->value : 0) | (uint64_t)(byte & 127) << 7 * a->head_size;
+    a->head_size++;
+    if (byte >= 128)
+        return PML_OK;
+    a->head_size = 0;
+    return accept_in_list(a, pack, shortlist);
+}
+
+/* ---- bytes ---- */
 
 /* Bytes of a body: an id or a sketch is compared, a payload is passed over. */
 static size_t read_body(struct answer *a, const pml_pack *pack, struct shortlist *shortlist, const uint8_t *bytes,
                         size_t size)
 {
-    size_t part = size < a->body_left ? size : (size_t)a->body_left;
+    const size_t part = size < a->body_left ? size : a->body_left;
     if (a->field == ID && memcmp(bytes, pack_id(pack) + (PML_ID_SIZE - a->body_left), part) != 0)
         a->status = PML_ERROR_PACK_ID;
     if (a->field == SKETCH)
-        pml_rank_compare(shortlist, (size_t)(pack->sketch - a->body_left), bytes, part);
-    a->body_left -= part;
+        pml_rank_compare(shortlist, pack->sketch - a->body_left, bytes, part);
+    a->body_left -= (uint32_t)part;
     a->offset += part;
-    if (a->body_left == 0 && (a->field == ID || a->field == SKETCH))
+    if (a->body_left > 0 || (a->field != ID && a->field != SKETCH))
+        return part;
+    if (in_list(a) && !(a->form & PAYLOADS))
+        a->status = take_candidate(a, pack, shortlist, 0);
+    else
         a->field++;
     return part;
 }
@@ -161,8 +287,8 @@ pml_status pml_answer_parse(struct answer *a, const pml_pack *pack, struct short
         if (a->body_left > 0) {
             part = read_body(a, pack, shortlist, bytes, size);
         } else {
-            a->offset++; /* before the head is accepted: a payload starts right after it */
-            a->status = read_head(a, pack, shortlist, *bytes);
+            a->offset++; /* before the number is accepted: a payload starts right after it */
+            a->status = in_list(a) ? read_number(a, pack, shortlist, *bytes) : read_head(a, pack, shortlist, *bytes);
         }
         bytes += part;
         size -= part;

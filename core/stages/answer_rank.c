@@ -8,41 +8,64 @@ static const pml_match empty = {UINT64_MAX, 0, 0, INT32_MIN, 0, PML_NO_SLOT};
 
 void pml_rank_start(struct shortlist *shortlist)
 {
+    shortlist->compared = PML_COMPARED_START;
     for (size_t i = 0; i < shortlist->capacity; i++)
         shortlist->matches[i] = empty;
 }
 
-/* yes where the mask is set */
-static pml_match pick(uint64_t mask, const pml_match *yes, const pml_match *no)
+/* A match as words: fewer instructions choose between two. */
+union entry {
+    pml_match match;
+    uint64_t words[4];
+};
+_Static_assert(sizeof(pml_match) == sizeof((union entry *)0)->words, "a match has no other bytes");
+_Static_assert(offsetof(pml_match, item) == 0 && offsetof(pml_match, score) / 8 == 2, "where drop finds them");
+
+/* Changes places where the mask is set. */
+static void swap(uint64_t mask, union entry *a, union entry *b)
 {
-    pml_match m;
-    m.item = select64(mask, yes->item, no->item);
-    m.payload_offset = select64(mask, yes->payload_offset, no->payload_offset);
-    m.payload_size = select32(mask, yes->payload_size, no->payload_size);
-    m.score = (int32_t)select32(mask, (uint32_t)yes->score, (uint32_t)no->score);
-    m.label = (int32_t)select32(mask, (uint32_t)yes->label, (uint32_t)no->label);
-    m.slot = select32(mask, yes->slot, no->slot);
-    return m;
+    for (size_t i = 0; i < 4; i++) {
+        const uint64_t change = mask & (a->words[i] ^ b->words[i]);
+        a->words[i] ^= change;
+        b->words[i] ^= change;
+    }
+}
+
+/* Where the mask is set it ranks before nothing any more, not even before an empty entry: so it is never kept. Words 0 and
+ * 2 have its item and its score. */
+static void drop(uint64_t mask, union entry *candidate)
+{
+    const union entry none = {empty};
+    candidate->words[0] = select64(mask, none.words[0], candidate->words[0]);
+    candidate->words[2] = select64(mask, none.words[2], candidate->words[2]);
 }
 
 void pml_rank_compare(struct shortlist *shortlist, size_t at, const uint8_t *sketch, size_t count)
 {
+    struct pml_compared *compared = &shortlist->compared;
+    if (shortlist->coded.directions > 0) {
+        PML_KERNEL(shortlist->kernels, compare)(&shortlist->coded, sketch, count, compared);
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         int32_t value = (int8_t)sketch[i];
-        shortlist->dot += shortlist->sketch[at + i] * value;
-        shortlist->squares += (uint32_t)(value * value);
+        compared->dot += shortlist->sketch[at + i] * value;
+        compared->squares += (uint32_t)(value * value);
     }
 }
 
-/* ⌊dot·r·r'/2^30⌋: cosine in 2^-30 */
+/* Cosine in 2^-30: ⌊dot·r·r'/2^30⌋ of plain sketches, and ⌊dot·r/2^12⌋ of coded ones, which the pack of a hostile author
+ * could make larger than 1. */
 static int32_t cosine(const struct shortlist *shortlist)
 {
-    uint64_t score = (uint64_t)multiply_signed(shortlist->dot, pml_inverse_sqrt(shortlist->squares));
-    uint64_t product =
-        multiply((uint32_t)score, shortlist->inverse) +
-        (multiply((uint32_t)(score >> 32), shortlist->inverse) << 32); /* modulo 2^64, |product| ≤ 2^60 */
-    const uint64_t offset = (uint64_t)1 << 62;
-    return (int32_t)((int64_t)((product + offset) >> 30) - (int64_t)(offset >> 30));
+    const int64_t one = (int64_t)1 << 30;
+    const uint64_t offset = (uint64_t)1 << 62; /* makes what is shifted positive */
+    const bool coded = shortlist->coded.directions > 0;
+    const int64_t score = multiply_signed(shortlist->compared.dot, pml_inverse_sqrt(shortlist->compared.squares));
+    const uint64_t product = (uint64_t)(coded ? score : cosine_of(score, shortlist->inverse)) + offset;
+    int64_t value = (int64_t)(coded ? product >> 12 : product >> 30) - (int64_t)(coded ? offset >> 12 : offset >> 30);
+    value = (int64_t)select64(mask_less(one, value), (uint64_t)one, (uint64_t)value);
+    return (int32_t)select64(mask_less(value, -one), (uint64_t)-one, (uint64_t)value);
 }
 
 /* a before b */
@@ -52,22 +75,26 @@ static uint64_t ranks_before(const pml_match *a, const pml_match *b)
     return mask_less(b->score, a->score) | (equal & mask_less_unsigned(a->item, b->item));
 }
 
-void pml_rank_offer(struct shortlist *shortlist, pml_match candidate)
+void pml_rank_offer(struct shortlist *shortlist, const pml_match *offered, bool again)
 {
-    candidate.score = cosine(shortlist);
-    shortlist->dot = 0;
-    shortlist->squares = 0;
-    uint64_t counts = (shortlist->all | mask_equal(candidate.slot, shortlist->slot)) & ~shortlist->none;
+    union entry candidate = {*offered};
+    candidate.match.score = cosine(shortlist);
+    shortlist->compared = PML_COMPARED_START;
+    const uint64_t counts = (shortlist->all | mask_equal(offered->slot, shortlist->slot)) & ~shortlist->none;
     uint64_t placed = 0;
-    const uint64_t item = candidate.item;
-    candidate = pick(counts, &candidate, &empty);
+    drop(~counts, &candidate);
     for (size_t i = 0; i < shortlist->capacity; i++) {
-        pml_match held = shortlist->matches[i];
-        uint64_t same = counts & mask_equal(held.item, item) & ~mask_equal(held.slot, PML_NO_SLOT);
-        uint64_t take = ranks_before(&candidate, &held) | (same & placed);
-        shortlist->matches[i] = pick(take, &candidate, &held);
-        candidate = pick(take, &held, &candidate);
-        candidate = pick(same, &empty, &candidate); /* of one item the better stays, the other is dropped */
+        union entry held = {shortlist->matches[i]};
+        /* Items that come once come in ascending order, so of equal scores the first stays; behind the new one all move. */
+        uint64_t take = placed | mask_less(held.match.score, candidate.match.score), same = 0;
+        if (again) {
+            same = counts & mask_equal(held.match.item, offered->item) & ~mask_equal(held.match.slot, PML_NO_SLOT);
+            take = ranks_before(&candidate.match, &held.match) | (same & placed);
+        }
+        swap(take, &candidate, &held);
+        shortlist->matches[i] = held.match;
+        if (again)
+            drop(same, &candidate); /* of one item the better stays */
         placed |= take;
     }
 }

@@ -77,7 +77,7 @@ static uint32_t scaled_root(const struct scale *scale, uint32_t value, uint32_t 
 }
 #endif
 
-uint32_t pml_quantise_top(const float *features, size_t count, uint32_t top)
+uint32_t pml_quantise_top_portable(const float *features, size_t count, uint32_t top)
 {
     for (size_t i = 0; i < count; i++) { /* positive floats are ordered as their bits are */
         uint32_t size = bits_of(features + i) & 0x7FFFFFFF;
@@ -93,8 +93,8 @@ uint64_t pml_quantise_scale(uint32_t top, struct scale *scale)
     return valid;
 }
 
-void pml_quantise_values(const struct scale *scale, uint64_t valid, bool root, const float *features, size_t count,
-                         int8_t *out)
+void pml_quantise_values_portable(const struct scale *scale, uint64_t valid, bool root, const float *features,
+                                  size_t count, int8_t *out)
 {
     (void)root;
     for (size_t i = 0; i < count; i++) {
@@ -118,7 +118,7 @@ pml_status pml_quantise(const float *features, size_t count, int8_t *out)
 {
     if (!features || !out || count == 0 || count > PML_FEATURES_MAX)
         return PML_ERROR_ARGUMENT;
-    if (pml_quantise_row(features, count, out) != 0)
+    if (pml_quantise_row(features, count, out, &pml_kernels_portable) != 0)
         return PML_OK;
     out[0] = 0; /* as all others are */
     return PML_ERROR_FEATURES;

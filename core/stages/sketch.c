@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Stage: the sketch (SPEC 5.13), the pack's projection of a row. In: a (secret) int8 row. Out: a (secret) shorter int8
+ * Stage: the plain sketch (SPEC 5.13), the pack's projection of a row. In: a (secret) int8 row. Out: a (secret) shorter int8
  * row. Projects twice, first for the largest value: L sums would be too much for a small stack. */
 #include "base/exact.h"
 #include "stages.h"
 
-pml_status pml_sketch(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row, int8_t *out)
+void pml_sketch_plain(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row, int8_t *out)
 {
-    if (!pack || !row || !out || !pack->bytes)
-        return PML_ERROR_ARGUMENT;
-    if (pack->sketch == 0)
-        return PML_ERROR_SECTION;
     const int8_t *matrix = (const int8_t *)pack->section[PML_SECTION_SKETCH];
     int32_t dots[PML_KERNEL_ROWS];
     uint64_t max = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (size_t at = 0; at < pack->sketch; at += PML_KERNEL_ROWS) {
             size_t count = pack->sketch - at < PML_KERNEL_ROWS ? pack->sketch - at : PML_KERNEL_ROWS;
-            (kernels ? kernels : &pml_kernels_portable)
-                ->dots_s8(row, matrix + at * pack->features, pack->features, count, dots);
+            kernels->dots_s8(row, matrix + at * pack->features, pack->features, count, dots);
             for (size_t i = 0; i < count; i++) {
                 uint64_t negative = mask_less(dots[i], 0), size = negate32(negative, (uint32_t)dots[i]);
                 if (pass == 0) {
@@ -30,5 +25,4 @@ pml_status pml_sketch(const pml_pack *pack, const struct pml_kernels *kernels, c
         max |= 1 & ~mask_nonzero(max); /* all zero: any divisor does */
     }
     pml_wipe(dots, sizeof dots);
-    return PML_OK;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The stages, in the order the data takes. Each is one file; none calls another; only the conductors call them: query.c,
- * pipeline.c with pipeline_response.c, pipeline_gaussian.c and pipeline_crowd.c, crowd.c, ranking.c, guess.c and looks.c.
+ * pipeline.c with pipeline_response.c, pipeline_gaussian.c and pipeline_crowd.c, crowd.c, ranking.c, guess.c, looks.c
+ * and sketch_public.c.
  *
  *     features ─► quantise ─► front ─► slots ─┬─► prototypes ────────────────────► response ─┬─► release ─► bytes
  *                                             └─► neighbours ─► weights ─► update ─► gaussian ─┘
+ *     features ─► quantise ─► front ─► sketch, or coordinates ─► answer, answer_rank ─► matches
  *     features ─► quantise ─► front ─► head ─► guesses          looks ─► quantise ─► look ─► features
  *     once per client:  label_row ─► certificate ─► calibrate ─► centres on the grid
  *
@@ -17,28 +19,20 @@
 #include "base/random.h"
 #include "pack/pack.h"
 
-/* What a row's largest value is divided by: made once, so that no value needs a division or its own trial steps. */
-struct scale {
-    uint32_t max, reciprocal; /* mantissa, from 2^23 on; ⌊(2^55 − 1)/max⌋ */
-    uint32_t exponent, shift; /* a subnormal's mantissa was shifted that far, as those of all others must be */
-};
-
-/* quantise.c: (secret) int8 values of (secret) features, which may come in pieces. First `top` takes the largest of all
- * pieces, from 0 on; `scale` returns a mask, set when the features are valid; then `values` makes the int8 values of each
- * piece, zeros when they are not valid; `default` makes the first of all 127 then: the public default is the first unit
- * vector. `root`: roots are taken. */
-uint32_t pml_quantise_top(const float *features, size_t count, uint32_t top);
+/* quantise.c: (secret) int8 values of (secret) features, which may come in pieces. First the kernels' `quantise_top` takes
+ * the largest of all pieces, from 0 on; `scale` returns a mask, set when the features are valid; then `quantise_values`
+ * makes the int8 values of each piece, zeros when they are not valid; `default` makes the first of all 127 then: the
+ * public default is the first unit vector. `root`: roots are taken. */
 uint64_t pml_quantise_scale(uint32_t top, struct scale *scale);
-void pml_quantise_values(const struct scale *scale, uint64_t valid, bool root, const float *features, size_t count,
-                         int8_t *out);
 void pml_quantise_default(uint64_t valid, int8_t *first);
 
 /* All of it, for features in one piece. */
-static inline uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out)
+static inline uint64_t pml_quantise_row(const float *features, size_t count, int8_t *out,
+                                        const struct pml_kernels *kernels)
 {
     struct scale scale;
-    const uint64_t valid = pml_quantise_scale(pml_quantise_top(features, count, 0), &scale);
-    pml_quantise_values(&scale, valid, false, features, count, out);
+    const uint64_t valid = pml_quantise_scale(PML_KERNEL(kernels, quantise_top)(features, count, 0), &scale);
+    PML_KERNEL(kernels, quantise_values)(&scale, valid, false, features, count, out);
     pml_quantise_default(valid, out);
     return valid;
 }
@@ -50,6 +44,11 @@ void pml_front_signs_begin(const pml_front *front, pml_random *signs, int64_t *s
 void pml_front_signs_add(const pml_front *front, pml_random *signs, const int8_t *values, size_t count, int64_t *sums);
 void pml_front_row(const pml_front *front, const struct pml_kernels *kernels, const int8_t *row, int64_t *sums);
 uint64_t pml_front_emit(const pml_front *front, const int64_t *sums, uint64_t valid, int8_t *out);
+
+/* sketch.c, coordinates.c (SPEC 5.13): what candidates are compared with, of a (secret) row: the pack's plain sketch, a
+ * value per byte of it, or coordinates, one per direction of coded sketches. */
+void pml_sketch_plain(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row, int8_t *out);
+void pml_coordinates(const pml_pack *pack, const struct pml_kernels *kernels, const int8_t *row, int16_t *out);
 
 /* head.c (SPEC 5.19): pml_head_guess of privatemail_public.h, of a (secret) row. */
 

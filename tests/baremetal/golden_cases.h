@@ -25,7 +25,7 @@ enum call { CALL_OPEN, CALL_INIT, CALL_ARM, CALL_RELEASE, CALL_ROWS, CALL_ANSWER
 
 struct bench {
     uint8_t memory[CASE_MEMORY + CASE_FRONT];
-    uint8_t ranking[PML_RANKING_MEMORY(CASE_FEATURES) + CASE_FRONT];
+    uint8_t ranking[PML_RANKING_MEMORY(CASE_FEATURES, PML_SKETCH_MAX, PML_DIRECTIONS_MAX) + CASE_FRONT];
     pml_pack pack;
     pml_config config;
     pml_client *client;

@@ -4,6 +4,7 @@
 #include "head_checks.h"
 #include "report.h"
 #include "residue_checks.h"
+#include "sketch_checks.h"
 
 #include "firmware.h"
 #include "memory_functions.h"
@@ -157,6 +158,7 @@ int main(void)
     check_answers();
     check_budgets();
     check_heads();
+    check_coded_answers();
     check_refusals(last);
     check_residue(last);
     report_depths();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The kernels of the one list on the chip itself: each against the portable one, and the instructions that it takes for
- * 16 rows of 512 values when the emulator counts them (qemu -icount shift=0: a clock that ticks by instructions). */
+ * 16 rows of 512 values when the emulator counts them (instruction_clock.h). */
 #include "base/kernels.h"
+#include "instruction_clock.h"
 #include "report.h"
 
 /* How many sets of the list this chip runs, where it was not said when the kernels were compiled. */
@@ -71,69 +72,19 @@ static void check(const struct set *set)
 
 /* ---- instructions ---- */
 
-#if defined(__aarch64__)
-static void start_clock(void)
-{
-}
-
-static uint32_t ticks(void)
-{
-    uint64_t now;
-    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(now));
-    return (uint32_t)now;
-}
-
-static uint32_t between(uint32_t first, uint32_t second)
-{
-    return second - first;
-}
-#else
-#define SYSTICK ((volatile uint32_t *)0xE000E010) /* control, start value, value */
-
-static void start_clock(void)
-{
-    SYSTICK[1] = 0xFFFFFF;
-    SYSTICK[2] = 0;
-    SYSTICK[0] = 5; /* the processor's clock, no interrupt */
-}
-
-static uint32_t ticks(void)
-{
-    return SYSTICK[2];
-}
-
-static uint32_t between(uint32_t first, uint32_t second)
-{
-    return (first - second) & 0xFFFFFF; /* it counts down */
-}
-#endif
-
-/* Ticks of two million instructions: what a tick is worth. */
-static uint32_t calibrate(void)
-{
-    uint32_t left = 1000000, start = ticks();
-#if defined(__aarch64__)
-    __asm__ volatile("1: subs %w0, %w0, #1\n\tb.ne 1b" : "+r"(left) : : "cc");
-#else
-    __asm__ volatile("1: subs %0, #1\n\tbne 1b" : "+l"(left) : : "cc");
-#endif
-    return between(start, ticks());
-}
-
 static void measure(const struct set *set, uint32_t unit)
 {
     int32_t out[ROWS_MOST];
-    uint32_t start = ticks();
+    uint32_t start = instruction_clock_ticks();
     for (size_t i = 0; i < REPEATS; i++)
         set->kernels->dots_s8(query, rows, MEASURED_COLUMNS, ROWS_MOST, out);
-    uint64_t instructions = (uint64_t)between(start, ticks()) * 2000000 / unit;
+    uint64_t instructions = (uint64_t)instruction_clock_between(start, instruction_clock_ticks()) * 2000000 / unit;
     report_figure(set->figure, (size_t)(instructions / REPEATS));
 }
 
 int main(void)
 {
-    start_clock();
-    const uint32_t unit = calibrate();
+    const uint32_t unit = instruction_clock_start();
     for (size_t i = 0; i < SETS_THAT_RUN; i++) {
         check(sets + i);
         if (unit > 0) /* without -icount the clock may stand still, or mean nothing */

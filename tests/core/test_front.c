@@ -260,13 +260,13 @@ static void test_a_million_features_need_no_memory(void)
     int64_t sums[FEATURES] = {0}, top = 0;
     pml_random random;
     pml_random_start(&random, front.seed);
-    const uint32_t largest = pml_quantise_top(features, COUNT, 0);
+    const uint32_t largest = pml_quantise_top_portable(features, COUNT, 0);
     struct scale scale;
     const uint64_t valid = pml_quantise_scale(largest, &scale);
     for (size_t j = 0; j < COUNT; j++) {
         int8_t q;
         uint32_t digits = 0;
-        pml_quantise_values(&scale, valid, true, features + j, 1, &q);
+        pml_quantise_values_portable(&scale, valid, true, features + j, 1, &q);
         for (size_t i = 0; i < front.outputs; i++, digits /= 6) {
             digits = i % 11 == 0 ? pml_random_below(&random, 362797056) : digits;
             sums[i] += digits % 6 == 0 ? q : digits % 6 == 1 ? -q : 0;

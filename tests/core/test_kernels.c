@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every kernel that this CPU runs against plain C: all lengths, all alignments, the largest values, memory that ends
- * where the data ends; and which kernels the platform chooses. */
+ * Dot products of every kernel set that this CPU runs against plain C: all lengths, all alignments, the largest values,
+ * memory that ends where the data ends; and which kernels the platform chooses. The other kernels: test_kernels_query.c. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "privatemail_platform.h"
 #include "stages/stages.h"
+#include "support/fenced.h"
 #include "support/kernel_sets.h"
-#include "support/support.h"
-
-#if defined(__unix__) || defined(__APPLE__)
-#include <sys/mman.h>
-#include <unistd.h>
-#endif
 
 static struct kernel_sets sets;
 
@@ -52,41 +47,6 @@ static void fill(uint64_t *state, enum filling filling, bool query, int8_t *out,
             out[i] = (int8_t)low;
             break;
         }
-}
-
-/* Memory whose last byte is the last of a page, with nothing behind it where the system lets us say so. */
-struct fenced {
-    int8_t *end;
-    void *memory;
-    size_t size;
-};
-
-static struct fenced fenced(size_t size)
-{
-    struct fenced fence;
-#if defined(__unix__) || defined(__APPLE__)
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (size + page - 1) / page * page;
-    fence.size = pages + page;
-    fence.memory = mmap(NULL, fence.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    TEST_ASSERT_TRUE(fence.memory != MAP_FAILED);
-    fence.end = (int8_t *)fence.memory + pages;
-    TEST_ASSERT_EQUAL(0, mprotect(fence.end, page, PROT_NONE));
-#else
-    fence.size = size;
-    fence.memory = malloc(size);
-    TEST_ASSERT_NOT_NULL(fence.memory);
-    fence.end = (int8_t *)fence.memory + size;
-#endif
-    return fence;
-}
-
-static void take_down(struct fenced *fence)
-{
-#if defined(__unix__) || defined(__APPLE__)
-    munmap(fence->memory, fence->size);
-#else
-    free(fence->memory);
-#endif
 }
 
 #define ROWS_MOST 33u
@@ -167,44 +127,36 @@ static void test_dots_agree_at_every_alignment(void)
                 check_dots(sets.of[k], buffer[0] + a, buffer[1] + b, 133, 5);
 }
 
-/* ---- keep_largest ---- */
+/* ---- rows of small values ---- */
 
-#if PML_WITH_GAUSSIAN
-static int descending(const void *left, const void *right)
+#if PML_KERNELS_WIDE
+/* Values of one size, and one less now and then: all of one sign, of the other, or of any. */
+static void fill_small(uint64_t *state, int size, int sign, int8_t *out, size_t count)
 {
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a > b ? -1 : a < b;
-}
-
-/* Offers `all` keys, some at a time, to lists that lie before a page that cannot be read. */
-static void check_list(uint64_t *state, const struct pml_kernels *kernels, size_t length, size_t all, uint64_t range)
-{
-    uint64_t sorted[300], offered[PML_KERNEL_ROWS];
-    uint64_t *list = (uint64_t *)(void *)rows_fence.end - length;
-    TEST_ASSERT_TRUE(all + length <= 300);
-    memset(sorted, 0, sizeof sorted);
-    memset(list, 0, length * sizeof *list);
-    for (size_t done = 0, count; done < all; done += count) {
-        count = 1 + draw_size(state, PML_KERNEL_ROWS);
-        count = count < all - done ? count : all - done;
-        memset(offered, 0, sizeof offered);
-        for (size_t i = 0; i < count; i++)
-            sorted[done + i] = offered[i] = range == 0 ? draw64(state) : UINT64_MAX - draw_below(state, range);
-        kernels->keep_largest(list, length, offered);
+    for (size_t i = 0; i < count; i++) {
+        const int value = size - (i % 64 == 0);
+        out[i] = (int8_t)(sign > 0 || (sign == 0 && draw_below(state, 2) == 0) ? value : -value);
     }
-    qsort(sorted, all + length, sizeof *sorted, descending);
-    for (size_t i = 0; i < length; i++)
-        TEST_ASSERT_EQUAL_UINT64_MESSAGE(sorted[i], list[i], kernels->name);
 }
 
-static void test_lists_hold_the_largest_keys_of_any_number(void)
+static void test_dots_of_small_values_hold_the_largest_that_are_allowed(void)
 {
-    const uint64_t ranges[] = {0, 3, 1000, (uint64_t)1 << 63};
-    uint64_t state = 5;
-    for (size_t k = 0; k < sets.count; k++)
-        for (size_t length = 1; length <= PML_NEIGHBOURS_MAX; length++)
-            for (size_t round = 0; round < rounds(100); round++)
-                check_list(&state, sets.of[k], length, 1 + draw_size(&state, 200), ranges[round % 4]);
+    static const int sizes[][2] = {{127, 63}, {90, 89}, {63, 127}, {1, 127}, {100, 80}};
+    uint64_t state = 10;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int signs = 0; signs < 9; signs++)
+            for (size_t count = 1; count <= 200; count++) {
+                int8_t *query = query_fence.end - count, *rows = rows_fence.end - count * 13;
+                TEST_ASSERT_TRUE((uint64_t)(16 * sizes[s][0] * sizes[s][0]) * (uint64_t)(sizes[s][1] * sizes[s][1]) <=
+                                 PML_SMALL);
+                fill_small(&state, sizes[s][0], signs % 3 - 1, query, count);
+                fill_small(&state, sizes[s][1], signs / 3 - 1, rows, count * 13);
+                for (size_t k = 0; k < sets.count; k++) {
+                    struct pml_kernels small = *sets.of[k];
+                    small.dots_s8 = small.dots_small ? small.dots_small : small.dots_s8;
+                    check_dots(&small, query, rows, count, 13);
+                }
+            }
 }
 #endif
 
@@ -240,8 +192,8 @@ int main(void)
     RUN_TEST(test_dots_hold_the_largest_sums);
     RUN_TEST(test_dots_hold_every_pair_of_products);
     RUN_TEST(test_dots_agree_at_every_alignment);
-#if PML_WITH_GAUSSIAN
-    RUN_TEST(test_lists_hold_the_largest_keys_of_any_number);
+#if PML_KERNELS_WIDE
+    RUN_TEST(test_dots_of_small_values_hold_the_largest_that_are_allowed);
 #endif
     RUN_TEST(test_platform_chooses_the_last_of_the_list_that_runs);
     RUN_TEST(test_platform_chooses_what_is_expected);

@@ -57,7 +57,7 @@ static void test_macro_and_function_agree(void)
 
 static void test_macro_is_a_constant_expression(void)
 {
-    static uint8_t memory[PML_RESPONSE_MEMORY(512, 100) + PML_GAUSSIAN_MEMORY(1, 1, 1, 1) + PML_RANKING_MEMORY(1) +
+    static uint8_t memory[PML_RESPONSE_MEMORY(512, 100) + PML_GAUSSIAN_MEMORY(1, 1, 1, 1) + PML_RANKING_MEMORY(1, PML_SKETCH_MAX, PML_DIRECTIONS_MAX) +
                           PML_FRONT_MEMORY(7, 3) + PML_GUESS_MEMORY(5) + PML_LOOKS_MEMORY(5)];
     TEST_ASSERT_TRUE(sizeof memory > 0);
 }
@@ -128,7 +128,7 @@ static void rank_at_any_alignment(const struct golden_answer *g)
     const pml_query query = {.features = features, .count = g->d, .label = g->label, .modality = g->modality};
     const pml_ranking_config config = {
         .matches = matches, .capacity = g->limit, .scope = g->all_slots ? PML_ALL_SLOTS : PML_OWN_SLOT};
-    TEST_ASSERT_EQUAL(PML_RANKING_MEMORY(pack.features) + of_fronts(&pack), size);
+    TEST_ASSERT_EQUAL(PML_RANKING_MEMORY(pack.features, pack.sketch, pack.directions) + of_fronts(&pack), size);
     for (size_t shift = 0; shift < 16; shift++) {
         uint8_t *memory = malloc(size + 64), *place = memory + 16 + shift;
         memset(memory, 0xC3, size + 64);
@@ -186,7 +186,8 @@ static void test_the_tables_of_header_and_document(void)
         {"crowd", 512, 0, 0, 0, PML_CROWD_MEMORY(512), 8192},
         {"Gaussian", 512, 100, 10, 2, PML_GAUSSIAN_MEMORY(512, 100, 10, 2), 16384},
         {"Gaussian", 512, 1, 10, 2, PML_GAUSSIAN_MEMORY(512, 1, 10, 2), 16384},
-        {"ranking", 512, 0, 0, 0, PML_RANKING_MEMORY(512), 1024},
+        {"ranking", 512, 0, 0, 0, PML_RANKING_MEMORY(512, 128, 512), 1792},
+        {"plain", 512, 0, 0, 0, PML_RANKING_MEMORY(512, 256, 0), 1024},
     };
     char *header = read_text("/../core/include/privatemail.h"), *document = read_text("/../docs/PLATFORMS.md");
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {

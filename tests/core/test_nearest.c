@@ -207,7 +207,8 @@ static void follow(const int8_t *query, const int8_t *rows, size_t count, size_t
 static void check_reads(unsigned pack, int mechanism)
 {
     struct fixture f;
-    const struct pml_kernels kernels = {"following", follow, pml_kernels_portable.keep_largest};
+    struct pml_kernels kernels = pml_kernels_portable;
+    kernels.dots_s8 = follow;
     float features[64] = {1.0f};
     setup_fixture(&f, pack, mechanism, 1.0);
     f.config.kernels = &kernels;

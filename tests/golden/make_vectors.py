@@ -103,11 +103,12 @@ def check_threshold(epsilon, m):
     assert response_threshold(epsilon, m)[1] > Decimal("0.004"), "choose another case"
 
 
-def write_answers(header, packs, kind, chosen):
+def write_answers(header, packs, kind, chosen, family=""):
+    """family: before the names in C, of vectors whose packs are not in the order of what a build must have."""
     rows, known = [], {}
     for number, case in enumerate(chosen):
         name, index, slots, offsets, data, bits, label, all_slots, limit, modality = case
-        prefix = "%s_%d" % (kind, number)
+        prefix = "%s%s_%d" % (family, kind, number)
         if data not in known:
             known[data] = header.array("uint8_t", prefix, data)
         matches = rank_answer(packs[index][1], slots, offsets, bits, label, all_slots, limit, modality)
@@ -122,7 +123,8 @@ def write_answers(header, packs, kind, chosen):
                      str(limit), prefix + "_matches" if matches else "NULL", str(len(matches)), str(modality)])
         header.plain(kind, name, index, data.hex(), patterns(bits), label, int(all_slots), limit,
                      ",".join(":".join(map(str, match)) for match in matches), modality)
-    header.table("answer", "golden_%ss" % kind, rows, kind, fronted_rows(packs, rows, 1))
+    header.table("answer", "golden_%s%ss" % (family, kind), rows, family + kind,
+                 0 if family else fronted_rows(packs, rows, 1))
 
 
 def write_random(header):

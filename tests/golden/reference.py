@@ -310,7 +310,9 @@ def decode_rows(pack, release):
 # Sketches and ranking of answers (5.13) ----------------------------------------------------------------------
 
 def sketch(pack, query):
-    """Sketch of a quantised vector."""
+    """Sketch of a quantised vector: int8 numbers, or bytes when it is coded."""
+    if pack.code:
+        return pack.code.sketch(query)
     return quantise_exact([dot(row, query) for row in pack.sketch]) if pack.L else []
 
 
@@ -318,16 +320,25 @@ def sketch_score(a, b):
     return dot(a, b) * inverse_norm(a) * inverse_norm(b) >> 30
 
 
+def scorer(pack, query):
+    """The score of a candidate's sketch, as a function."""
+    if pack.code:
+        own = pack.code.coordinates(query)
+        return lambda other: pack.code.score(own, other)
+    own = sketch(pack, query)
+    return lambda other: sketch_score(own, other)
+
+
 def rank_answer(pack, slots, offsets, bits, label, all_slots, limit, modality=0):
     """Best matches as (item, label, slot, score, payload offset, payload size).
 
     Of several candidates with one item number the first in the ranking counts.
     """
-    own, own_slot, found = sketch(pack, row_of(pack, bits, modality)), pack.slot_of(label), []
+    score_of, own_slot, found = scorer(pack, row_of(pack, bits, modality)), pack.slot_of(label), []
     for slot, candidates in enumerate(slots):
         if all_slots or slot == own_slot:
             for (item, candidate_label, other, payload), offset in zip(candidates, offsets[slot]):
-                found.append((-sketch_score(own, other), item, len(found), candidate_label, slot, offset,
+                found.append((-score_of(other), item, len(found), candidate_label, slot, offset,
                               len(payload)))
     matches, seen = [], set()
     for score, item, _, candidate_label, slot, offset, size in sorted(found):

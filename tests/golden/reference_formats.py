@@ -21,8 +21,8 @@ class Pack:
 
     kind, d; classes [(label, slot)], prototypes [G*M rows], cells [G*M numbers below m], anchors [n rows],
     starts [G+1], neighbours (K), bandwidth (lambda), alpha, anchor_codes [n rows], slot_codes [G rows],
-    cell_codes [G*m rows], sketch [L rows], with_lists, model (a string), fronts [(name, Front)], head (a Head), minor (the
-    version; 4 with a head, 3 with fronts, 2 with a model, else 1).
+    cell_codes [G*m rows], sketch [L rows], with_lists, model (a string), fronts [(name, Front)], head (a Head), code (a
+    SketchCode), minor (the version; 5 with a code, 4 with a head, 3 with fronts, 2 with a model, else 1).
     """
 
     def __init__(self, fields):
@@ -38,8 +38,10 @@ class Pack:
         self.model = take("model", "")
         self.fronts = take("fronts", [])
         self.head = take("head")
-        self.minor = take("minor", 4 if self.head else 3 if self.fronts else 2 if self.model else 1)
-        self.n, self.M, self.L = len(self.anchors), len(self.prototypes) // self.G, len(self.sketch)
+        self.code = take("code")
+        self.minor = take("minor", 5 if self.code else 4 if self.head else 3 if self.fronts else 2 if self.model else 1)
+        self.n, self.M = len(self.anchors), len(self.prototypes) // self.G
+        self.L = self.code.L if self.code else len(self.sketch)
         self.m = fields["m"] if self.prototypes else 0
         self.k = len(self.slot_codes[0]) if self.slot_codes else 0
         self.prototype_norms = [inverse_norm(row) for row in self.prototypes]
@@ -80,7 +82,8 @@ class Pack:
         assert not self.cell_codes or (self.prototypes and self.slot_codes)
         assert not self.lists or self.n > self.K
         assert 0 <= self.alpha <= 1024 and (self.alpha == 0 or self.G > 1)
-        assert self.L == 0 or 8 <= self.L <= 256
+        assert self.code or self.L == 0 or 8 <= self.L <= 256
+        assert not self.code or (not self.sketch and all(len(row) == self.d for row in self.code.directions))
         assert len(self.model.encode()) <= 64 and (self.model.isprintable() or not self.model)
         assert all(len(row) == self.d and all(-127 <= value <= 127 for value in row) for row in self.sketch)
         assert len(self.fronts) <= 8 and all(front.d == self.d for _, front in self.fronts)
@@ -92,11 +95,12 @@ class Pack:
         else:
             assert sorted(set(slots)) == (list(range(self.G)) if self.kind == SLOT_GROUP else [])
 
-    def _write(self):
+    def sections(self):
+        """The bytes of all sections, b"" for those that are absent."""
         def integers(letter, rows):
             return b"".join(struct.pack("<%d%s" % (len(row), letter), *row) for row in rows)
 
-        sections = [
+        return [
             b"".join(struct.pack("<iHH", label, slot, 0) for label, slot in self.classes),
             integers("b", self.prototypes),
             integers("I", [self.prototype_norms]),
@@ -114,7 +118,13 @@ class Pack:
             b"".join(front.body() for _, front in self.fronts),
             struct.pack("<I12x", self.head.d) if self.head else b"",
             self.head.body() + self.head.label_bytes() if self.head else b"",
-        ]
+        ] + (self.code.sections() if self.code else [])
+
+    def _write(self):
+        return self.assemble(self.sections())
+
+    def assemble(self, sections):
+        """A pack of these sections, sound or not, with this pack's counts."""
         present = sum(1 << bit for bit, section in enumerate(sections) if section or (bit == 14 and self.fronts))
         body = bytearray(88)                        # becomes the header
         for bit, section in enumerate(sections):

@@ -14,6 +14,7 @@ import make_vectors
 from reference import *   # noqa: F401,F403
 from test_reference_front import *   # noqa: F401,F403
 from test_reference_head import *   # noqa: F401,F403
+from test_reference_sketch import *   # noqa: F401,F403
 from reference import UNIT, WORD, axis, ceil_divide, normal_cumulative, quantise_exact, round_half_up
 
 PACKS = cases.make_packs()

@@ -64,7 +64,7 @@ static inline void write_header_of(struct writer *w, const pml_pack *pack, uint6
     pml_pack_info info;
     TEST_ASSERT_EQUAL(PML_OK, pml_pack_describe(pack, &info));
     write_head(w, CBOR_ARRAY, 5);
-    write_head(w, CBOR_UINT, 1);
+    write_head(w, CBOR_UINT, info.directions > 0 ? 2 : 1);
     write_byte_string(w, info.id, sizeof info.id);
     write_head(w, CBOR_UINT, slots);
     write_head(w, CBOR_UINT, info.sketch);
@@ -91,6 +91,62 @@ static inline void write_candidate(struct writer *w, uint64_t item, int32_t labe
     write_label(w, label);
     write_byte_string(w, sketch, length);
     write_byte_string(w, payload, payload_size);
+}
+
+/* ---- lists of version 2 ---- */
+
+enum { LIST_CLASSES = 1, LIST_PAYLOADS = 2 };
+
+static inline void write_leb(struct writer *w, uint64_t value)
+{
+    for (; value >= 128; value >>= 7)
+        write_bytes(w, &(uint8_t){(uint8_t)(value | 128)}, 1);
+    write_bytes(w, &(uint8_t){(uint8_t)value}, 1);
+}
+
+/* A list that is being made: its candidates as they will stand in the byte string. */
+struct list {
+    struct writer candidates;
+    uint64_t count, next; /* next: the smallest item that may follow */
+    unsigned form;
+    int32_t label; /* of all candidates without LIST_CLASSES, else the smallest */
+};
+
+/* Returns where the payload begins in the byte string. Items must ascend, and labels be those that the form can hold. */
+static inline size_t add_to_list(struct list *l, uint64_t item, int32_t label, const uint8_t *sketch, size_t length,
+                                 const void *payload, size_t payload_size)
+{
+    write_leb(&l->candidates, item - l->next);
+    l->next = item + 1;
+    l->count++;
+    if (l->form & LIST_CLASSES)
+        write_leb(&l->candidates, (uint32_t)label - (uint32_t)l->label);
+    write_bytes(&l->candidates, sketch, length);
+    if (l->form & LIST_PAYLOADS)
+        write_leb(&l->candidates, payload_size);
+    write_bytes(&l->candidates, payload, payload_size);
+    return l->candidates.size - payload_size;
+}
+
+/* The fields of a list up to the byte string. */
+static inline void write_list_head(struct writer *w, uint64_t slot, uint64_t count, uint64_t form, int32_t label)
+{
+    write_head(w, CBOR_ARRAY, 5);
+    write_head(w, CBOR_UINT, slot);
+    write_head(w, CBOR_UINT, count);
+    write_head(w, CBOR_UINT, form);
+    write_label(w, label);
+}
+
+/* Writes the list and frees it. Returns where its byte string begins in the answer. */
+static inline size_t write_list(struct writer *w, uint64_t slot, struct list *l)
+{
+    write_list_head(w, slot, l->count, l->form, l->label);
+    write_byte_string(w, l->candidates.bytes, l->candidates.size);
+    const size_t start = w->size - l->candidates.size;
+    free(l->candidates.bytes);
+    *l = (struct list){.form = 0};
+    return start;
 }
 
 /* Feeds a copy that ends where its allocation ends, so that a read beyond it is seen; returns the status of finish. */

@@ -6,14 +6,15 @@
 
 #include "base/base.h"
 
-enum { SECTIONS = 15, HEADER_SIZE = 88, RECORD_SIZE = 64, RECORDS_SIZE = 512 };
+enum { SECTIONS = 21, HEADER_SIZE = 88, RECORD_SIZE = 64, RECORDS_SIZE = 512, CODE_SIZE = 272 };
 
 enum { AT_HASH = 8, AT_SIZE = 40, AT_FIELDS = 48, AT_SECTIONS = 80, AT_PROTOTYPES = 84 };
 
 struct pack_fields {
     uint64_t size;
     uint32_t d, n, K, k, G, kind, m, C, lambda, alpha, L, sections, M;
-    size_t bodies; /* of fronts; 0 unless read by read_all_fields */
+    size_t bodies; /* of fronts; this and the next two are 0 unless read by read_all_fields */
+    uint32_t H, P; /* labels of the head, directions of coded sketches */
 };
 
 static inline struct pack_fields read_fields(const uint8_t *bytes)
@@ -56,6 +57,12 @@ static inline size_t section_size(const struct pack_fields *f, unsigned section)
         65,
         RECORDS_SIZE,
         f->bodies,
+        16,
+        (size_t)f->H * (16 + f->d),
+        CODE_SIZE,
+        (size_t)f->P * f->d,
+        4 * (size_t)f->P,
+        4 * (size_t)f->P,
     };
     return f->sections >> section & 1 ? sizes[section] : 0;
 }
@@ -84,13 +91,17 @@ static inline size_t front_body_size(const uint8_t *record, size_t d)
     }
 }
 
-/* The same of a sound pack, with the size of its front bodies. */
+/* The same of a sound pack, with what its sections say about the sizes of others. */
 static inline struct pack_fields read_all_fields(const uint8_t *bytes)
 {
     struct pack_fields f = read_fields(bytes);
     const size_t records = section_offset(&f, 13);
     for (size_t v = 0; records > 0 && v < RECORDS_SIZE / RECORD_SIZE; v++)
         f.bodies += front_body_size(bytes + records + v * RECORD_SIZE, f.d);
+    if (f.sections >> 15 & 1)
+        f.H = load_le32(bytes + section_offset(&f, 15));
+    for (size_t b = 0; f.sections >> 17 & 1 && b < 7; b++)
+        f.P += 8 * load_le16(bytes + section_offset(&f, 17) + 2 * b);
     return f;
 }
 

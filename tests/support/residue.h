@@ -142,9 +142,9 @@ static void learn_row(void)
 #if PML_WITH_FRONT
     pml_front front;
     struct scale scale;
-    const uint64_t valid = pml_quantise_scale(pml_quantise_top(query.features, asked.count, 0), &scale);
+    const uint64_t valid = pml_quantise_scale(pml_quantise_top_portable(query.features, asked.count, 0), &scale);
     TEST_ASSERT_EQUAL(PML_OK, pml_pack_front(&f.pack, asked.modality, &front));
-    pml_quantise_values(&scale, valid, front.root, query.features, asked.count, inputs);
+    pml_quantise_values_portable(&scale, valid, front.root, query.features, asked.count, inputs);
     TEST_ASSERT_EQUAL(PML_OK, pml_front_map(&front, f.config.kernels, query.features, asked.count, sums, row));
     input_count = front.kind == PML_FRONT_NONE ? 0 : front.inputs;
     sum_count = front.kind == PML_FRONT_NONE ? 0 : front.outputs;

@@ -68,7 +68,7 @@ struct fixture {
     size_t memory_size;
     uint32_t modality; /* of queries for ranking */
     pml_ranking *ranking;
-    uint8_t ranking_memory[PML_RANKING_MEMORY(64) + PML_FRONT_MEMORY(64, 64)];
+    uint8_t ranking_memory[PML_RANKING_MEMORY(64, PML_SKETCH_MAX, PML_DIRECTIONS_MAX) + PML_FRONT_MEMORY(64, 64)];
 };
 
 extern const uint8_t test_owner[16];

@@ -6,6 +6,7 @@ import { counts, folder, golden } from './wasm_harness.mjs';
 // One after the other: they replace what the host gives. Static imports that wait run side by side.
 const { releasesEqual } = await import('./wasm_golden.mjs');
 await import('./wasm_heads.mjs');
+await import('./wasm_sketches.mjs');
 await import('./wasm_crowd.mjs');
 await import('./wasm_relay.mjs');
 await import('./wasm_errors.mjs');

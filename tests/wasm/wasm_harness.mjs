@@ -101,7 +101,7 @@ const readVectors = (name) => {
 };
 const named = readVectors('vectors.txt');
 
-const answersOf = (kind) => named(kind).map(([name, pack, bytes, features, label, scope, limit, matches, modality]) => ({
+const answersOf = (kind, lines = named) => lines(kind).map(([name, pack, bytes, features, label, scope, limit, matches, modality]) => ({
     name,
     pack: Number(pack),
     bytes: fromHex(bytes),
@@ -178,6 +178,23 @@ export const heads = {
         times: Number(times),
         looks: Array.from({ length: toFloats(looks).length / period }, (_, i) => toFloats(looks).slice(i * period, (i + 1) * period)),
         mean: mean === '-' ? null : toFloats(mean),
+    })),
+};
+
+const ofSketches = readVectors('sketch_vectors.txt');
+
+export const coded = {
+    packs: ofSketches('pack').map(([name, bytes, id, directions, sketch]) => ({
+        name, bytes: fromHex(bytes), id, directions: Number(directions), sketch: Number(sketch),
+    })),
+    answers: answersOf('answer', ofSketches),
+    crowdAnswers: answersOf('crowd_answer', ofSketches),
+    edits: ofSketches('edit').map(([name, status, pack, changes]) => ({
+        name, status, pack: Number(pack), changes: changes.split(',').map((change) => change.split(':').map(Number)),
+    })),
+    refusedPacks: ofSketches('refused_pack').map(([name, status, bytes]) => ({ name, status, bytes: fromHex(bytes) })),
+    refusedAnswers: ofSketches('refused_answer').map(([name, status, pack, bytes, crowd]) => ({
+        name, status, pack: Number(pack), bytes: fromHex(bytes), crowd: crowd === '1',
     })),
 };
 

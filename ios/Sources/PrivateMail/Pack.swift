@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CPrivateMail
+import CPrivateMailPlatform
 import Foundation
 
 /// What device and server both know: the public side of a collection.
@@ -93,7 +94,7 @@ public final class Pack: @unchecked Sendable {  // immutable from the end of ini
         self.view = UnsafePointer(view)
         func open(_ model: String?) -> pml_status {
             guard pinnedID == nil || pinnedID?.count == Int(PML_ID_SIZE) else { return PML_ERROR_ARGUMENT }
-            return pml_pack_open(view, bytes.baseAddress, bytes.count, pinnedID, model)
+            return pml_pack_open_with(view, bytes.baseAddress, bytes.count, pinnedID, model, pml_platform_kernels())
         }
         // A zero byte would end the name early; no pack has such a name, and none has the empty one.
         let status = open(model.map { $0.utf8.contains(0) ? "" : $0 })

@@ -149,11 +149,6 @@ final class GoldenTests: XCTestCase {
             ?? Client(pack: pack, options: .gaussian(epsilon: 1, delta: 1e-5))
     }
 
-    private func line(of m: Match) -> String {
-        // The score is a cosine; every multiple of 2^-30 is a Double.
-        "\(m.item):\(m.label):\(m.slot):\(Int(m.score * 0x1p30)):\(m.payloadOffset):\(m.payloadSize)"
-    }
-
     private func pieces(of bytes: Data) -> AsyncStream<Data> {
         AsyncStream { stream in
             for at in stride(from: 0, to: bytes.count, by: 50) {

@@ -114,6 +114,12 @@ struct Vectors {
     func pack(_ index: Int) throws -> Pack { try Pack(packs[index].bytes) }
 }
 
+/// A match as the vectors write it.
+func line(of m: Match) -> String {
+    // The score is a cosine; every multiple of 2^-30 is a Double.
+    "\(m.item):\(m.label):\(m.slot):\(Int(m.score * 0x1p30)):\(m.payloadOffset):\(m.payloadSize)"
+}
+
 /// Golden packs by what they are good for.
 enum Golden {
     static let one = 0, classes = 1, responseOnly = 3, gaussianOnly = 5, named = 11, fronts = 13

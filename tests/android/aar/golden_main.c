@@ -6,6 +6,7 @@
 #include "privatemail_public.h"
 #include "shared_object.h"
 
+#include "golden/sketch_vectors.h"
 #include "golden/vectors.h"
 
 /* Called by pointers from the library's own symbol table. */
@@ -161,7 +162,7 @@ static int same_matches(const struct golden_answer *g, const pml_match *matches)
 }
 
 /* In pieces of 7 bytes, as no network does, to cross every boundary. A pack without sketches ranks nothing. */
-static int answer_is_golden(const struct golden_answer *g, bool crowd)
+static int answer_is_golden(const struct golden_answer *g, const uint8_t *bytes, size_t size, bool crowd)
 {
     static pml_match matches[PML_MATCHES_MAX];
     pml_pack pack;
@@ -174,8 +175,7 @@ static int answer_is_golden(const struct golden_answer *g, bool crowd)
                                        .crowd = crowd,
                                        .kernels = library.pml_platform_kernels()};
     pml_ranking *ranking;
-    const struct golden_pack *golden = golden_packs + g->pack;
-    if (library.pml_pack_open(&pack, golden->bytes, golden->size, NULL, NULL) != PML_OK ||
+    if (library.pml_pack_open(&pack, bytes, size, NULL, NULL) != PML_OK ||
         library.pml_pack_describe(&pack, &info) != PML_OK)
         return 0;
     memcpy(numbers, g->bits, g->d * sizeof *numbers);
@@ -189,6 +189,27 @@ static int answer_is_golden(const struct golden_answer *g, bool crowd)
             return 0;
     return library.pml_ranking_finish(ranking, &summary) == PML_OK && summary.found == g->match_count &&
            summary.bytes == g->size && same_matches(g, matches);
+}
+
+static size_t golden_among(const struct golden_answer *answers, size_t count, bool crowd)
+{
+    size_t good = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct golden_pack *pack = golden_packs + answers[i].pack;
+        good += (size_t)answer_is_golden(answers + i, pack->bytes, pack->size, crowd);
+    }
+    return good;
+}
+
+/* The same of answers of version 2, whose packs are others. */
+static size_t golden_among_coded(const struct golden_answer *answers, size_t count, bool crowd)
+{
+    size_t good = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct golden_coded_pack *pack = golden_coded_packs + answers[i].pack;
+        good += (size_t)answer_is_golden(answers + i, pack->bytes, pack->size, crowd);
+    }
+    return good;
 }
 
 static int budget_is_golden(const struct golden_budget *g)
@@ -290,20 +311,22 @@ int bare_main(const char *path)
     const struct shared_object *object = path ? shared_object_load(path, imports) : NULL;
     if (!object || !find_functions(object))
         return 2;
-    size_t releases = 0, answers = 0, crowd_answers = 0, bundles = 0, budgets = 0;
+    size_t releases = 0, bundles = 0, budgets = 0;
     for (size_t i = 0; i < GOLDEN_RELEASE_COUNT; i++)
         releases += (size_t)release_is_golden(golden_releases + i);
-    for (size_t i = 0; i < GOLDEN_ANSWER_COUNT; i++)
-        answers += (size_t)answer_is_golden(golden_answers + i, false);
-    for (size_t i = 0; i < GOLDEN_CROWD_ANSWER_COUNT; i++)
-        crowd_answers += (size_t)answer_is_golden(golden_crowd_answers + i, true);
     for (size_t i = 0; i < GOLDEN_BUNDLE_COUNT; i++)
         bundles += (size_t)bundle_is_golden(golden_bundles + i);
     for (size_t i = 0; i < GOLDEN_BUDGET_COUNT; i++)
         budgets += (size_t)budget_is_golden(golden_budgets + i);
     int good = report("releases", releases, GOLDEN_RELEASE_COUNT);
-    good &= report("answers", answers, GOLDEN_ANSWER_COUNT);
-    good &= report("answers in a crowd", crowd_answers, GOLDEN_CROWD_ANSWER_COUNT);
+    good &= report("answers", golden_among(golden_answers, GOLDEN_ANSWER_COUNT, false), GOLDEN_ANSWER_COUNT);
+    good &= report("answers in a crowd", golden_among(golden_crowd_answers, GOLDEN_CROWD_ANSWER_COUNT, true),
+                   GOLDEN_CROWD_ANSWER_COUNT);
+    good &= report("answers of version 2", golden_among_coded(golden_coded_answers, GOLDEN_CODED_ANSWER_COUNT, false),
+                   GOLDEN_CODED_ANSWER_COUNT);
+    good &= report("answers of version 2 in a crowd",
+                   golden_among_coded(golden_coded_crowd_answers, GOLDEN_CODED_CROWD_ANSWER_COUNT, true),
+                   GOLDEN_CODED_CROWD_ANSWER_COUNT);
     good &= report("bundles", bundles, GOLDEN_BUNDLE_COUNT);
     good &= report("budgets", budgets, GOLDEN_BUDGET_COUNT);
     good &= report("entropy", (size_t)entropy_works(), 1);

@@ -51,6 +51,11 @@ final class Golden {
         return of(read(VECTORS.replace("vectors.txt", "head_vectors.txt")), kind);
     }
 
+    /** The same of the vectors of coded sketches. */
+    static List<String[]> sketches(String kind) {
+        return of(read(VECTORS.replace("vectors.txt", "sketch_vectors.txt")), kind);
+    }
+
     private static List<String[]> of(List<String[]> lines, String kind) {
         List<String[]> found = new ArrayList<>();
         for (String[] line : lines) {

@@ -131,7 +131,12 @@ final class GoldenTest {
 
     /** crowd: its options; null for whatever the pack serves. */
     private static void answer(String[] fields, Options crowd) throws IOException {
-        Pack pack = Golden.pack(Integer.parseInt(fields[1]));
+        boolean sketches = Golden.packBytes(Integer.parseInt(fields[1]))[78] != 0; // SPEC 1: L
+        rank(Golden.pack(Integer.parseInt(fields[1])), sketches, fields, crowd);
+    }
+
+    /** Ranks the answer of a line, whole and byte by byte, and compares the matches. */
+    static void rank(Pack pack, boolean sketches, String[] fields, Options crowd) throws IOException {
         byte[] bytes = Hex.bytes(fields[2]);
         float[] features = Hex.floats(fields[3]);
         Query query = Golden.query(pack, features, fields[4], fields[8]);
@@ -139,7 +144,6 @@ final class GoldenTest {
         int limit = Integer.parseInt(fields[6]);
         Options plain = pack.cells() > 0 ? Options.response(1.0) : Options.gaussian(1.0, 1e-5);
         Options options = crowd == null ? plain : crowd;
-        boolean sketches = Golden.packBytes(Integer.parseInt(fields[1]))[78] != 0; // SPEC 1: L
         try (Client client = new Client(pack, options)) {
             InputStream whole = new ByteArrayInputStream(bytes);
             if (!sketches) {

@@ -19,6 +19,7 @@ final class JvmTests {
                     CrowdTest.run();
                     ModalityTest.run();
                     HeadTest.run();
+                    SketchTest.run();
                     SealTest.run();
                     Check.test("every status that a call can have was seen", RefusalTest::everyStatusWasSeen);
                     break;

@@ -2,6 +2,8 @@
  * Packs: opened once, read by everybody. */
 #include "jni_shim.h"
 
+#include "privatemail_platform.h"
+
 #include <string.h>
 
 static jint packSize(JNIEnv *env, jclass native)
@@ -17,8 +19,8 @@ static jint packOpen(JNIEnv *env, jclass native, jobject view, jobject bytes, ji
     if (pinned_id)
         (*env)->GetByteArrayRegion(env, pinned_id, 0, sizeof id, id);
     /* Java compares the model's name: it has both as text, and its texts may hold what a C string cannot. */
-    return pml_pack_open(pml_jni_aligned(env, view), (*env)->GetDirectBufferAddress(env, bytes), (size_t)size,
-                         pinned_id ? (const uint8_t *)id : NULL, NULL);
+    return pml_pack_open_with(pml_jni_aligned(env, view), (*env)->GetDirectBufferAddress(env, bytes), (size_t)size,
+                              pinned_id ? (const uint8_t *)id : NULL, NULL, pml_platform_kernels());
 }
 
 static void packDescribe(JNIEnv *env, jclass native, jobject view, jbyteArray id, jintArray out)
