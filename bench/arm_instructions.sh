@@ -21,7 +21,8 @@ done
 out=build/arm_instructions
 board=platform/baremetal
 sources=(core/base/kernels_portable.c platform/kernels_neon.c platform/kernels_neon_dotprod.c platform/kernels_helium.c platform/kernels_dsp.c
-         $board/semihosting.c $board/memory_functions.c tests/baremetal/report.c tests/baremetal/kernels_firmware.c)
+         $board/semihosting.c $board/memory_functions.c tests/baremetal/report.c tests/baremetal/instruction_clock.c
+         tests/baremetal/kernels_firmware.c)
 flags=(-std=c11 -ffreestanding -ffp-contract=off -fno-pic -nostdlib -Wall -Wextra -Werror -Icore -Icore/include -Iplatform
        -I$board -Wl,--build-id=none)
 emulation=(-nographic -icount shift=0 -semihosting-config enable=on,target=native)

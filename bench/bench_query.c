@@ -61,7 +61,7 @@ static void open_query(struct query *query, int mechanism, const struct pml_kern
     synthetic_client(&query->client, &query->pack.pack, mechanism, query->kernels);
     query->features = synthetic_features(1, d, 7);
     query->row = bench_allocate(d);
-    pml_quantise_row(query->features, d, query->row);
+    pml_quantise_row(query->features, d, query->row, query->kernels);
     pml_rows_free(&query->rows); /* the pack has them */
 }
 
@@ -101,7 +101,7 @@ static void run_quantise(void *context, size_t repeats, double *seconds)
     struct query *query = context;
     double start = bench_now();
     for (size_t i = 0; i < repeats; i++)
-        query->taken += pml_quantise_row(query->features, query->d, query->row);
+        query->taken += pml_quantise_row(query->features, query->d, query->row, query->kernels);
     *seconds += bench_now() - start;
 }
 

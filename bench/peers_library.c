@@ -78,7 +78,7 @@ void peer_scan(struct peer *peer, const float *queries, size_t count, uint32_t *
     int8_t row[PML_FEATURES_MAX];
     uint64_t keys[PML_NEIGHBOURS_MAX];
     for (size_t i = 0; i < count; i++) {
-        pml_quantise_row(queries + i * view->features, view->features, row);
+        pml_quantise_row(queries + i * view->features, view->features, row, peer->kernels);
         pml_neighbours_find(view, peer->kernels, row, keys);
         for (unsigned j = 0; j < peer->neighbours; j++)
             *neighbours++ = neighbour_index(keys[j]);

@@ -19,7 +19,11 @@ PROGRAMS = os.path.join(ROOT, "build", "release", "bench")
 ROWS = {"bench_kernels": {"what", "kernel", "d", "time", "times portable"},
         "bench_query": {"mechanism", "kernel", "n", "d", "arm", "release", "quantise", "scan", "read", "scan by read",
                         "scan by roofline"},
-        "bench_pack": {"what", "kernel", "n", "d", "time"}, "bench_noise": {"draw", "draws", "time", "million per second"}}
+        "bench_pack": {"what", "kernel", "n", "d", "time"},
+        "bench_rank": {"sketches", "kernel", "sketch", "directions", "candidates", "bytes", "rank", "read", "hash", "speed of read and hash",
+                       "ns per candidate", "GB/s"},
+        "bench_open": {"kernel", "bytes", "open", "hash", "read", "open by hash", "open by read", "MB/s"},
+        "bench_noise": {"draw", "draws", "time", "million per second"}}
 PEERS = ("faiss", "usearch", "sklearn", "opendp")
 
 
@@ -63,7 +67,7 @@ def check_kernels(checks, rows):
         done = run(os.path.join(PROGRAMS, "bench_query"), "--quick", "--json", "--kernel", kernel)
         found = parsed(done.stdout)
         checks.expect(found and all(row["kernel"] == kernel for row in found["rows"]), f"bench_query --kernel {kernel}")
-    for name in ("bench_query", "bench_pack"):
+    for name in ("bench_query", "bench_pack", "bench_open", "bench_rank"):
         done = run(os.path.join(PROGRAMS, name), "--quick", "--kernel", "bogus")
         checks.expect(done.returncode == 2 and "bogus" in done.stderr, f"{name} names a kernel that it does not know")
 

@@ -17,7 +17,7 @@ from utility_data import FOLDER, ROOT, stop  # noqa: E402
 from plot import Figure, Panel  # noqa: E402
 from utility_looks import LOOKS  # noqa: E402
 
-PARTS = ("kernels", "query", "query-best", "pack", "pack-best", "noise", "peers", "growth")
+PARTS = ("kernels", "query", "query-best", "pack", "pack-best", "open", "rank", "noise", "peers", "growth")
 
 
 def load():

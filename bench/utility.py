@@ -6,7 +6,7 @@ paper's figures, what a server learns. Non-private methods are marked NOT PRIVAT
     bench/utility.py --figure 6 --data DIR      one of 2, 3, 5, 6, 7, epsilon, bytes, slots, codes, large,
                                                 defaults, crowd, large-crowd, 6-crowd, public, inference, modalities,
                                                 voters, heads, looks, uncertainty, labels, groups, descent, dsne,
-                                                projections, maps, map-sheet, or all
+                                                projections, maps, map-sheet, finding, sketches, or all
     bench/utility.py --check                    do the methods behave? 'N passed, N failed', under 20 seconds
 
 Figures go to build/bench as SVG, their numbers beside them as JSON and, as markdown, to stdout. Intermediate results are

@@ -16,10 +16,12 @@ from utility_heads import table_heads, table_looks
 from utility_labels import table_labels
 from utility_map_sheet import figure_map_sheet
 from utility_maps import table_maps
+from utility_finding import table_finding
 from utility_modalities import table_modalities, table_voters
 from utility_own import (EPSILONS, SHARES, as_method, carried, markdown, needed, own, points, share_lines, summary_lines,
                          table_codes, table_defaults, table_large, table_slots)
 from utility_projections import figure_projections
+from utility_sketches import figure_sketches
 from utility_public import table_public
 from utility_uncertainty import table_uncertainty
 
@@ -304,7 +306,8 @@ FIGURES = {"2": ("fig-2-iterations", figure_2), "descent": ("theorem-1-descent",
            "defaults": ("utility-defaults", table_defaults), "crowd": ("utility-crowd", table_crowd), "6-crowd": ("fig-6-in-a-crowd", figure_crowd),
            "large": ("utility-large", table_large), "large-crowd": ("utility-large-crowd", table_large_crowd),
            "public": ("utility-public", table_public), "modalities": ("utility-modalities", table_modalities),
-           "voters": ("utility-voters", table_voters), "heads": ("utility-heads", table_heads),
+           "voters": ("utility-voters", table_voters), "finding": ("utility-finding", table_finding),
+           "sketches": ("utility-sketches", figure_sketches), "heads": ("utility-heads", table_heads),
            "looks": ("utility-looks", table_looks),
            "uncertainty": ("utility-uncertainty", table_uncertainty), "maps": ("utility-maps", table_maps),
            "groups": ("utility-groups", table_groups), "labels": ("utility-labels", table_labels)}

@@ -46,8 +46,7 @@ def ask_pair(program, files, fronts, ask, search, options, public, voters):
     words = [*fronts, "--modality", search, "--ask", ask, "--public-modality", ask, "--public", files["public", ask],
              *(["--with", f"{search}={files['public', search]}"] if public == "both" else []), "--gallery", files["rest", search], "--gallery-labels", files["rest", "labels"],
              "--queries", files["rest", ask], "--queries-labels", files["rest", "labels"], "--releases", 16]
-    if voters:
-        words += ["--voters", files["public", ask]]
+    words += ["--voters", files["public", ask] if voters else "none"]
     return program.run("evaluate", *words, *options, "--json")["rows"]
 
 
@@ -122,11 +121,11 @@ def unlike(program, cases, count):
         share, epsilons = UNLIKE
         rows = []
         for queries in ("unlike.npy", "queries.npy"):
-            for words in ([], ["--voters", voters]):
+            for words in (["--voters", "none"], ["--voters", voters]):
                 found = program.run("evaluate", "--public", os.path.join(folder, "public.npy"), "--queries",
                                     os.path.join(folder, queries), "--gallery", gallery, "--sketch", SKETCH, "--share", share,
                                     "--epsilon", ",".join(map(str, epsilons)), *words, "--json")["rows"][0]
-                rows.append({**found, "items": count, "asked": queries, "voters": bool(words)})
+                rows.append({**found, "items": count, "asked": queries, "voters": words[1] == voters})
         return rows
     return cached(compute, "fronts-unlike", [case.digest for case in cases], count, build_of(program), digest_of("utility_modalities"))
 

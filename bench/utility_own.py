@@ -78,10 +78,11 @@ def summary_lines(reports):
     for share in SHARES:
         of_share = [[row for row in report["rows"] if row["share"] == share] for report in reports.values()]
         if all(of_share):
-            lines.append([f"{100 * share:g} %", cell(rows[0]["popular"] for rows in of_share),
+            lines.append([f"{100 * share:g} %", " · ".join(f"{rows[0]['bytes_down'] / 1000:.1f}" for rows in of_share),
+                          cell(rows[0]["popular"] for rows in of_share),
                           *(cell(row["carried_recall"] for row in same) for same in zip(*of_share))])
     return [" · ".join(reports) + ": share of the true 8 nearest in the answer", "",
-            *markdown(["f", "nothing asked"] + [f"ε = {epsilon:g}" for epsilon in EPSILONS], lines)]
+            *markdown(["f", "kB down", "nothing asked"] + [f"ε = {epsilon:g}" for epsilon in EPSILONS], lines)]
 
 
 SLOT_KINDS = (("one slot", ("--slots", "one")), ("one slot, two listings", ("--slots", "one", "--cells-per-item", 2)),
@@ -132,7 +133,7 @@ def table_defaults(program, cases, _):
         found = {cells: needed(own(program, case, "response", epsilons, [share], ("--slots", "one", "--cells", cells)))["rows"]
                  for cells in (4, 11, 28, 60, 125, 250, "auto")}
         sketches = {length: needed(own(program, case, "response", [8], [share], ("--slots", "one", "--sketch", length)))["rows"][0]
-                    for length in (32, 64, 128, 256)}
+                    for length in (32, 64, 96, 131)}
         means = {least: needed(own(program, case, "response", [4], [share], ("--slots", "one", "--rows-per-prototype", least,
                                                                              "--releases", 32)))["rows"][0] for least in (1, 2, 8)}
         data[case.name] = {"cells": found, "sketches": sketches, "means": means}

@@ -56,13 +56,14 @@ static void test_defaults(void)
     TEST_ASSERT_EQUAL_UINT32(2, built.info.dimensions);
     TEST_ASSERT_EQUAL_UINT32(1, built.info.slots);
     TEST_ASSERT_EQUAL_UINT32(28, built.info.cells);
-    TEST_ASSERT_EQUAL_UINT32(16, built.info.sketch);
+    TEST_ASSERT_EQUAL_UINT32(14, built.info.sketch); /* 7 bits per feature */
+    TEST_ASSERT_EQUAL_UINT32(16, built.info.directions);
     TEST_ASSERT_TRUE(!built.info.lists && built.info.cell_codes);
     TEST_ASSERT_EQUAL_UINT64(0, built.report.anchors);
     TEST_ASSERT_EQUAL_UINT64(0, built.report.classes);
     TEST_ASSERT_EQUAL_UINT64(1, built.report.slots);
     TEST_ASSERT_EQUAL_UINT64(28, built.report.cells);
-    TEST_ASSERT_EQUAL_UINT64(16, built.report.sketch);
+    TEST_ASSERT_EQUAL_UINT64(14, built.report.sketch);
     TEST_ASSERT_EQUAL_UINT64(2, built.report.rows_per_prototype);
     TEST_ASSERT_TRUE(built.report.share == 0.02 && built.report.epsilon == 4.0 && built.report.bandwidth == 0.0);
     free(built.bytes);
@@ -88,6 +89,7 @@ static void test_options_reach_the_pack(void)
                                                .alpha = 0.5,
                                                .dimensions = 3,
                                                .sketch = 256,
+                                               .plain_sketches = 1,
                                                .cells = 4,
                                                .prototypes_per_cell = 3,
                                                .rows_per_prototype = 1,
@@ -99,6 +101,7 @@ static void test_options_reach_the_pack(void)
     TEST_ASSERT_EQUAL_UINT32(128, built.info.alpha);
     TEST_ASSERT_EQUAL_UINT32(3, built.info.dimensions);
     TEST_ASSERT_EQUAL_UINT32(256, built.info.sketch);
+    TEST_ASSERT_EQUAL_UINT32(0, built.info.directions);
     TEST_ASSERT_EQUAL_UINT32(4, built.info.cells);
     TEST_ASSERT_EQUAL_UINT32(12, built.info.prototypes);
     TEST_ASSERT_EQUAL_UINT64(1, built.report.rows_per_prototype);

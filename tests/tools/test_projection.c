@@ -6,7 +6,7 @@
 #include "common/rows/directions.h"
 #include "common/rows/knn.h"
 #include "common/rows_support.h"
-#include "tools/pack/projection.h"
+#include "tools/sketch/projection.h"
 
 #include <math.h>
 
@@ -239,6 +239,7 @@ static void test_the_projection_reaches_the_pack(void)
     struct input input = make_input(120, 30, 5);
     input.options.slots = PML_SLOTS_ONE;
     input.options.sketch = 20;
+    input.options.plain_sketches = 1;
     struct built built = build(&input);
     struct pml_rows rows = quantised(input.features.values, 120, 30);
     int8_t matrix[20 * 30], wanted[20], got[20];

@@ -68,8 +68,8 @@ static void check(const struct pml_rows *rows, size_t count, size_t least, size_
         before[i] = (int8_t)((2 * rows->values[i] + rows->values[i + columns]) / 3);
     memcpy(after, before, sizeof after);
     memcpy(again, before, sizeof again);
-    TEST_ASSERT_EQUAL(PML_DONE, pml_prototypes_soften(rows, least, 3, after, count));
-    TEST_ASSERT_EQUAL(PML_DONE, pml_prototypes_soften(rows, least, 1, again, count));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_prototypes_soften(rows, rows->count, least, 3, after, count));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_prototypes_soften(rows, rows->count, least, 1, again, count));
     TEST_ASSERT_EQUAL_MEMORY(after, again, count * columns);
     for (size_t p = 0; p < count; p++) {
         double sums[COLUMNS_MAX] = {0.0}, most = 0.0;
@@ -109,7 +109,7 @@ static void test_copies_of_a_row_are_one_row(void)
     }
     struct pml_rows rows = quantised(values, 40, 2);
     int8_t prototypes[4] = {127, 0, -127, 10};
-    TEST_ASSERT_EQUAL(PML_DONE, pml_prototypes_soften(&rows, 2, 1, prototypes, 2));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_prototypes_soften(&rows, rows.count, 2, 1, prototypes, 2));
     TEST_ASSERT_EQUAL_INT8(127, prototypes[0]);
     TEST_ASSERT_EQUAL_INT8(0, prototypes[1]);
     TEST_ASSERT_EQUAL_INT8(-127, prototypes[2]);
@@ -117,9 +117,27 @@ static void test_copies_of_a_row_are_one_row(void)
     pml_rows_free(&rows);
 }
 
+/* One of the rows is of the gallery: while it would count, the prototype stays. */
+static void test_a_single_row_of_the_gallery_moves_no_prototype(void)
+{
+    float values[12 * 2];
+    for (size_t i = 0; i < 12; i++) {
+        values[2 * i] = 1.0f;
+        values[2 * i + 1] = 0.05f * (float)i;
+    }
+    struct pml_rows rows = quantised(values, 12, 2);
+    for (size_t public_count = 10; public_count <= 12; public_count++) {
+        int8_t prototypes[2] = {127, 3};
+        TEST_ASSERT_EQUAL(PML_DONE, pml_prototypes_soften(&rows, public_count, 2, 1, prototypes, 1));
+        TEST_ASSERT_EQUAL(public_count == 11, prototypes[1] == 3);
+    }
+    pml_rows_free(&rows);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
+    RUN_TEST(test_a_single_row_of_the_gallery_moves_no_prototype);
     RUN_TEST(test_prototypes_are_the_weighted_means_of_the_definition);
     RUN_TEST(test_copies_of_a_row_are_one_row);
     return UNITY_END();

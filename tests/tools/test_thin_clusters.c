@@ -48,7 +48,8 @@ static bool is_thin(struct sets *sets, size_t cluster)
         members[count++] = i;
         different += first;
     }
-    return pml_rows_mean(sets->rows, members, NULL, count, sets->centres[cluster]) != PML_DONE || different < sets->least;
+    return pml_rows_mean(sets->rows, members, NULL, count, sets->centres[cluster]) != PML_DONE ||
+           different < sets->least;
 }
 
 static void join_nearest(struct sets *sets, size_t cluster)
@@ -116,8 +117,8 @@ static bool check_against_sets(const struct pml_rows *rows, size_t least, size_t
         sets.member[made.clusters[i]][i] = true;
     const size_t left = thicken_plainly(&sets);
     bool thin, thin_again;
-    TEST_ASSERT_EQUAL(PML_DONE, pml_clusters_thicken(rows, least, count, 3, &made, &thin));
-    TEST_ASSERT_EQUAL(PML_DONE, pml_clusters_thicken(rows, least, count, 1, &again, &thin_again));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_clusters_thicken(rows, rows->count, least, count, 3, &made, &thin));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_clusters_thicken(rows, rows->count, least, count, 1, &again, &thin_again));
     TEST_ASSERT_EQUAL(thin, thin_again);
     TEST_ASSERT_EQUAL_UINT64(left, made.distinct);
     TEST_ASSERT_EQUAL_MEMORY(made.centres, again.centres, left * rows->columns);
@@ -155,7 +156,7 @@ static void test_no_centre_is_a_row(void)
         size_t copies = 0;
         bool thin;
         if (least > 1)
-            TEST_ASSERT_EQUAL(PML_DONE, pml_clusters_thicken(&rows, least, CLUSTERS, 1, &made, &thin));
+            TEST_ASSERT_EQUAL(PML_DONE, pml_clusters_thicken(&rows, rows.count, least, CLUSTERS, 1, &made, &thin));
         for (size_t c = 0; c < made.distinct; c++)
             for (size_t i = 0; i < ROWS; i++)
                 copies += memcmp(made.centres + c * COLUMNS, rows.values + i * COLUMNS, COLUMNS) == 0;
@@ -174,7 +175,7 @@ static void test_equal_rows_count_once(void)
     struct pml_kmeans made = cluster(&rows, 4, 1);
     TEST_ASSERT_EQUAL_UINT64(4, made.distinct);
     bool thin;
-    TEST_ASSERT_EQUAL(PML_DONE, pml_clusters_thicken(&rows, 2, 4, 1, &made, &thin));
+    TEST_ASSERT_EQUAL(PML_DONE, pml_clusters_thicken(&rows, rows.count, 2, 4, 1, &made, &thin));
     TEST_ASSERT_TRUE(made.distinct <= 2);
     free_clusters(&made);
     pml_rows_free(&rows);
@@ -194,9 +195,54 @@ static void test_rows_that_cancel_out_are_thin(void)
     pml_rows_free(&three);
 }
 
+/* Rows 0 to 3 are public, 4 to 7 of the gallery; 6 and 7 are equal. */
+static void test_a_mean_has_enough_rows_of_the_gallery_or_none(void)
+{
+    float values[8 * 2] = {1, 0, 1, 0.1f, 1, 0.2f, 1, 0, 1, 0.4f, 1, 0.5f, 1, 0.6f, 1, 0.6f};
+    static const struct {
+        uint32_t members[5];
+        size_t count, least, open;
+    } cases[] = {
+        {{0, 1, 2}, 3, 3, 3},    {{0, 1, 3}, 3, 3, 0},       {{4, 5}, 2, 2, 2},       {{6, 7}, 2, 2, 0},
+        {{0, 1, 4, 5}, 4, 2, 4}, {{0, 4, 1, 2}, 4, 2, 3},    {{0, 4, 1, 2}, 4, 4, 0}, {{6, 0, 7, 1}, 4, 2, 2},
+        {{6, 0, 7, 3}, 4, 2, 0}, {{0, 1, 2, 4, 5}, 5, 3, 3}, {{0, 4}, 2, 2, 0},       {{4}, 1, 2, 0},
+    };
+    struct pml_rows rows = quantised(values, 8, 2);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t members[5];
+        memcpy(members, cases[i].members, sizeof members);
+        TEST_ASSERT_EQUAL_UINT64(cases[i].open, pml_rows_open(&rows, 4, members, cases[i].count, cases[i].least));
+        for (size_t j = 0; cases[i].open < cases[i].count && j < cases[i].open; j++)
+            TEST_ASSERT_TRUE(members[j] < 4);
+    }
+    pml_rows_free(&rows);
+}
+
+/* A row of the gallery among public rows is left out of the mean, and two are not. */
+static void test_centres_leave_out_single_rows_of_the_gallery(void)
+{
+    float values[8 * 2] = {1, 0, 1, 0.1f, 1, 0.2f, -1, 0, -1, 0.1f, 1, 0.9f, -1, 0.9f, -1, 0.8f};
+    struct pml_rows rows = quantised(values, 8, 2);
+    struct pml_kmeans made = cluster(&rows, 2, 1);
+    const uint32_t right[] = {0, 1, 2}, left[] = {3, 4, 6, 7};
+    int8_t wanted[2];
+    bool thin;
+    TEST_ASSERT_EQUAL(PML_DONE, pml_clusters_thicken(&rows, 5, 2, 2, 1, &made, &thin));
+    TEST_ASSERT_FALSE(thin);
+    TEST_ASSERT_EQUAL_UINT64(2, made.distinct);
+    TEST_ASSERT_EQUAL(PML_DONE, pml_rows_mean(&rows, right, NULL, 3, wanted));
+    TEST_ASSERT_EQUAL_MEMORY(wanted, made.centres + 2 * made.clusters[0], 2);
+    TEST_ASSERT_EQUAL(PML_DONE, pml_rows_mean(&rows, left, NULL, 4, wanted));
+    TEST_ASSERT_EQUAL_MEMORY(wanted, made.centres + 2 * made.clusters[3], 2);
+    free_clusters(&made);
+    pml_rows_free(&rows);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
+    RUN_TEST(test_a_mean_has_enough_rows_of_the_gallery_or_none);
+    RUN_TEST(test_centres_leave_out_single_rows_of_the_gallery);
     RUN_TEST(test_thin_clusters_join_as_the_definition_says);
     RUN_TEST(test_no_centre_is_a_row);
     RUN_TEST(test_equal_rows_count_once);

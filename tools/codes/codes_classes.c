@@ -4,7 +4,7 @@
 #include "classes.h"
 #include "codes_parts.h"
 #include "common/generator.h"
-#include "moments.h"
+#include "common/rows/moments.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * Codes along the principal directions of the rows. */
 #include "codes_parts.h"
 #include "common/generator.h"
-#include "moments.h"
+#include "common/rows/moments.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,14 +7,18 @@
 #include "common/message.h"
 #include "common/parallel.h"
 #include "privatemail_public.h"
+#include "tools/sketch/sketch_coder.h"
 
 #include <math.h>
 
 #define NEIGHBOURS_DEFAULT 10u
 #define ROWS_PER_PROTOTYPE_DEFAULT 2u
+#define ROWS_PER_PROTOTYPE_GALLERY 8u /* the default with a gallery: finds as much, and shows less of each row */
 #define PROTOTYPES_PER_CELL_MAX 16u
+#define REFINE_ROWS 12u /* of a cell with soft prototypes, on average: with fewer, these are better than refined ones */
 #define SKETCH_MIN 8u
-#define SKETCH_DEFAULT_MAX 256u
+#define SKETCH_DEFAULT_PLAIN 256u
+#define SKETCH_DEFAULT_CODED 131u /* a candidate takes half of what it took with 256 plain bytes */
 
 static pml_outcome check_shape(const struct pml_build_options *options, const struct pml_features *features,
                                struct pml_message *message)
@@ -26,6 +30,12 @@ static pml_outcome check_shape(const struct pml_build_options *options, const st
     if (pml_build_rows_count(options, features) > PML_ANCHORS_MAX)
         return pml_say(message, "There are %zu rows of features; a pack holds at most %u: give a sample of them.",
                        pml_build_rows_count(options, features), PML_ANCHORS_MAX);
+    const size_t gallery = options->gallery ? options->gallery->rows : 0;
+    if (gallery > PML_ANCHORS_MAX - pml_build_rows_count(options, features))
+        return pml_say(message,
+                       "There are %zu rows of features and %zu of the gallery, together more than %u: give a sample of "
+                       "the gallery.",
+                       pml_build_rows_count(options, features), gallery, PML_ANCHORS_MAX);
     if (pml_build_rows_columns(options, features) > PML_FEATURES_MAX)
         return pml_say(message, "A row has %zu features; at most %u are possible without a front: reduce them first.",
                        features->columns, PML_FEATURES_MAX);
@@ -109,7 +119,8 @@ static pml_outcome resolve_cells(struct pml_build_options *options, struct pml_m
         return pml_say(message, "%u cells per slot are too many: at most %u are possible.", options->cells,
                        PML_CELLS_MAX);
     if (options->rows_per_prototype == 0)
-        options->rows_per_prototype = ROWS_PER_PROTOTYPE_DEFAULT;
+        options->rows_per_prototype =
+            options->gallery && options->gallery->rows > 0 ? ROWS_PER_PROTOTYPE_GALLERY : ROWS_PER_PROTOTYPE_DEFAULT;
     if (options->prototypes_per_cell > PROTOTYPES_PER_CELL_MAX)
         return pml_say(message, "%u prototypes per cell are too many: at most %u are possible.",
                        options->prototypes_per_cell, PROTOTYPES_PER_CELL_MAX);
@@ -121,12 +132,42 @@ static pml_outcome resolve_cells(struct pml_build_options *options, struct pml_m
     return PML_DONE;
 }
 
+/* Whether cells are refined when nobody said so: where that finds more (docs/DESIGN.md), or may be thought to. */
+static bool refine_gains(const struct pml_build_options *options, const struct pml_features *features)
+{
+    const size_t public = pml_build_rows_count(options, features),
+                 rows = public + (options->gallery ? options->gallery->rows : 0);
+    const bool mixed = public > features->rows; /* of several modalities: these are not neighbours as others are */
+    return options->slots == PML_SLOTS_ONE && !mixed && !(options->soft && rows < REFINE_ROWS * options->cells);
+}
+
+static pml_outcome resolve_refine(struct pml_build_options *options, const struct pml_features *features,
+                                  struct pml_message *message)
+{
+    if (options->refine > PML_REFINE_MAX)
+        return pml_say(message, "%d rounds are too many: at most %d are possible, so change --refine.", options->refine,
+                       PML_REFINE_MAX);
+    if (!(options->list_share >= 0.0 && options->list_share <= 0.5))
+        return pml_say(message, "The share of a list must be above 0 and at most 0.5: change --share.");
+    if (options->refine == 0 && refine_gains(options, features))
+        options->refine = PML_REFINE_DEFAULT;
+    if (options->refine < 0)
+        options->refine = 0;
+    if (options->list_share == 0.0)
+        options->list_share = options->share > 0.0 ? options->share : PML_SHARE_DEFAULT;
+    return PML_DONE;
+}
+
 static pml_outcome resolve_sketch(struct pml_build_options *options, size_t columns, struct pml_message *message)
 {
+    const unsigned plain = columns < SKETCH_DEFAULT_PLAIN ? (unsigned)(columns + 7) / 8 * 8 : SKETCH_DEFAULT_PLAIN;
+    const size_t most = pml_sketch_coder_most(columns);
     if (options->sketch == 0)
-        options->sketch = columns < SKETCH_DEFAULT_MAX ? (unsigned)(columns + 7) / 8 * 8 : SKETCH_DEFAULT_MAX;
+        options->sketch = options->plain_sketches ? plain : SKETCH_DEFAULT_CODED;
     if (options->sketch < SKETCH_MIN || options->sketch > PML_SKETCH_MAX)
         return pml_say(message, "A sketch has %u to %u bytes: change --sketch.", SKETCH_MIN, PML_SKETCH_MAX);
+    if (!options->plain_sketches && options->sketch > most)
+        options->sketch = (unsigned)most;
     return PML_DONE;
 }
 
@@ -137,6 +178,7 @@ pml_outcome pml_options_resolve(struct pml_build_options *options, const struct 
         check_slots(options, features, labels, message) != PML_DONE ||
         resolve_neighbours(options, pml_build_rows_count(options, features), message) != PML_DONE ||
         check_alpha(options, message) != PML_DONE || resolve_cells(options, message) != PML_DONE ||
+        resolve_refine(options, features, message) != PML_DONE ||
         resolve_sketch(options, pml_build_rows_columns(options, features), message) != PML_DONE)
         return PML_REFUSED;
     if (options->dimensions > PML_DIMENSIONS_MAX)

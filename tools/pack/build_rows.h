@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The public rows that a pack is built from: of all modalities, mapped by their fronts. */
+ * The rows that a pack is built from, mapped by their fronts: public ones of all modalities, and those of a gallery. */
 #ifndef PML_BUILD_ROWS_H
 #define PML_BUILD_ROWS_H
 
@@ -18,6 +18,11 @@ size_t pml_build_rows_columns(const struct pml_build_options *options, const str
 pml_outcome pml_build_rows(struct pml_rows *rows, const struct pml_build_options *options,
                            const struct pml_features *features, const struct pml_progress *progress,
                            struct pml_message *message);
+
+/* Appends the rows of options->gallery to a copy of `public`, but those that equal a row of `public`: these are public. Returns
+ * PML_DONE, or another outcome with a message. Free `all` after a failure too. */
+pml_outcome pml_build_rows_gallery(struct pml_rows *all, const struct pml_rows *public,
+                                   const struct pml_build_options *options, struct pml_message *message);
 
 /* Their classes, which the caller frees: row i of every modality has the i-th. Returns PML_DONE or PML_NO_MEMORY. */
 pml_outcome pml_build_rows_labels(struct pml_labels *all, const struct pml_build_options *options,

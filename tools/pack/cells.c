@@ -2,6 +2,7 @@
  * Makes the prototypes and cells of one slot. Uses only rows of this slot. */
 #include "cells.h"
 #include "cells_join.h"
+#include "cells_refine.h"
 #include "common/rows/kmeans.h"
 #include "common/rows/knn.h"
 #include "soft_prototypes.h"
@@ -62,17 +63,46 @@ static pml_outcome make_prototypes(const struct pml_rows *rows, const struct pml
     result->thin = false;
     pml_outcome outcome = pml_kmeans(rows, count, plan->seed, plan->threads, plan->progress, &clusters);
     if (outcome == PML_DONE && least > 1)
-        outcome = pml_clusters_thicken(rows, least, count, plan->threads, &clusters, &result->thin);
+        outcome = pml_clusters_thicken(rows, plan->public_count, least, count, plan->threads, &clusters, &result->thin);
     if (outcome != PML_DONE)
         return outcome;
     result->distinct = clusters.distinct;
     if (plan->soft && !result->thin && rows->count < PML_CELL_SOFT_ROWS * plan->cells &&
-        pml_prototypes_soften(rows, least, plan->threads, result->prototypes, result->distinct) != PML_DONE)
+        pml_prototypes_soften(rows, plan->public_count, least, plan->threads, result->prototypes, result->distinct) !=
+            PML_DONE)
         return PML_NO_MEMORY;
-    for (size_t i = result->distinct; i < plan->prototypes; i++)
-        memcpy(result->prototypes + i * rows->columns, result->prototypes + i % result->distinct * rows->columns,
-               rows->columns);
     return PML_DONE;
+}
+
+/* Refines the cells, and gives each row the nearest prototype again. */
+static pml_outcome refine(const struct pml_rows *rows, const struct pml_cell_plan *plan, struct pml_cells *result)
+{
+    const struct pml_refining refining = {
+        .rows = rows,
+        .public_count = plan->public_count,
+        .prototypes = result->prototypes,
+        .of_prototypes = result->of_prototypes,
+        .prototype_count = result->distinct,
+        .cell_count = plan->cells,
+        .rows_per_prototype = plan->rows_per_prototype,
+        .share = plan->share,
+        .rounds = plan->rounds,
+        .threads = plan->threads,
+    };
+    struct pml_rows centres = {0};
+    if (plan->rounds == 0 || result->thin)
+        return PML_DONE;
+    pml_outcome outcome = pml_cells_refine(&refining);
+    if (outcome == PML_DONE)
+        outcome = pml_rows_allocate(&centres, result->distinct, rows->columns);
+    if (outcome == PML_DONE) {
+        memcpy(centres.values, result->prototypes, result->distinct * rows->columns);
+        for (size_t i = 0; i < result->distinct; i++)
+            pml_rows_measure(&centres, i);
+        outcome = pml_kmeans_assign(rows, &centres, plan->threads, result->of_rows);
+    }
+    pml_rows_free(&centres);
+    return outcome;
 }
 
 pml_outcome pml_cells_build(const struct pml_rows *rows, const struct pml_cell_plan *plan, struct pml_cells *result)
@@ -85,6 +115,11 @@ pml_outcome pml_cells_build(const struct pml_rows *rows, const struct pml_cell_p
         cells[i] = i;
     if (distinct > plan->cells && join_clusters(rows, plan, result->of_rows, distinct, cells) != PML_DONE)
         return PML_NO_MEMORY;
+    if (refine(rows, plan, result) != PML_DONE)
+        return PML_NO_MEMORY;
+    for (size_t i = distinct; i < plan->prototypes; i++)
+        memcpy(result->prototypes + i * rows->columns, result->prototypes + i % distinct * rows->columns,
+               rows->columns);
     /* A repeated prototype is never the nearest. It may name an empty cell, while there are any. */
     for (size_t i = distinct > plan->cells ? distinct : plan->cells; i < plan->prototypes; i++)
         cells[i] = cells[i % distinct];

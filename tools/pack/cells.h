@@ -13,8 +13,11 @@
 
 struct pml_cell_plan {
     size_t cells, prototypes; /* of the slot; 2 ≤ cells ≤ prototypes, and these ≤ PML_JOINED_MAX where not equal */
+    size_t public_count;      /* rows from here on are of the gallery (thin_clusters.h) */
     size_t rows_per_prototype; /* no prototype is the mean of fewer different rows, unless the slot has fewer */
     bool soft;                 /* where cells have few rows, those beside a cluster count too (soft_prototypes.h) */
+    unsigned rounds;           /* in which cells are refined (cells_refine.h) for … */
+    double share;              /* … lists of this share */
     uint64_t seed;
     unsigned threads;
     const struct pml_progress *progress; /* may be NULL */
@@ -33,7 +36,7 @@ struct pml_cells {
 };
 
 /* Clusters the rows, as many clusters as prototypes or as the rows are enough for (thin_clusters.h), and joins clusters
- * to cells (cells_join.h) where there are fewer cells. Returns PML_DONE or PML_NO_MEMORY. */
+ * to cells (cells_join.h) where there are fewer cells. Then refines the cells. Returns PML_DONE or PML_NO_MEMORY. */
 pml_outcome pml_cells_build(const struct pml_rows *rows, const struct pml_cell_plan *plan, struct pml_cells *result);
 
 #endif

@@ -10,7 +10,7 @@
 #include "common/rows/knn.h"
 #include "pack_bytes.h"
 #include "privatemail_public.h"
-#include "projection.h"
+#include "tools/sketch/projection.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,17 +25,22 @@ struct build {
     struct pml_build_options options;
     struct pml_message *message;
     struct pml_progress progress;
-    struct pml_rows rows;     /* as they came, then ordered by slot */
-    struct pml_labels labels; /* of the rows as they came */
+    struct pml_rows rows;             /* public; as they came, then ordered by slot */
+    struct pml_rows all;              /* with those of the gallery behind them; none without a gallery */
+    const struct pml_rows *cell_rows; /* either of them: what cells are made of, with … */
+    const uint32_t *cell_starts;      /* … where each slot begins */
+    uint32_t all_starts[2];           /* of the only slot */
+    struct pml_labels labels;         /* of the rows as they came */
     struct pml_slot_map map;
     struct pml_code_book codes;
     size_t prototype_count; /* of a slot */
     int8_t *prototypes;
-    uint32_t *prototype_cells; /* the cell of each, within its slot */
-    uint32_t *cells;           /* of each anchor, likewise */
-    size_t *distinct;          /* prototypes of each slot that do not repeat */
-    bool *thin;                /* slots with fewer rows than a prototype is the mean of */
-    int8_t *projection;
+    uint32_t *prototype_cells;     /* the cell of each, within its slot */
+    uint32_t *cells;               /* of each anchor, likewise */
+    size_t *distinct;              /* prototypes of each slot that do not repeat */
+    bool *thin;                    /* slots with fewer rows than a prototype is the mean of */
+    int8_t *projection;            /* of plain sketches, or NULL, and … */
+    struct pml_sketch_coder coder; /* … coded ones */
     uint32_t *lists;
     double bandwidth;
 };
@@ -85,6 +90,21 @@ static pml_outcome make_slots(struct build *build)
             "fewer --cells, slots or --prototypes-per-cell.",
             build->map.slots, options->cells, factor, PML_PROTOTYPES_MAX);
     return order_rows(build);
+}
+
+/* Cells and prototypes are made of public rows and those of the gallery, everything else of public rows. */
+static pml_outcome add_gallery(struct build *build)
+{
+    const struct pml_build_options *options = &build->options;
+    build->cell_rows = &build->rows;
+    build->cell_starts = build->map.starts;
+    if (!options->gallery || options->gallery->rows == 0)
+        return PML_DONE;
+    pml_outcome outcome = pml_build_rows_gallery(&build->all, &build->rows, options, build->message);
+    build->cell_rows = &build->all;
+    build->cell_starts = build->all_starts;
+    build->all_starts[1] = (uint32_t)build->all.count;
+    return outcome;
 }
 
 /* ---- lists, bandwidth, codes ---- */
@@ -139,8 +159,8 @@ static struct pml_cell_choice choice_of(const struct build *build)
 {
     const struct pml_build_options *options = &build->options;
     return (struct pml_cell_choice){
-        .rows = &build->rows,
-        .starts = build->map.starts,
+        .rows = build->cell_rows,
+        .starts = build->cell_starts,
         .slots = build->map.slots,
         .cells = options->cells,
         .rows_per_prototype = options->rows_per_prototype,
@@ -167,16 +187,19 @@ static pml_outcome make_cells_of(void *context, size_t slot)
 {
     struct build *build = context;
     const struct pml_build_options *options = &build->options;
-    const size_t first = build->map.starts[slot], before = slot * build->prototype_count;
-    const struct pml_rows rows = pml_rows_slice(&build->rows, first, build->map.starts[slot + 1] - first);
+    const size_t first = build->cell_starts[slot], before = slot * build->prototype_count;
+    const struct pml_rows rows = pml_rows_slice(build->cell_rows, first, build->cell_starts[slot + 1] - first);
     struct pml_generator generator = pml_generator_start(options->seed, PML_STREAM_CELLS + slot);
     const int alone = build->map.slots == 1,
-              listed = alone && build->lists && options->neighbours >= PML_CELL_NEIGHBOURS;
+              listed = alone && build->lists && !build->all.count && options->neighbours >= PML_CELL_NEIGHBOURS;
     const struct pml_cell_plan plan = {
         .cells = options->cells,
         .prototypes = build->prototype_count,
+        .public_count = build->all.count > 0 ? build->rows.count : rows.count,
         .rows_per_prototype = options->rows_per_prototype,
         .soft = options->soft != 0,
+        .rounds = (unsigned)options->refine,
+        .share = options->list_share,
         .seed = pml_generator_next(&generator),
         /* Slots run side by side; a single one is shared out inside. */
         .threads = alone ? options->threads : 1,
@@ -219,8 +242,10 @@ static pml_outcome check_thin(const struct build *build)
     size_t slot = 0;
     while (slot < build->map.slots && !build->thin[slot])
         slot++;
-    if (build->options.rows_are_public || slot == build->map.slots)
+    if ((build->options.rows_are_public && !build->all.count) || slot == build->map.slots)
         return PML_DONE;
+    if (build->all.count > 0)
+        return pml_say(build->message, "No cell has %u different rows: leave --gallery out.", least);
     char whose[48] = "The features have";
     if (build->options.slots == PML_SLOTS_CLASS)
         snprintf(whose, sizeof whose, "Class %d has", (int)build->map.labels[slot]);
@@ -254,7 +279,7 @@ static pml_outcome make_cells(struct build *build)
     if (outcome != PML_DONE)
         return outcome;
     build->codes.cells = malloc(slots * choice.cells * build->options.dimensions * sizeof *build->codes.cells);
-    build->cells = malloc(build->rows.count * sizeof *build->cells);
+    build->cells = malloc(choice.rows->count * sizeof *build->cells);
     build->distinct = malloc(slots * sizeof *build->distinct);
     build->thin = malloc(slots * sizeof *build->thin);
     if (!build->codes.cells || !build->cells || !build->distinct || !build->thin)
@@ -271,10 +296,17 @@ static pml_outcome make_cells(struct build *build)
     return check_thin(build);
 }
 
-static pml_outcome make_projection(struct build *build)
+static pml_outcome make_sketches(struct build *build)
 {
-    const struct pml_build_options *options = &build->options;
+    struct pml_build_options *options = &build->options;
     begin_stage(build, "sketches");
+    if (!options->plain_sketches) {
+        if (pml_sketch_coder_make(&build->coder, &build->rows, options->sketch, options->seed, options->threads,
+                                  &build->progress) != PML_DONE)
+            return pml_say_memory(build->message);
+        options->sketch = (unsigned)build->coder.bytes;
+        return PML_DONE;
+    }
     build->projection = malloc(options->sketch * build->rows.columns);
     if (!build->projection || pml_projection_make(&build->rows, options->sketch, options->seed, options->threads,
                                                   &build->progress, build->projection) != PML_DONE)
@@ -294,7 +326,7 @@ static uint32_t lambda_of(double bandwidth)
 static pml_outcome check_pack(const struct build *build, const uint8_t *bytes, size_t size)
 {
     pml_pack pack;
-    pml_status status = pml_pack_open(&pack, bytes, size, NULL, NULL);
+    pml_status status = pml_pack_open_with(&pack, bytes, size, NULL, NULL, pml_rows_kernels());
     if (status != PML_OK)
         return pml_say(build->message, "The pack does not open (%s): this is a fault of the builder, please report it.",
                        pml_status_text(status));
@@ -333,6 +365,7 @@ static pml_outcome write_pack(struct build *build, uint8_t **bytes, size_t *size
         .prototype_cells = build->prototype_cells,
         .lists = build->lists,
         .projection = build->projection,
+        .coder = options->plain_sketches ? NULL : &build->coder,
         .cells = options->cells,
         .prototype_count = (uint32_t)build->prototype_count,
         .neighbours = options->neighbours,
@@ -366,7 +399,9 @@ static void fill_report(const struct build *build, struct pml_build_report *repo
         .cells = build->options.cells,
         .prototypes = build->prototype_count,
         .sketch = build->options.sketch,
+        .gallery = build->all.count > 0 ? build->all.count - build->rows.count : 0,
         .rows_per_prototype = build->options.rows_per_prototype,
+        .refine = (size_t)build->options.refine,
         .share = build->options.share,
         .epsilon = build->options.epsilon,
         .bandwidth = build->options.gaussian ? sqrt(65536.0 / lambda_of(build->bandwidth)) : 0.0,
@@ -379,6 +414,7 @@ static void fill_report(const struct build *build, struct pml_build_report *repo
 static void free_build(struct build *build)
 {
     pml_rows_free(&build->rows);
+    pml_rows_free(&build->all);
     pml_labels_free(&build->labels);
     pml_slots_free(&build->map);
     free(build->codes.slots);
@@ -387,6 +423,7 @@ static void free_build(struct build *build)
     free(build->prototypes);
     free(build->prototype_cells);
     free(build->projection);
+    pml_sketch_coder_free(&build->coder);
     free(build->cells);
     free(build->distinct);
     free(build->thin);
@@ -413,9 +450,11 @@ pml_outcome pml_pack_build(const struct pml_features *features, const struct pml
     if (outcome == PML_DONE)
         outcome = make_codes(&build);
     if (outcome == PML_DONE)
+        outcome = add_gallery(&build);
+    if (outcome == PML_DONE)
         outcome = make_cells(&build);
     if (outcome == PML_DONE)
-        outcome = make_projection(&build);
+        outcome = make_sketches(&build);
     if (outcome == PML_DONE)
         outcome = write_pack(&build, pack, size);
     if (outcome == PML_DONE && report)

@@ -24,11 +24,16 @@ enum {
     FRONT_BODIES,
     HEAD_SIZE,
     HEAD,
+    SKETCH_CODE,
+    DIRECTIONS,
+    DIRECTION_NORMS,
+    DIRECTION_RANGES,
     SECTIONS
 };
 
 #define HEADER 88u
 #define FRONT_RECORD 64u
+#define CODE_SIZE 272u
 
 struct layout {
     uint32_t present;
@@ -52,6 +57,7 @@ static struct layout lay_out(const struct pml_pack_parts *parts)
 {
     const size_t slots = parts->map->slots, rows = slots * parts->prototype_count, n = parts->anchors->count;
     const size_t d = parts->anchors->columns, k = parts->codes->dimensions;
+    const size_t directions = parts->coder ? parts->coder->directions : 0;
     const size_t sizes[SECTIONS] = {
         [CLASSES] = 8 * parts->map->classes,
         [PROTOTYPES] = rows * d,
@@ -70,9 +76,16 @@ static struct layout lay_out(const struct pml_pack_parts *parts)
         [FRONT_BODIES] = bodies_size(parts),
         [HEAD_SIZE] = 16,
         [HEAD] = parts->head ? parts->head->body_size + 4 * (size_t)parts->head->outputs : 0,
+        [SKETCH_CODE] = CODE_SIZE,
+        [DIRECTIONS] = directions * d,
+        [DIRECTION_NORMS] = 4 * directions,
+        [DIRECTION_RANGES] = 4 * directions,
     };
     struct layout layout = {.present = 1u << PROTOTYPES | 1u << PROTOTYPE_NORMS | 1u << SLOT_CODES | 1u << CELL_CODES |
-                                       1u << PROTOTYPE_CELLS | 1u << PROJECTION};
+                                       1u << PROTOTYPE_CELLS};
+    layout.present |= parts->coder
+                          ? 1u << SKETCH_CODE | 1u << DIRECTIONS | 1u << DIRECTION_NORMS | 1u << DIRECTION_RANGES
+                          : 1u << PROJECTION;
     if (parts->map->classes > 0)
         layout.present |= 1u << CLASSES;
     if (!parts->response_only) {
@@ -115,12 +128,18 @@ static void put_codes(uint8_t *at, const int16_t *codes, size_t count)
         at = put(at, (uint16_t)codes[i], 2);
 }
 
+static void put_norms(uint8_t *at, const int8_t *rows, size_t count, size_t columns)
+{
+    for (size_t i = 0; i < count; i++)
+        at = put(at, pml_inverse_norm(rows + i * columns, columns), 4);
+}
+
 static void put_header(uint8_t *at, const struct pml_pack_parts *parts, const struct layout *layout)
 {
     const int full = !parts->response_only;
     memcpy(at, "PMPK", 4);
     put(at + 4, 0, 2);
-    put(at + 6, parts->head ? 4 : front_count(parts) > 0 ? 3 : 2, 2);
+    put(at + 6, parts->coder ? 5 : parts->head ? 4 : front_count(parts) > 0 ? 3 : 2, 2);
     at = put(at + 40, layout->size, 8);
     at = put(at, parts->anchors->columns, 4);
     at = put(at, full ? parts->anchors->count : 0, 4);
@@ -145,15 +164,14 @@ static void put_slots(uint8_t *bytes, const struct pml_pack_parts *parts, const 
     for (size_t c = 0; c < map->classes; c++)
         at = put(put(at, (uint32_t)map->labels[c], 4), map->class_slots[c], 4);
     memcpy(bytes + layout->offset[PROTOTYPES], parts->prototypes, rows * d);
-    at = bytes + layout->offset[PROTOTYPE_NORMS];
-    for (size_t i = 0; i < rows; i++)
-        at = put(at, pml_inverse_norm(parts->prototypes + i * d, d), 4);
+    put_norms(bytes + layout->offset[PROTOTYPE_NORMS], parts->prototypes, rows, d);
     put_codes(bytes + layout->offset[SLOT_CODES], parts->codes->slots, map->slots * k);
     put_codes(bytes + layout->offset[CELL_CODES], parts->codes->cells, map->slots * parts->cells * k);
     at = bytes + layout->offset[PROTOTYPE_CELLS];
     for (size_t i = 0; i < rows; i++)
         at = put(at, parts->prototype_cells[i], 2);
-    memcpy(bytes + layout->offset[PROJECTION], parts->projection, parts->sketch * d);
+    if (parts->projection)
+        memcpy(bytes + layout->offset[PROJECTION], parts->projection, parts->sketch * d);
     if (parts->model)
         memcpy(bytes + layout->offset[MODEL], parts->model, strlen(parts->model));
 }
@@ -195,6 +213,21 @@ static void put_head(uint8_t *bytes, const pml_front *head, const struct layout 
     memcpy(bytes + layout->offset[HEAD] + head->body_size, head->labels, 4 * (size_t)head->outputs);
 }
 
+static void put_sketch_code(uint8_t *bytes, const struct pml_pack_parts *parts, const struct layout *layout)
+{
+    const struct pml_sketch_coder *coder = parts->coder;
+    const size_t d = parts->anchors->columns;
+    uint8_t *at = bytes + layout->offset[SKETCH_CODE];
+    for (unsigned bits = 1; bits <= PML_CODER_BITS; bits++)
+        at = put(at, coder->blocks[bits - 1], 2);
+    memcpy(at + 2, coder->levels, PML_CODER_LEVELS);
+    memcpy(bytes + layout->offset[DIRECTIONS], coder->rows, coder->directions * d);
+    put_norms(bytes + layout->offset[DIRECTION_NORMS], coder->rows, coder->directions, d);
+    at = bytes + layout->offset[DIRECTION_RANGES];
+    put_codes(at, coder->middles, coder->directions);
+    put_codes(at + 2 * coder->directions, coder->widths, coder->directions);
+}
+
 pml_outcome pml_pack_bytes(const struct pml_pack_parts *parts, uint8_t **bytes, size_t *size)
 {
     const struct layout layout = lay_out(parts);
@@ -207,6 +240,8 @@ pml_outcome pml_pack_bytes(const struct pml_pack_parts *parts, uint8_t **bytes, 
     if (!parts->response_only)
         put_anchors(*bytes, parts, &layout);
     put_fronts(*bytes, parts, &layout);
+    if (parts->coder)
+        put_sketch_code(*bytes, parts, &layout);
     if (parts->head)
         put_head(*bytes, parts->head, &layout);
     pml_pack_seal(*bytes, layout.size);

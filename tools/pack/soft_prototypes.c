@@ -20,7 +20,7 @@ struct softening {
     struct nearby *nearby;  /* NEAREST of each row */
     size_t *starts;         /* rows of prototype p: members[starts[p]] … members[starts[p+1] − 1] */
     uint32_t *members, *weights;
-    size_t least;
+    size_t public_count, least;
     int8_t *prototypes;
 };
 
@@ -86,11 +86,13 @@ static pml_outcome move_prototype(void *context, size_t prototype)
     const size_t first = softening->starts[prototype], count = softening->starts[prototype + 1] - first;
     const uint32_t *members = softening->members + first, *weights = softening->weights + first;
     uint32_t *full = malloc((count + 1) * sizeof *full);
-    size_t full_count = 0;
+    size_t full_count = 0, guarded = 0;
     if (!full)
         return PML_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
-        if (weights[i] == FULL)
+        guarded += members[i] >= softening->public_count;
+    for (size_t i = 0; i < count; i++)
+        if (weights[i] == FULL && (guarded == 0 || members[i] >= softening->public_count))
             full[full_count++] = members[i];
     pml_outcome outcome = PML_DONE;
     if (full_count > 0 && pml_rows_different(rows, full, full_count, softening->least) >= softening->least)
@@ -101,11 +103,11 @@ static pml_outcome move_prototype(void *context, size_t prototype)
 
 /* ---- all of them ---- */
 
-pml_outcome pml_prototypes_soften(const struct pml_rows *rows, size_t least, unsigned threads, int8_t *prototypes,
-                                  size_t count)
+pml_outcome pml_prototypes_soften(const struct pml_rows *rows, size_t public_count, size_t least, unsigned threads,
+                                  int8_t *prototypes, size_t count)
 {
     const size_t entries = rows->count * NEAREST;
-    struct softening softening = {.rows = rows, .least = least, .prototypes = prototypes};
+    struct softening softening = {.rows = rows, .public_count = public_count, .least = least, .prototypes = prototypes};
     softening.nearby = calloc(entries, sizeof *softening.nearby);
     softening.starts = calloc(count + 1, sizeof *softening.starts);
     softening.members = malloc(entries * sizeof *softening.members);

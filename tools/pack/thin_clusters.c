@@ -16,7 +16,7 @@ struct crowd {
     uint32_t *next;         /* of each row: the next of its cluster */
     uint32_t *members;      /* scratch: rows of one cluster */
     int32_t *dots;          /* scratch: of one centre with all */
-    size_t least, left;
+    size_t public_count, least, left;
 };
 
 static void append(struct crowd *crowd, uint32_t cluster, uint32_t first, uint32_t last)
@@ -58,19 +58,50 @@ size_t pml_rows_different(const struct pml_rows *rows, uint32_t *members, size_t
     return different;
 }
 
+/* Moves the rows of the gallery to the front. Returns how many they are. */
+static size_t gallery_first(size_t public_count, uint32_t *members, size_t count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        if (members[i] >= public_count) {
+            const uint32_t member = members[i];
+            members[i] = members[found];
+            members[found++] = member;
+        }
+    return found;
+}
+
+static void turn(uint32_t *members, size_t count)
+{
+    for (size_t i = 0; i < count / 2; i++) {
+        const uint32_t member = members[i];
+        members[i] = members[count - 1 - i];
+        members[count - 1 - i] = member;
+    }
+}
+
+size_t pml_rows_open(const struct pml_rows *rows, size_t public_count, uint32_t *members, size_t count, size_t least)
+{
+    const size_t guarded = gallery_first(public_count, members, count), rest = count - guarded;
+    if (pml_rows_different(rows, members, guarded > 0 ? guarded : count, least) >= least)
+        return count;
+    turn(members, count); /* public rows come first now */
+    return guarded > 0 && pml_rows_different(rows, members, rest, least) >= least ? rest : 0;
+}
+
 /* Makes the centre the mean of its rows, and sees whether the cluster is thin. */
 static pml_outcome move_centre(struct crowd *crowd, size_t cluster, bool *thin)
 {
     size_t count = 0;
     for (uint32_t row = crowd->first[cluster]; row != NONE; row = crowd->next[row])
         crowd->members[count++] = row;
-    pml_outcome outcome =
-        pml_rows_mean(crowd->rows, crowd->members, NULL, count, crowd->centres.values + cluster * crowd->rows->columns);
+    const size_t open = pml_rows_open(crowd->rows, crowd->public_count, crowd->members, count, crowd->least);
+    pml_outcome outcome = pml_rows_mean(crowd->rows, crowd->members, NULL, open > 0 ? open : count,
+                                        crowd->centres.values + cluster * crowd->rows->columns);
     pml_rows_measure(&crowd->centres, cluster);
     if (outcome == PML_NO_MEMORY)
         return outcome;
-    *thin =
-        outcome == PML_REFUSED || pml_rows_different(crowd->rows, crowd->members, count, crowd->least) < crowd->least;
+    *thin = outcome == PML_REFUSED || open == 0;
     return PML_DONE;
 }
 
@@ -128,10 +159,10 @@ static void gather_centres(struct crowd *crowd, struct pml_kmeans *clusters)
     memcpy(clusters->centres, crowd->centres.values, kept * columns);
 }
 
-pml_outcome pml_clusters_thicken(const struct pml_rows *rows, size_t least, size_t count, unsigned threads,
-                                 struct pml_kmeans *clusters, bool *thin)
+pml_outcome pml_clusters_thicken(const struct pml_rows *rows, size_t public_count, size_t least, size_t count,
+                                 unsigned threads, struct pml_kmeans *clusters, bool *thin)
 {
-    struct crowd crowd = {.rows = rows, .least = least};
+    struct crowd crowd = {.rows = rows, .public_count = public_count, .least = least};
     *thin = false;
     crowd.first = malloc(count * sizeof *crowd.first);
     crowd.last = malloc(count * sizeof *crowd.last);
