@@ -2,6 +2,8 @@
  * Spherical k-means. Floating point is used only to quantise a mean, and no sum has an order that threads could change. */
 #include "kmeans.h"
 #include "kmeans_start.h"
+#include "knn_reach.h"
+#include "tiles.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -30,30 +32,51 @@ static void assign_row(struct lloyd *lloyd, size_t row, uint32_t cluster, int64_
     lloyd->scores[row] = score;
 }
 
+/* The rows of a tile, which are multiplied with every centre. */
+static void assign_tile(struct lloyd *lloyd, size_t start, size_t count, struct pml_tile *tile)
+{
+    const struct pml_rows *centres = &lloyd->centres;
+    int32_t dots[PML_TILE * PML_TILE] = {0};
+    float limits[PML_TILE];
+    int64_t best[PML_TILE];
+    uint32_t cluster[PML_TILE] = {0};
+    pml_tile_fill(tile, lloyd->rows, NULL, start, count);
+    for (size_t i = 0; i < PML_TILE; i++) {
+        best[i] = INT64_MIN;
+        limits[i] = i < count ? pml_limit_of_score(INT64_MIN) : INFINITY;
+    }
+    for (size_t centre = 0; centre < centres->count; centre++) {
+        const size_t left = centres->count - centre;
+        if (centre % PML_TILE == 0)
+            pml_tile_multiply(tile, centres, NULL, centre, left < PML_TILE ? left : PML_TILE, dots);
+        const int32_t *own = dots + centre % PML_TILE * PML_TILE;
+        const float inverse = (float)centres->inverse[centre];
+        for (size_t at = 0; at < count; at += PML_SEVERAL) {
+            if (!pml_reaches_any(own + at, inverse, limits + at))
+                continue;
+            for (size_t i = at; i < at + PML_SEVERAL && i < count; i++) {
+                const int64_t score = own[i] * (int64_t)centres->inverse[centre];
+                if (score <= best[i])
+                    continue;
+                best[i] = score;
+                cluster[i] = (uint32_t)centre;
+                limits[i] = pml_limit_of_score(score);
+            }
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        assign_row(lloyd, start + i, cluster[i], best[i]);
+}
+
 static pml_outcome assign_piece(void *context, size_t piece)
 {
     struct lloyd *lloyd = context;
-    const struct pml_rows *rows = lloyd->rows, *centres = &lloyd->centres;
-    const size_t start = piece * PML_TILE;
-    const size_t own_count = rows->count - start < PML_TILE ? rows->count - start : PML_TILE;
-    const int8_t *own = rows->values + start * rows->columns;
-    int32_t dots[PML_TILE * PML_TILE];
-    int64_t best[PML_TILE];
-    uint32_t cluster[PML_TILE];
-    for (size_t first = 0; first < centres->count; first += PML_TILE) {
-        size_t count = centres->count - first < PML_TILE ? centres->count - first : PML_TILE;
-        pml_tile_dots(own, own_count, centres->values + first * rows->columns, count, rows->columns, dots);
-        for (size_t i = 0; i < own_count; i++)
-            for (size_t j = 0; j < count; j++) {
-                int64_t score = dots[i * PML_TILE + j] * (int64_t)centres->inverse[first + j];
-                if (first + j == 0 || score > best[i]) {
-                    best[i] = score;
-                    cluster[i] = (uint32_t)(first + j);
-                }
-            }
-    }
-    for (size_t i = 0; i < own_count; i++)
-        assign_row(lloyd, start + i, cluster[i], best[i]);
+    const size_t start = piece * PML_TILE, left = lloyd->rows->count - start;
+    struct pml_tile tile;
+    if (pml_tile_allocate(&tile, lloyd->rows->columns) != PML_DONE)
+        return PML_NO_MEMORY;
+    assign_tile(lloyd, start, left < PML_TILE ? left : PML_TILE, &tile);
+    pml_tile_free(&tile);
     return PML_DONE;
 }
 

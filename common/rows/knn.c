@@ -3,8 +3,9 @@
  * because a ranking does not depend on the order of offers. */
 #define _POSIX_C_SOURCE 200809L
 #include "knn.h"
-#include "nearest.h"
+#include "knn_reach.h"
 #include "privatemail.h"
+#include "tiles.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -18,8 +19,9 @@ struct search {
     unsigned neighbours;
     uint32_t *lists;
     int64_t *scores;        /* of the lists */
-    float *inverse;         /* of the rows, rounded */
+    float *inverse;         /* of the rows, rounded; whole tiles of them, as of the limits */
     float *limits;          /* no score below a row's belongs into its list */
+    uint32_t *groups;       /* pml_largest_group of the rows */
     pthread_mutex_t *locks; /* of the tiles */
     size_t tiles;
 };
@@ -38,47 +40,25 @@ static struct pml_nearest list_of(const struct search *search, size_t row)
 
 /* ---- ranking ---- */
 
-/* The product of two rounded floats is within 2^-22 of the exact score; the limit leaves four times as much. */
-static float limit_of(const struct pml_nearest *nearest)
-{
-    const double last = (double)nearest->scores[nearest->length - 1];
-    return (float)(last - fabs(last) * 0x1p-20);
-}
-
 static void offer(const struct search *search, size_t row, size_t other, int32_t dot)
 {
     const struct pml_nearest nearest = list_of(search, row);
     if (pml_nearest_offer(&nearest, dot * (int64_t)search->rows->inverse[other], (uint32_t)other))
-        search->limits[row] = limit_of(&nearest);
-}
-
-/* Most products belong into no list, and floats tell that of several at a time: `offer` then looks exactly. */
-static bool any_reaches(const int32_t *dots, size_t count, const float *inverse, float limit)
-{
-    int found = 0;
-    for (size_t i = 0; i < count; i++)
-        found |= (float)dots[i] * inverse[i] >= limit;
-    return found;
-}
-
-static bool reaches_any(const int32_t *dots, size_t count, float inverse, const float *limits)
-{
-    int found = 0;
-    for (size_t i = 0; i < count; i++)
-        found |= (float)dots[i] * inverse >= limits[i];
-    return found;
+        search->limits[row] = pml_limit_of(&nearest);
 }
 
 /* Offers the rows of tile `others` to the lists of tile `own`; dots[i·PML_TILE + j] is of their rows i and j. */
 static void rank_forward(const struct search *search, size_t own, size_t others, const int32_t *dots)
 {
     const size_t first = own * PML_TILE, others_first = others * PML_TILE, count = rows_of_tile(search, others);
+    const float *inverse = search->inverse + others_first;
     pthread_mutex_lock(&search->locks[own]);
     for (size_t i = 0; i < rows_of_tile(search, own); i++, dots += PML_TILE)
-        if (any_reaches(dots, count, search->inverse + others_first, search->limits[first + i]))
-            for (size_t j = 0; j < count; j++)
-                if (first + i != others_first + j)
-                    offer(search, first + i, others_first + j, dots[j]);
+        for (size_t at = 0; at < count; at += PML_SEVERAL)
+            if (pml_any_reaches(dots + at, inverse + at, search->limits[first + i]))
+                for (size_t j = at; j < at + PML_SEVERAL && j < count; j++)
+                    if (pml_reaches(dots[j], inverse[j], search->limits[first + i]) && first + i != others_first + j)
+                        offer(search, first + i, others_first + j, dots[j]);
     pthread_mutex_unlock(&search->locks[own]);
 }
 
@@ -86,24 +66,40 @@ static void rank_forward(const struct search *search, size_t own, size_t others,
 static void rank_back(const struct search *search, size_t own, size_t others, const int32_t *dots)
 {
     const size_t first = own * PML_TILE, others_first = others * PML_TILE, count = rows_of_tile(search, others);
+    const float *limits = search->limits + others_first;
     pthread_mutex_lock(&search->locks[others]);
     for (size_t i = 0; i < rows_of_tile(search, own); i++, dots += PML_TILE)
-        if (reaches_any(dots, count, search->inverse[first + i], search->limits + others_first))
-            for (size_t j = 0; j < count; j++)
-                offer(search, others_first + j, first + i, dots[j]);
+        for (size_t at = 0; at < count; at += PML_SEVERAL)
+            if (pml_reaches_any(dots + at, search->inverse[first + i], limits + at))
+                for (size_t j = at; j < at + PML_SEVERAL && j < count; j++)
+                    if (pml_reaches(dots[j], search->inverse[first + i], limits[j]))
+                        offer(search, others_first + j, first + i, dots[j]);
     pthread_mutex_unlock(&search->locks[others]);
 }
 
-/* One tile against itself and those behind it. */
-static pml_outcome search_piece(void *context, size_t own)
+/* One tile against itself and those behind it. dots[i·PML_TILE + j] is of row i of the other and row j of this one. */
+static pml_outcome search_woven(const struct search *search, size_t own, const struct pml_tile *tile)
 {
-    const struct search *search = context;
+    int32_t dots[PML_TILE * PML_TILE] = {0};
+    for (size_t other = own; other < search->tiles; other++) {
+        pml_tile_multiply(tile, search->rows, NULL, other * PML_TILE, rows_of_tile(search, other), dots);
+        rank_forward(search, other, own, dots);
+        if (other != own)
+            rank_back(search, other, own, dots);
+    }
+    return PML_DONE;
+}
+
+/* The same, the other way round, by the groups of values. */
+static pml_outcome search_grouped(const struct search *search, size_t own)
+{
     const struct pml_rows *rows = search->rows;
     const int8_t *queries = rows->values + own * PML_TILE * rows->columns;
-    int32_t dots[PML_TILE * PML_TILE];
+    int32_t dots[PML_TILE * PML_TILE] = {0};
     for (size_t tile = own; tile < search->tiles; tile++) {
-        pml_tile_dots(queries, rows_of_tile(search, own), rows->values + tile * PML_TILE * rows->columns,
-                      rows_of_tile(search, tile), rows->columns, dots);
+        pml_tile_dots_grouped(queries, search->groups + own * PML_TILE, rows_of_tile(search, own),
+                              rows->values + tile * PML_TILE * rows->columns, search->groups + tile * PML_TILE,
+                              rows_of_tile(search, tile), rows->columns, dots);
         rank_forward(search, own, tile, dots);
         if (tile != own)
             rank_back(search, own, tile, dots);
@@ -111,13 +107,30 @@ static pml_outcome search_piece(void *context, size_t own)
     return PML_DONE;
 }
 
+static pml_outcome search_piece(void *context, size_t own)
+{
+    const struct search *search = context;
+    struct pml_tile tile;
+    if (!pml_tile_weaves())
+        return search_grouped(search, own);
+    if (pml_tile_allocate(&tile, search->rows->columns) != PML_DONE)
+        return PML_NO_MEMORY;
+    pml_tile_fill(&tile, search->rows, NULL, own * PML_TILE, rows_of_tile(search, own));
+    const pml_outcome outcome = search_woven(search, own, &tile);
+    pml_tile_free(&tile);
+    return outcome;
+}
+
 static void start_lists(const struct search *search)
 {
-    for (size_t i = 0; i < search->rows->count; i++) {
+    const struct pml_rows *rows = search->rows;
+    for (size_t i = 0; i < rows->count; i++) {
         const struct pml_nearest nearest = list_of(search, i);
         pml_nearest_clear(&nearest);
-        search->limits[i] = limit_of(&nearest);
-        search->inverse[i] = (float)search->rows->inverse[i];
+        search->limits[i] = pml_limit_of(&nearest);
+        search->inverse[i] = (float)rows->inverse[i];
+        if (!pml_tile_weaves())
+            search->groups[i] = pml_largest_group(rows->values + i * rows->columns, rows->columns);
     }
 }
 
@@ -130,12 +143,14 @@ pml_outcome pml_knn(const struct pml_rows *rows, unsigned neighbours, unsigned t
         .neighbours = neighbours,
         .lists = lists,
         .scores = malloc(rows->count * neighbours * sizeof *search.scores),
-        .inverse = malloc(rows->count * sizeof *search.inverse),
-        .limits = malloc(rows->count * sizeof *search.limits),
+        .inverse = calloc(tiles * PML_TILE, sizeof *search.inverse),
+        .limits = calloc(tiles * PML_TILE, sizeof *search.limits),
+        .groups = malloc(rows->count * sizeof *search.groups),
         .locks = malloc(tiles * sizeof *search.locks),
         .tiles = tiles,
     };
-    pml_outcome outcome = search.scores && search.inverse && search.limits && search.locks ? PML_DONE : PML_NO_MEMORY;
+    const bool allocated = search.scores && search.inverse && search.limits && search.groups && search.locks;
+    pml_outcome outcome = allocated ? PML_DONE : PML_NO_MEMORY;
     size_t locks = 0;
     while (outcome == PML_DONE && locks < tiles)
         if (pthread_mutex_init(&search.locks[locks], NULL) == 0)
@@ -149,6 +164,7 @@ pml_outcome pml_knn(const struct pml_rows *rows, unsigned neighbours, unsigned t
     while (locks > 0)
         pthread_mutex_destroy(&search.locks[--locks]);
     free(search.locks);
+    free(search.groups);
     free(search.limits);
     free(search.inverse);
     free(search.scores);

@@ -1,237 +1,399 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Neighbours of items and of guests in clusters near their own. */
+ * Neighbours of items and of guests in the clusters nearest to them. In the first round every row visits the cluster that is
+ * nearest to it, in the second the next, until it has seen enough. A row visits one cluster a round, so no two threads
+ * change one list; and all visitors of a cluster are compared with its members at once, tile by tile. */
 #include "knn_near.h"
 #include "kmeans.h"
-#include "knn.h"
-#include "nearest.h"
+#include "knn_reach.h"
+#include "tiles.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
-enum { CLUSTERS_LOOKED_AT = 16, ROWS_A_CLUSTER = 16, CLUSTERS_NEAR_MAX = 64 };
+enum {
+    ROWS_A_CLUSTER = 16, /* of the sample that clusters are made of */
+    VISITS_LEAST = 4,    /* rows that look at fewer clusters miss more at their borders */
+    VISITS_MOST = 16,
+    MEMBERS_LEAST = 64,
+    PIECE_MOST = 512 /* visitors that a thread takes at once */
+};
 
-/* Rows by their clusters: the items, or the guests. */
+/* Clusters and their members, or the visitors of this round. */
+struct grouping {
+    uint32_t *starts, *rows; /* rows of cluster c: rows[starts[c]] … rows[starts[c + 1] − 1], ascending */
+};
+
+/* The items, or the guests. */
 struct flock {
     const struct pml_rows *rows;
-    uint32_t *clusters;         /* of each row */
-    uint32_t *starts, *members; /* rows of cluster c: members[starts[c]] … members[starts[c + 1] − 1], ascending */
-    struct pml_rows grouped;    /* the rows in this order */
     unsigned reach;
-    uint32_t *neighbours; /* the result: `reach` items of each row */
+    uint32_t *neighbours; /* the result: `reach` items of each row, … */
+    int64_t *scores;      /* … their scores, … */
+    float *limits;        /* … and what none that may enter is below */
+    uint32_t *near;       /* `visits` clusters of each row, nearest first */
+    uint32_t *seen;       /* items that each row has looked at */
 };
 
 struct near {
     size_t looked_at, cluster_count;
+    unsigned visits, threads;
     struct pml_rows centres;
-    unsigned near_count;
-    uint32_t *near; /* near_count clusters of each cluster, nearest first */
-    struct flock items, guests;
+    const struct pml_rows *items;
+    struct grouping members;
 };
 
 /* ---- clusters ---- */
 
-/* Centres from a sample: k-means of all rows would cost more than the search it is for. */
-static pml_outcome find_centres(struct near *near, unsigned threads)
+/* About as many as each row looks at items, so that finding the nearest costs no more than looking; but neither too large
+ * nor too small ones. */
+size_t pml_knn_near_clusters(size_t items, size_t looked_at)
 {
-    const struct pml_rows *rows = near->items.rows;
-    const size_t size = near->looked_at / CLUSTERS_LOOKED_AT > 0 ? near->looked_at / CLUSTERS_LOOKED_AT : 1,
-                 wanted = (rows->count + size - 1) / size, most = wanted * ROWS_A_CLUSTER;
-    uint32_t *indices = malloc(rows->count * sizeof *indices);
+    const size_t least = (items * VISITS_LEAST + looked_at - 1) / looked_at,
+                 size = looked_at / VISITS_MOST > MEMBERS_LEAST ? looked_at / VISITS_MOST : MEMBERS_LEAST,
+                 most = items / size < looked_at ? items / size : looked_at, wanted = least > most ? least : most;
+    return wanted < items ? wanted : items;
+}
+
+/* Centres from a sample: k-means of all rows would cost more than the search it is for. */
+static pml_outcome find_centres(struct near *near)
+{
+    const struct pml_rows *rows = near->items;
+    const size_t wanted = pml_knn_near_clusters(rows->count, near->looked_at), most = wanted * ROWS_A_CLUSTER;
+    uint32_t *indices = malloc(rows->count * sizeof *indices), *clusters = malloc(rows->count * sizeof *clusters);
     struct pml_rows sample = {0};
-    struct pml_kmeans result = {.clusters = near->items.clusters};
-    pml_outcome outcome = indices ? pml_rows_allocate(&near->centres, wanted, rows->columns) : PML_NO_MEMORY;
+    struct pml_kmeans result = {.clusters = clusters};
+    pml_outcome outcome =
+        indices && clusters ? pml_rows_allocate(&near->centres, wanted, rows->columns) : PML_NO_MEMORY;
     if (outcome == PML_DONE)
         outcome = pml_rows_gather(rows, indices, pml_rows_sample(rows->count, most, 0, indices), &sample);
     if (outcome == PML_DONE) {
         result.centres = near->centres.values;
-        outcome = pml_kmeans(&sample, wanted, 0, threads, NULL, &result);
+        outcome = pml_kmeans(&sample, wanted, 0, near->threads, NULL, &result);
     }
     if (outcome == PML_DONE) {
         near->centres.count = near->cluster_count = result.distinct;
         for (size_t i = 0; i < result.distinct; i++)
             pml_rows_measure(&near->centres, i);
+        const size_t visits = 2 * (near->looked_at * result.distinct / rows->count + 1); /* some clusters are small */
+        near->visits = (unsigned)(visits < result.distinct ? visits : result.distinct);
     }
     pml_rows_free(&sample);
     free(indices);
+    free(clusters);
     return outcome;
 }
 
-static pml_outcome find_near_clusters(struct near *near, unsigned threads)
-{
-    const size_t clusters = near->cluster_count;
-    near->near_count = clusters > CLUSTERS_NEAR_MAX ? CLUSTERS_NEAR_MAX : (unsigned)clusters - 1;
-    near->near = malloc((clusters * near->near_count + 1) * sizeof *near->near);
-    if (!near->near)
-        return PML_NO_MEMORY;
-    return near->near_count > 0 ? pml_knn(&near->centres, near->near_count, threads, NULL, near->near) : PML_DONE;
-}
-
-static pml_outcome group(struct flock *flock, size_t clusters)
-{
-    const size_t count = flock->rows->count;
-    flock->starts = calloc(clusters + 1, sizeof *flock->starts);
-    if (!flock->starts)
-        return PML_NO_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        flock->starts[flock->clusters[i] + 1]++;
-    for (size_t c = 0; c < clusters; c++)
-        flock->starts[c + 1] += flock->starts[c];
-    for (size_t i = count; i-- > 0;)
-        flock->members[--flock->starts[flock->clusters[i] + 1]] = (uint32_t)i;
-    /* Each entry has moved down to the start of its cluster: one place too high for it. */
-    for (size_t c = 0; c < clusters; c++)
-        flock->starts[c] = flock->starts[c + 1];
-    flock->starts[clusters] = (uint32_t)count;
-    return pml_rows_gather(flock->rows, flock->members, count, &flock->grouped);
-}
-
-/* ---- the search ---- */
-
-/* Rows of a cluster that are searched for together, and the lists of each. */
-struct tile {
+/* Finds for a tile of rows the clusters that they may visit. */
+struct finding {
     const struct near *near;
     const struct flock *flock;
-    size_t first, count; /* in grouped */
-    int64_t scores[PML_TILE * PML_KNN_NEAR_MAX];
 };
 
-static struct pml_nearest list_of(struct tile *tile, size_t row)
+static void find_for_tile(const struct finding *finding, size_t first, size_t count, struct pml_tile *tile,
+                          int64_t *scores)
 {
-    const struct flock *flock = tile->flock;
-    return (struct pml_nearest){tile->scores + row * flock->reach,
-                                flock->neighbours + (size_t)flock->members[tile->first + row] * flock->reach,
-                                flock->reach};
-}
-
-static void clear(struct tile *tile)
-{
-    for (size_t i = 0; i < tile->count; i++) {
-        const struct pml_nearest nearest = list_of(tile, i);
-        pml_nearest_clear(&nearest);
+    const struct pml_rows *centres = &finding->near->centres;
+    const unsigned visits = finding->near->visits;
+    int32_t dots[PML_TILE * PML_TILE] = {0};
+    float limits[PML_TILE];
+    pml_tile_fill(tile, finding->flock->rows, NULL, first, count);
+    for (size_t i = 0; i < PML_TILE; i++)
+        limits[i] = i < count ? pml_limit_of_score(INT64_MIN) : INFINITY;
+    for (size_t i = 0; i < count * visits; i++) {
+        scores[i] = INT64_MIN;
+        finding->flock->near[first * visits + i] = UINT32_MAX;
     }
-}
-
-/* Offers the items first … end − 1 of grouped to the tile. */
-static void look_at(struct tile *tile, size_t first, size_t end)
-{
-    const struct flock *items = &tile->near->items;
-    const bool themselves = tile->flock == items;
-    const size_t columns = items->grouped.columns;
-    int32_t dots[PML_TILE * PML_TILE];
-    for (; first < end; first += PML_TILE) {
-        const size_t count = end - first < PML_TILE ? end - first : PML_TILE;
-        pml_tile_dots(tile->flock->grouped.values + tile->first * columns, tile->count,
-                      items->grouped.values + first * columns, count, columns, dots);
-        for (size_t i = 0; i < tile->count; i++) {
-            const struct pml_nearest nearest = list_of(tile, i);
-            for (size_t j = 0; j < count; j++)
-                if (!themselves || first + j != tile->first + i)
-                    pml_nearest_offer(&nearest, dots[i * PML_TILE + j] * (int64_t)items->grouped.inverse[first + j],
-                                      items->members[first + j]);
+    for (size_t centre = 0; centre < centres->count; centre++) {
+        if (centre % PML_TILE == 0)
+            pml_tile_multiply(tile, centres, NULL, centre,
+                              centres->count - centre < PML_TILE ? centres->count - centre : PML_TILE, dots);
+        const int32_t *own = dots + centre % PML_TILE * PML_TILE;
+        const float inverse = (float)centres->inverse[centre];
+        for (size_t at = 0; at < count; at += PML_SEVERAL) {
+            if (!pml_reaches_any(own + at, inverse, limits + at))
+                continue;
+            for (size_t i = at; i < at + PML_SEVERAL && i < count; i++) {
+                const struct pml_nearest nearest = {scores + i * visits, finding->flock->near + (first + i) * visits,
+                                                    visits};
+                if (pml_reaches(own[i], inverse, limits[i]) &&
+                    pml_nearest_offer(&nearest, own[i] * (int64_t)centres->inverse[centre], (uint32_t)centre))
+                    limits[i] = pml_limit_of(&nearest);
+            }
         }
     }
 }
 
-/* The clusters nearest to the tile's own, until enough items were seen; all of them where even these are too few. */
-static void search_tile(struct tile *tile, uint32_t cluster)
+static pml_outcome find_piece(void *context, size_t piece)
 {
-    const struct near *near = tile->near;
-    const uint32_t *others = near->near + (size_t)cluster * near->near_count, *starts = near->items.starts;
-    size_t seen = starts[cluster + 1] - starts[cluster];
-    clear(tile);
-    look_at(tile, starts[cluster], starts[cluster + 1]);
-    for (unsigned i = 0; i < near->near_count && (seen < near->looked_at || seen <= tile->flock->reach); i++) {
-        look_at(tile, starts[others[i]], starts[others[i] + 1]);
-        seen += starts[others[i] + 1] - starts[others[i]];
+    const struct finding *finding = context;
+    const size_t first = piece * PML_TILE, left = finding->flock->rows->count - first;
+    struct pml_tile tile;
+    int64_t *scores = malloc(PML_TILE * finding->near->visits * sizeof *scores);
+    const pml_outcome outcome =
+        scores && pml_tile_allocate(&tile, finding->flock->rows->columns) == PML_DONE ? PML_DONE : PML_NO_MEMORY;
+    if (outcome == PML_DONE) {
+        find_for_tile(finding, first, left < PML_TILE ? left : PML_TILE, &tile, scores);
+        pml_tile_free(&tile);
     }
-    if (seen <= tile->flock->reach && near->cluster_count > 1) {
-        clear(tile);
-        look_at(tile, 0, near->items.grouped.count);
+    free(scores);
+    return outcome;
+}
+
+/* Where there is one cluster, all visit it. */
+static pml_outcome find_near_clusters(const struct near *near, const struct flock *flock)
+{
+    struct finding finding = {near, flock};
+    const size_t count = flock->rows->count;
+    for (size_t i = 0; near->cluster_count == 1 && i < count; i++)
+        flock->near[i] = 0;
+    if (near->cluster_count == 1)
+        return PML_DONE;
+    return pml_parallel(near->threads, (count + PML_TILE - 1) / PML_TILE, find_piece, &finding, NULL);
+}
+
+/* ---- groups ---- */
+
+/* Whether a row is to visit another cluster. */
+static bool seeks(const struct near *near, const struct flock *flock, size_t row)
+{
+    return flock->seen[row] < near->looked_at || flock->seen[row] <= flock->reach;
+}
+
+/* The rows that visit a cluster in this round, by their clusters. */
+static size_t group(const struct near *near, const struct flock *flock, unsigned round, struct grouping *visitors)
+{
+    const size_t count = flock->rows->count, clusters = near->cluster_count;
+    uint32_t *starts = visitors->starts;
+    for (size_t c = 0; c <= clusters; c++)
+        starts[c] = 0;
+    for (size_t i = 0; i < count; i++)
+        if (seeks(near, flock, i))
+            starts[flock->near[i * near->visits + round] + 1]++;
+    for (size_t c = 0; c < clusters; c++)
+        starts[c + 1] += starts[c];
+    const size_t all = starts[clusters];
+    for (size_t i = count; i-- > 0;)
+        if (seeks(near, flock, i))
+            visitors->rows[--starts[flock->near[i * near->visits + round] + 1]] = (uint32_t)i;
+    /* Each entry has moved down to the start of its cluster: one place too high for it. */
+    for (size_t c = 0; c < clusters; c++)
+        starts[c] = starts[c + 1];
+    starts[clusters] = (uint32_t)all;
+    return all;
+}
+
+/* ---- a round ---- */
+
+struct round {
+    const struct near *near;
+    const struct flock *flock;
+    const struct grouping *visitors;
+    size_t piece; /* visitors */
+    bool themselves;
+};
+
+/* Offers members of a tile to visitors; dots[v·PML_TILE + j] is of visitor v and member j. */
+static void rank(const struct round *round, const uint32_t *visitors, size_t visitor_count, const uint32_t *members,
+                 size_t count, const int32_t *dots)
+{
+    const struct flock *flock = round->flock;
+    const uint32_t *exact = round->near->items->inverse;
+    float inverse[PML_TILE] = {0};
+    for (size_t j = 0; j < count; j++)
+        inverse[j] = (float)exact[members[j]];
+    for (size_t v = 0; v < visitor_count; v++, dots += PML_TILE) {
+        const size_t row = visitors[v];
+        const struct pml_nearest nearest = {flock->scores + row * flock->reach, flock->neighbours + row * flock->reach,
+                                            flock->reach};
+        for (size_t at = 0; at < count; at += PML_SEVERAL) {
+            if (!pml_any_reaches(dots + at, inverse + at, flock->limits[row]))
+                continue;
+            for (size_t j = at; j < at + PML_SEVERAL && j < count; j++)
+                if (pml_reaches(dots[j], inverse[j], flock->limits[row]) && !(round->themselves && members[j] == row) &&
+                    pml_nearest_offer(&nearest, dots[j] * (int64_t)exact[members[j]], members[j]))
+                    flock->limits[row] = pml_limit_of(&nearest);
+        }
     }
 }
 
-struct search {
-    const struct near *near;
-    const struct flock *flock;
-};
-
-/* A piece of the grouped rows, cluster by cluster. */
-static pml_outcome search_piece(void *context, size_t piece)
+/* Visitors of one cluster, at most a piece of them, look at the members `first` … `end` − 1. */
+static void look(const struct round *round, const uint32_t *visitors, size_t visitor_count, size_t first, size_t end,
+                 struct pml_tile *tile)
 {
-    const struct search *search = context;
-    const struct flock *flock = search->flock;
-    struct tile tile = {.near = search->near, .flock = flock, .first = piece * PML_TILE};
-    const size_t end = tile.first + PML_TILE < flock->rows->count ? tile.first + PML_TILE : flock->rows->count;
-    for (; tile.first < end; tile.first += tile.count) {
-        const uint32_t cluster = flock->clusters[flock->members[tile.first]];
-        const size_t last = flock->starts[cluster + 1] < end ? flock->starts[cluster + 1] : end;
-        tile.count = last - tile.first;
-        search_tile(&tile, cluster);
+    const struct near *near = round->near;
+    int32_t dots[PML_TILE * PML_TILE] = {0};
+    for (size_t v = 0; v < visitor_count; v++)
+        round->flock->seen[visitors[v]] += (uint32_t)(end - first);
+    for (; first < end; first += PML_TILE) {
+        const uint32_t *members = near->members.rows + first;
+        const size_t count = end - first < PML_TILE ? end - first : PML_TILE;
+        pml_tile_fill(tile, near->items, members, 0, count);
+        for (size_t v = 0; v < visitor_count; v += PML_TILE) {
+            const size_t some = visitor_count - v < PML_TILE ? visitor_count - v : PML_TILE;
+            pml_tile_multiply(tile, round->flock->rows, visitors + v, 0, some, dots);
+            rank(round, visitors + v, some, members, count, dots);
+        }
     }
+}
+
+/* A piece of the visitors, cluster by cluster. */
+static pml_outcome visit_piece(void *context, size_t piece)
+{
+    const struct round *round = context;
+    const struct near *near = round->near;
+    const uint32_t *starts = round->visitors->starts;
+    const size_t all = starts[near->cluster_count], first = piece * round->piece,
+                 end = first + round->piece < all ? first + round->piece : all;
+    size_t low = 0,
+           high = near->cluster_count; /* the cluster of the first visitor: starts[low] ≤ first < starts[high] */
+    struct pml_tile tile;
+    if (pml_tile_allocate(&tile, near->items->columns) != PML_DONE)
+        return PML_NO_MEMORY;
+    while (high - low > 1) {
+        const size_t middle = (low + high) / 2;
+        if (starts[middle] <= first)
+            low = middle;
+        else
+            high = middle;
+    }
+    for (size_t at = first; at < end; low++) {
+        const size_t last = starts[low + 1] < end ? starts[low + 1] : end;
+        if (last > at)
+            look(round, round->visitors->rows + at, last - at, near->members.starts[low], near->members.starts[low + 1],
+                 &tile);
+        at = last > at ? last : at;
+    }
+    pml_tile_free(&tile);
     return PML_DONE;
 }
 
-static pml_outcome search_for(const struct near *near, const struct flock *flock, unsigned threads,
-                              const struct pml_progress *progress)
+static pml_outcome visit(const struct near *near, const struct flock *flock, const struct grouping *visitors)
 {
-    struct search search = {near, flock};
-    if (flock->reach == 0 || flock->rows->count == 0)
+    const size_t all = visitors->starts[near->cluster_count], share = all / (8 * (size_t)near->threads + 1);
+    struct round round = {.near = near, .flock = flock, .visitors = visitors, .themselves = flock->rows == near->items};
+    round.piece = share < PML_TILE ? PML_TILE : share < PIECE_MOST ? share / PML_TILE * PML_TILE : PIECE_MOST;
+    return pml_parallel(near->threads, (all + round.piece - 1) / round.piece, visit_piece, &round, NULL);
+}
+
+/* ---- all rounds ---- */
+
+static void clear(const struct flock *flock, size_t row)
+{
+    const struct pml_nearest nearest = {flock->scores + row * flock->reach, flock->neighbours + row * flock->reach,
+                                        flock->reach};
+    pml_nearest_clear(&nearest);
+    flock->limits[row] = pml_limit_of(&nearest);
+    flock->seen[row] = 0;
+}
+
+/* Rows that saw too few items even in all clusters that they visited look at all items. */
+static pml_outcome look_everywhere(const struct near *near, const struct flock *flock, struct grouping *visitors)
+{
+    struct near all = *near;
+    uint32_t starts[2] = {0, (uint32_t)near->items->count};
+    struct grouping few = {visitors->starts, visitors->rows};
+    size_t count = 0;
+    for (size_t i = 0; i < flock->rows->count; i++)
+        if (flock->seen[i] <= flock->reach && flock->seen[i] < near->items->count) {
+            clear(flock, i);
+            few.rows[count++] = (uint32_t)i;
+        }
+    if (count == 0)
         return PML_DONE;
-    return pml_parallel(threads, (flock->rows->count + PML_TILE - 1) / PML_TILE, search_piece, &search, progress);
+    all.cluster_count = 1;
+    all.members.starts = starts;
+    few.starts[0] = 0;
+    few.starts[1] = (uint32_t)count;
+    return visit(&all, flock, &few);
+}
+
+static pml_outcome visit_all(const struct near *near, const struct flock *flock, struct grouping *visitors,
+                             const struct pml_progress *progress)
+{
+    pml_outcome outcome = PML_DONE;
+    for (size_t i = 0; i < flock->rows->count; i++)
+        clear(flock, i);
+    for (unsigned round = 0; round < near->visits && outcome == PML_DONE; round++) {
+        if (group(near, flock, round, visitors) == 0)
+            break;
+        outcome = visit(near, flock, visitors);
+        pml_progress_tell(progress, (double)(round + 1) / near->visits);
+    }
+    return outcome == PML_DONE ? look_everywhere(near, flock, visitors) : outcome;
 }
 
 /* ---- all of it ---- */
 
-static struct flock flock_of(const struct pml_knn_side *side)
+static pml_outcome start_flock(struct flock *flock, const struct near *near, const struct pml_knn_side *side)
 {
-    return (struct flock){.rows = side->rows,
-                          .clusters = calloc(side->rows->count + 1, sizeof(uint32_t)),
-                          .members = malloc((side->rows->count + 1) * sizeof(uint32_t)),
-                          .reach = side->reach,
-                          .neighbours = side->lists};
+    const size_t count = side->rows->count + 1; /* never nothing */
+    *flock = (struct flock){.rows = side->rows,
+                            .reach = side->reach,
+                            .neighbours = side->lists,
+                            .scores = malloc(count * (side->reach + 1) * sizeof *flock->scores),
+                            .limits = malloc(count * sizeof *flock->limits),
+                            .near = malloc(count * near->visits * sizeof *flock->near),
+                            .seen = malloc(count * sizeof *flock->seen)};
+    return flock->scores && flock->limits && flock->near && flock->seen ? PML_DONE : PML_NO_MEMORY;
 }
 
 static void free_flock(struct flock *flock)
 {
-    pml_rows_free(&flock->grouped);
-    free(flock->clusters);
-    free(flock->starts);
-    free(flock->members);
+    free(flock->scores);
+    free(flock->limits);
+    free(flock->near);
+    free(flock->seen);
 }
 
-/* Both with all in one cluster, or by clusters. */
-static pml_outcome search_all(struct near *near, bool clustered, unsigned threads, const struct pml_progress *progress)
+static pml_outcome start_grouping(struct grouping *grouping, size_t rows, size_t clusters)
 {
-    pml_outcome outcome = near->items.clusters && near->items.members && near->guests.clusters && near->guests.members
-                              ? PML_DONE
-                              : PML_NO_MEMORY;
-    near->cluster_count = 1;
-    if (outcome == PML_DONE && clustered)
-        outcome = find_centres(near, threads);
-    if (outcome == PML_DONE && clustered)
-        outcome = pml_kmeans_assign(near->items.rows, &near->centres, threads, near->items.clusters);
-    if (outcome == PML_DONE && clustered && near->guests.rows->count > 0)
-        outcome = pml_kmeans_assign(near->guests.rows, &near->centres, threads, near->guests.clusters);
+    grouping->starts = malloc((clusters + 2) * sizeof *grouping->starts);
+    grouping->rows = malloc((rows + 1) * sizeof *grouping->rows);
+    return grouping->starts && grouping->rows ? PML_DONE : PML_NO_MEMORY;
+}
+
+static void free_grouping(struct grouping *grouping)
+{
+    free(grouping->starts);
+    free(grouping->rows);
+}
+
+/* The lists of one side, if it wants some. The items come first, because they are the members of the clusters too. */
+static pml_outcome search_side(struct near *near, const struct pml_knn_side *side, bool wanted,
+                               const struct pml_progress *progress)
+{
+    struct flock flock = {0};
+    struct grouping visitors = {0};
+    const bool items = side->rows == near->items;
+    pml_outcome outcome = start_flock(&flock, near, side);
     if (outcome == PML_DONE)
-        outcome = find_near_clusters(near, threads);
+        outcome = find_near_clusters(near, &flock);
     if (outcome == PML_DONE)
-        outcome = group(&near->items, near->cluster_count);
-    if (outcome == PML_DONE)
-        outcome = group(&near->guests, near->cluster_count);
-    if (outcome == PML_DONE && clustered)
-        outcome = search_for(near, &near->items, threads, progress);
-    if (outcome == PML_DONE)
-        outcome = search_for(near, &near->guests, threads, NULL);
-    pml_rows_free(&near->centres);
-    free(near->near);
-    free_flock(&near->items);
-    free_flock(&near->guests);
+        outcome = start_grouping(&visitors, side->rows->count, near->cluster_count);
+    if (outcome == PML_DONE && items) {
+        for (size_t i = 0; i < side->rows->count; i++)
+            flock.seen[i] = 0;
+        outcome = start_grouping(&near->members, side->rows->count, near->cluster_count);
+        if (outcome == PML_DONE)
+            group(near, &flock, 0, &near->members);
+    }
+    if (outcome == PML_DONE && wanted)
+        outcome = visit_all(near, &flock, &visitors, progress);
+    free_flock(&flock);
+    free_grouping(&visitors);
     return outcome;
 }
 
 pml_outcome pml_knn_near(const struct pml_knn_side *items, const struct pml_knn_side *guests, size_t looked_at,
                          unsigned threads, const struct pml_progress *progress)
 {
-    struct near near = {.looked_at = looked_at, .items = flock_of(items), .guests = flock_of(guests)};
-    return search_all(&near, looked_at > 0, threads, progress);
+    struct near near = {
+        .looked_at = looked_at, .cluster_count = 1, .visits = 1, .threads = threads, .items = items->rows};
+    pml_outcome outcome = looked_at > 0 ? find_centres(&near) : PML_DONE;
+    if (outcome == PML_DONE)
+        outcome = search_side(&near, items, looked_at > 0 && items->reach > 0, progress);
+    if (outcome == PML_DONE && guests->reach > 0 && guests->rows->count > 0)
+        outcome = search_side(&near, guests, true, NULL);
+    free_grouping(&near.members);
+    pml_rows_free(&near.centres);
+    return outcome;
 }

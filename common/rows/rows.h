@@ -71,4 +71,9 @@ void pml_dots(const int8_t *query, const int8_t *rows, size_t columns, size_t ro
 void pml_tile_dots(const int8_t *queries, size_t query_count, const int8_t *rows, size_t row_count, size_t columns,
                    int32_t *out);
 
+/* The same, faster where values are small: with pml_largest_group of each query and each row. */
+uint32_t pml_largest_group(const int8_t *row, size_t columns);
+void pml_tile_dots_grouped(const int8_t *queries, const uint32_t *query_groups, size_t query_count, const int8_t *rows,
+                           const uint32_t *row_groups, size_t row_count, size_t columns, int32_t *out);
+
 #endif

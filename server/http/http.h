@@ -5,16 +5,18 @@
 #define PML_HTTP_H
 
 #include "server/gateway/gateway.h"
-#include "server/service/service.h"
+#include "server/service/follow.h"
 
 #define PML_HTTP_BODY_MAX 65536u
 #define PML_HTTP_SEALED_MAX PML_EPOCH_SIZE_MAX /* of a body for the gateway */
+#define PML_HTTP_ANSWER_MAX                                                                                            \
+    ((uint64_t)PML_SEALED_MOST - 64) /* of an answer that is sealed: what is around it is less */
 
 /* One pack that is served; everything belongs to the caller. */
 struct pml_http_pack {
     const uint8_t *bytes;
     size_t size;
-    const struct pml_service *service;
+    struct pml_follow *follow;
 };
 
 /* A request that is over. */
@@ -33,8 +35,8 @@ struct pml_http_options {
     int listener;                      /* a listening socket; the service closes it, also when it cannot start */
     const struct pml_http_pack *packs; /* the newest first */
     size_t pack_count;
-    struct pml_cache *cache;          /* the services'; NULL: they have none */
-    struct pml_gateway *gateway;      /* NULL: none; else the services were opened to measure */
+    struct pml_cache *cache;          /* of all packs; NULL: they have none */
+    struct pml_gateway *gateway;      /* NULL: none; else no answer has more than PML_HTTP_ANSWER_MAX bytes */
     const struct pml_http_site *site; /* NULL: the packs' services (SPEC 7) */
     void *site_context;
     unsigned threads;     /* that answer */

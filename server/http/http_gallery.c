@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a front end needs to put together the answer to a response release: parts that never change. Whoever asks for a
- * cell here does not say which release named it. */
+ * What a front end needs to put together the answer to a response release: which version is served, and parts, which never
+ * change. Whoever asks for a part here does not say which release named it. */
 #define _POSIX_C_SOURCE 200809L
 #include "http_fields.h"
 #include "http_state.h"
@@ -11,12 +11,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGEST_DIGITS = 16 };
-
 static struct pml_http_reply with_tag(struct pml_http_reply reply, const char *tag, const char *control)
 {
     pml_http_reply_field(&reply, MHD_HTTP_HEADER_ETAG, tag);
     pml_http_reply_field(&reply, MHD_HTTP_HEADER_CACHE_CONTROL, control);
+    return reply;
+}
+
+/* A document that was written, or none when memory ran out. */
+static struct pml_http_reply document(bool written, struct pml_bytes *text)
+{
+    if (written)
+        return pml_http_reply_bytes(MHD_HTTP_OK, "application/json", text);
+    pml_bytes_free(text);
+    return (struct pml_http_reply){0};
+}
+
+/* ---- /v1/packs ---- */
+
+static bool describe_pack(const struct pml_http_pack *pack, bool first, struct pml_bytes *text)
+{
+    struct pml_service *service = pml_follow_take(pack->follow);
+    char id[2 * PML_ID_SIZE + 1], version[PML_NAME_DIGITS + 1];
+    pml_http_id_text(pml_service_pack(service)->id, id);
+    pml_name_write(pml_service_version(service), version);
+    const bool described =
+        pml_http_print(text, "%s{\"pack\":\"%s\",\"version\":\"%s\",\"items\":%" PRIu64 ",\"bytes\":%zu}",
+                       first ? "" : ",", id, version, pml_service_manifest(service)->items, pack->size);
+    pml_service_unref(service);
+    return described;
+}
+
+struct pml_http_reply pml_http_packs(const struct pml_http *http)
+{
+    struct pml_bytes text = {0};
+    bool fine = pml_http_print(&text, "{\"packs\":[");
+    for (size_t i = 0; i < http->options.pack_count && fine; i++)
+        fine = describe_pack(&http->options.packs[i], i == 0, &text);
+    struct pml_http_reply reply = document(fine && pml_http_print(&text, "]}\n"), &text);
+    pml_http_reply_field(&reply, MHD_HTTP_HEADER_CACHE_CONTROL, "public, max-age=60");
     return reply;
 }
 
@@ -38,95 +71,72 @@ static bool describe_sealed(const struct pml_http *http, const struct pml_servic
     return answer == 0 || pml_http_print(text, ",\"sealed\":{\"message\":%zu,\"answer\":%" PRIu64 "}", message, answer);
 }
 
-static bool describe(const struct pml_http *http, const struct pml_service *service, struct pml_bytes *text)
+static bool describe(const struct pml_http *http, const struct pml_service *service, const char *version,
+                     struct pml_bytes *text)
 {
-    const pml_pack_info *pack = pml_service_pack(service);
-    const struct pml_store_info *store = pml_service_store(service);
-    struct pml_part *header;
+    const struct pml_manifest *manifest = pml_service_manifest(service);
+    const struct pml_part *header = pml_service_header(service);
     char id[2 * PML_ID_SIZE + 1];
-    if (pml_service_header(service, &header) != PML_DONE)
-        return false;
-    pml_http_id_text(pack->id, id);
-    const bool described = pml_http_print(text,
-                                          "{\"pack\":\"%s\",\"gallery\":\"%016" PRIx64 "\",\"items\":%" PRIu64
-                                          ",\"slots\":%" PRIu32 ",\"cells\":%" PRIu32 ",\"header\":\"",
-                                          id, store->digest, store->items, (uint32_t)pack->slots,
-                                          pml_store_cell_lists(store) == PML_LISTS_NONE ? 0 : (uint32_t)pack->cells) &&
-                           pml_http_base64(text, header->bytes, header->size) && pml_http_print(text, "\"") &&
-                           describe_sealed(http, service, text) && pml_http_print(text, "}\n");
-    pml_part_unref(header);
-    return described;
+    pml_http_id_text(manifest->pack, id);
+    return pml_http_print(text,
+                          "{\"pack\":\"%s\",\"version\":\"%s\",\"items\":%" PRIu64 ",\"list\":%" PRIu32
+                          ",\"slots\":%" PRIu32 ",\"cells\":%" PRIu32 ",\"header\":\"",
+                          id, version, manifest->items, manifest->list, manifest->slots, manifest->cells) &&
+           pml_http_base64(text, header->bytes, header->size) && pml_http_print(text, "\"") &&
+           describe_sealed(http, service, text) && pml_http_print(text, "}\n");
 }
 
 struct pml_http_reply pml_http_gallery(const struct pml_http *http, const struct pml_http_pack *pack, const char *tags)
 {
-    /* It changes when the gallery is indexed anew: front ends ask again every minute. */
-    static const char control[] = "public, max-age=60";
-    char tag[64];
+    static const char control[] = "public, max-age=5";
+    struct pml_service *service = pml_follow_take(pack->follow);
+    char version[PML_NAME_DIGITS + 1], tag[PML_NAME_DIGITS + 32];
     struct pml_bytes text = {0};
-    const uint64_t digest = pml_service_store(pack->service)->digest, sealed = sealed_size(http, pack->service);
+    struct pml_http_reply reply;
+    pml_name_write(pml_service_version(service), version);
+    const uint64_t sealed = sealed_size(http, service); /* it depends on the other packs too */
     if (sealed > 0)
-        snprintf(tag, sizeof tag, "\"%016" PRIx64 ".%" PRIu64 "\"", digest, sealed);
+        snprintf(tag, sizeof tag, "\"%s.%" PRIu64 "\"", version, sealed);
     else
-        snprintf(tag, sizeof tag, "\"%016" PRIx64 "\"", digest);
+        snprintf(tag, sizeof tag, "\"%s\"", version);
     if (pml_http_has_tag(tags, tag))
-        return with_tag(pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0), tag, control);
-    if (!describe(http, pack->service, &text)) {
-        pml_bytes_free(&text);
-        return (struct pml_http_reply){0};
-    }
-    return with_tag(pml_http_reply_bytes(MHD_HTTP_OK, "application/json", &text), tag, control);
+        reply = pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0);
+    else
+        reply = document(describe(http, service, version, &text), &text);
+    pml_service_unref(service);
+    return with_tag(reply, tag, control);
 }
 
-/* ---- /v1/gallery/D/SLOT/CELL ---- */
+/* ---- /v1/part/NAME ---- */
 
-/* A number in its only form: a part has one address. */
-static bool read_number(const char **at, uint32_t *value)
+static pml_outcome find_part(const struct pml_http *http, const struct pml_name *name, struct pml_part **part)
 {
-    const size_t digits = strspn(*at, "0123456789");
-    if (digits == 0 || digits > 9 || (digits > 1 && **at == '0'))
-        return false;
-    *value = (uint32_t)strtoul(*at, NULL, 10);
-    *at += digits;
-    return true;
+    pml_outcome outcome = PML_ABSENT;
+    for (size_t i = 0; i < http->options.pack_count && outcome == PML_ABSENT; i++)
+        outcome = pml_follow_part(http->options.packs[i].follow, name, part);
+    return outcome;
 }
 
-static const struct pml_service *find_gallery(const struct pml_http *http, const char *rest)
-{
-    for (size_t i = 0; i < http->options.pack_count; i++) {
-        const struct pml_service *service = http->options.packs[i].service;
-        char digest[DIGEST_DIGITS + 1];
-        snprintf(digest, sizeof digest, "%016" PRIx64, pml_service_store(service)->digest);
-        if (strncmp(rest, digest, DIGEST_DIGITS) == 0)
-            return service;
-    }
-    return NULL;
-}
-
-static bool read_path(const char *rest, struct pml_cell *cell)
-{
-    const char *at = rest + DIGEST_DIGITS;
-    if (*at++ != '/' || !read_number(&at, &cell->slot))
-        return false;
-    return *at++ == '/' && read_number(&at, &cell->cell) && *at == 0;
-}
-
-struct pml_http_reply pml_http_cell(struct pml_http *http, const char *rest, const char *tags)
+struct pml_http_reply pml_http_part(struct pml_http *http, struct MHD_Connection *from, const char *name,
+                                    const char *tags)
 {
     static const char control[] = "public, max-age=31536000, immutable";
-    const struct pml_service *service = find_gallery(http, rest);
-    struct pml_cell cell;
-    char tag[64];
-    if (!service || !read_path(rest, &cell) || !pml_service_has_cell(service, cell))
-        return pml_http_not_found();
-    snprintf(tag, sizeof tag, "\"%.*s.%" PRIu32 ".%" PRIu32 "\"", DIGEST_DIGITS, rest, cell.slot, cell.cell);
-    if (pml_http_has_tag(tags, tag))
-        return with_tag(pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0), tag, control);
     struct pml_parts parts = {calloc(1, sizeof *parts.parts), 1, 0};
-    if (!parts.parts || pml_service_cell(service, cell, &parts.parts[0]) != PML_DONE) {
+    struct pml_name wanted;
+    char tag[PML_NAME_DIGITS + 3];
+    if (!parts.parts)
+        return (struct pml_http_reply){0};
+    const bool named = strlen(name) == PML_NAME_DIGITS && pml_name_read(name, &wanted);
+    const pml_outcome outcome = named ? find_part(http, &wanted, &parts.parts[0]) : PML_ABSENT;
+    if (outcome != PML_DONE) {
         free(parts.parts);
-        return pml_http_store_failed(&http->metrics.store_failures);
+        return outcome == PML_ABSENT ? pml_http_not_found() : pml_http_store_failed(&http->metrics.store_failures);
+    }
+    snprintf(tag, sizeof tag, "\"%s\"", name);
+    if (pml_http_has_tag(tags, tag)) {
+        pml_parts_free(&parts);
+        return with_tag(pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0), tag, control);
     }
     parts.size = parts.parts[0]->size;
-    return with_tag(pml_http_reply_parts(MHD_HTTP_OK, "application/cbor-seq", &parts), tag, control);
+    return with_tag(pml_http_reply_parts(from, MHD_HTTP_OK, "application/octet-stream", &parts), tag, control);
 }

@@ -5,6 +5,7 @@
 #include "http_state.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { PIECE = 1 << 16 }; /* bytes that libmicrohttpd asks for at a time */
@@ -20,15 +21,6 @@ pml_outcome pml_http_measure(struct pml_http *http, struct pml_message *message)
     }
     http->least_padded = pml_gateway_padded(text.size);
     pml_bytes_free(&text);
-    for (size_t i = 0; i < http->options.pack_count; i++) {
-        const struct pml_longest *longest = pml_service_longest(http->options.packs[i].service);
-        if (pml_gateway_padded(longest->message) == 0 || pml_gateway_padded(longest->response) == 0 ||
-            pml_gateway_padded(longest->gaussian) == 0)
-            return pml_say(message,
-                           "answers can have more than %u bytes, which is too long to be sealed. Index the gallery "
-                           "with shorter lists or payloads, or serve without --ohttp-key.",
-                           PML_SEALED_MOST);
-    }
     return PML_DONE;
 }
 
@@ -48,19 +40,20 @@ static size_t padded_for(const struct pml_http *http, size_t release)
 {
     uint64_t longest = 0;
     for (size_t i = 0; i < http->options.pack_count; i++) {
-        const struct pml_service *service = http->options.packs[i].service;
+        struct pml_service *service = pml_follow_take(http->options.packs[i].follow);
         const uint64_t own = pml_longest_for(pml_service_longest(service), pml_service_pack(service), release);
         longest = own > longest ? own : longest;
+        pml_service_unref(service);
     }
     return padded(http, longest);
 }
 
 /* ---- inside ---- */
 
-/* Who asks: a request on its own; or a message of an epoch, which must be of this pack. */
+/* Who asks: a request on its own; or a message of an epoch, which must be of this pack and is answered from this version. */
 struct asking {
     struct pml_http *http;
-    const struct pml_service *epoch; /* or NULL */
+    struct pml_service *epoch; /* or NULL */
 };
 
 /* SPEC 10.3: what a message of an epoch may hold. */
@@ -69,8 +62,8 @@ static bool is_message(const struct pml_service *service, const pml_release_view
     return view->mechanism == (pml_service_pack(service)->slots == 1 ? PML_RESPONSE : PML_CROWD);
 }
 
-/* Whether the whole answer fits into what it is padded to. One that does not is none that the store had when it was
- * measured. */
+/* Whether the whole answer fits into what it is padded to. One that does not is of a version that came after the lengths
+ * were looked up. */
 static bool append_parts(const struct pml_parts *parts, struct pml_inner *inner)
 {
     const size_t size = pml_gateway_padded(parts->size);
@@ -80,21 +73,29 @@ static bool append_parts(const struct pml_parts *parts, struct pml_inner *inner)
     return fine;
 }
 
+static bool of_pack(const struct pml_service *service, const struct pml_http_pack *pack)
+{
+    return memcmp(pml_service_pack(service)->id, pml_follow_pack(pack->follow)->id, PML_ID_SIZE) == 0;
+}
+
 static const struct pml_http_fault *answer_release(const struct asking *asking, const void *release, size_t size,
                                                    struct pml_inner *inner)
 {
     struct pml_http *http = asking->http;
-    const struct pml_service *service;
+    const struct pml_http_pack *pack;
+    struct pml_service *service = NULL;
     pml_release_view view;
     struct pml_parts parts;
-    const struct pml_http_fault *fault = pml_http_release(http, release, size, &service, &view);
+    const struct pml_http_fault *fault = pml_http_release(http, release, size, &pack, &view);
     if (fault)
         return fault;
-    if (asking->epoch && service != asking->epoch)
+    if (asking->epoch && !of_pack(asking->epoch, pack))
         return &pml_http_other_pack;
-    if (asking->epoch && !is_message(service, &view))
+    if (asking->epoch && !is_message(asking->epoch, &view))
         return &pml_http_no_release;
-    fault = pml_http_outcome(http, pml_service_parts(service, &view, &parts));
+    fault = pml_http_outcome(http, asking->epoch ? pml_service_parts(asking->epoch, &view, &parts)
+                                                 : pml_follow_answer(pack->follow, &view, &service, &parts));
+    pml_service_unref(service);
     if (fault)
         return fault;
     if (!append_parts(&parts, inner))
@@ -184,6 +185,7 @@ static void end_answering(void *context)
     struct answering *answering = context;
     if (answering->batch)
         pml_gateway_batch_close(answering->batch);
+    pml_service_unref(answering->asking.epoch);
     pml_bytes_free(&answering->body);
     free(answering);
 }
@@ -197,18 +199,29 @@ static ssize_t next_piece(void *context, uint64_t position, char *room, size_t m
     return given > 0 ? given : given == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
-/* Takes over the body. */
-static struct pml_http_reply stream(struct pml_http *http, const struct pml_service *service,
-                                    const struct pml_epoch *epoch, struct pml_bytes *body)
+/* The first 8 bytes of the version, as the number that is written so. */
+static uint64_t version_of(const struct pml_service *service)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < 8; i++)
+        number = number << 8 | pml_service_version(service)->bytes[i];
+    return number;
+}
+
+/* Takes over the body, and the reference to the service. */
+static struct pml_http_reply stream(struct pml_http *http, struct pml_service *service, const struct pml_epoch *epoch,
+                                    struct pml_bytes *body)
 {
     struct answering *answering = malloc(sizeof *answering);
     struct pml_http_reply reply = {.status = MHD_HTTP_OK};
-    if (!answering)
+    if (!answering) {
+        pml_service_unref(service);
         return (struct pml_http_reply){0};
+    }
     *answering = (struct answering){.asking = {http, service}, .body = *body};
     *body = (struct pml_bytes){0};
-    const struct pml_batch_options options = {*epoch, pml_service_store(service)->digest,
-                                              pml_http_padded(http, service), answer_inside, &answering->asking};
+    const struct pml_batch_options options = {*epoch, version_of(service), pml_http_padded(http, service),
+                                              answer_inside, &answering->asking};
     if (pml_gateway_batch_open(&answering->batch, http->options.gateway, &options) == PML_DONE) {
         reply.size = pml_gateway_batch_size(answering->batch);
         reply.response = MHD_create_response_from_callback(reply.size, PIECE, next_piece, answering, end_answering);
@@ -224,14 +237,14 @@ static struct pml_http_reply whole_epoch(struct pml_http *http, struct pml_bytes
     struct pml_epoch epoch;
     if (!pml_epoch_read(body->bytes, body->size, &epoch))
         return not_sealed();
-    const struct pml_service *service = pml_http_service(http, epoch.pack);
-    if (!service)
+    const struct pml_http_pack *pack = pml_http_pack(http, epoch.pack);
+    if (!pack)
         return pml_http_not_found();
-    if (epoch.message_size != pml_gateway_message_size(pml_longest_message(pml_service_pack(service))))
+    if (epoch.message_size != pml_gateway_message_size(pml_longest_message(pml_follow_pack(pack->follow))))
         return not_sealed();
     if (!pml_epoch_is_current(epoch.number, (uint64_t)time(NULL)))
         return pml_http_reply_error(MHD_HTTP_CONFLICT, "epoch", "The epoch is too far from this server's clock.");
-    return stream(http, service, &epoch, body);
+    return stream(http, pml_follow_take(pack->follow), &epoch, body);
 }
 
 struct pml_http_reply pml_http_sealed(struct pml_http *http, struct MHD_Connection *from,

@@ -5,8 +5,9 @@
 
 #include "server/service/service.h"
 
-/* Returns what pml_service_parts returns. `text` must be empty, and is unless PML_DONE is returned. */
-pml_outcome pml_http_answer_json(const struct pml_service *service, const pml_release_view *view,
+/* An answer of this service. Returns PML_DONE, PML_NO_MEMORY, or PML_DAMAGED when a part is no list. `text` must be empty,
+ * and is unless PML_DONE is returned. */
+pml_outcome pml_http_answer_json(const struct pml_service *service, const struct pml_parts *parts,
                                  struct pml_bytes *text);
 
 #endif

@@ -20,31 +20,31 @@ static const struct pml_http_fault no_mechanism = {
 
 /* ---- what both need ---- */
 
-const struct pml_service *pml_http_service(const struct pml_http *http, const uint8_t id[PML_ID_SIZE])
+const struct pml_http_pack *pml_http_pack(const struct pml_http *http, const uint8_t id[PML_ID_SIZE])
 {
     for (size_t i = 0; i < http->options.pack_count; i++) {
-        const struct pml_service *service = http->options.packs[i].service;
-        if (memcmp(pml_service_pack(service)->id, id, PML_ID_SIZE) == 0)
-            return service;
+        const struct pml_http_pack *pack = &http->options.packs[i];
+        if (memcmp(pml_follow_pack(pack->follow)->id, id, PML_ID_SIZE) == 0)
+            return pack;
     }
     return NULL;
 }
 
 const struct pml_http_fault *pml_http_release(const struct pml_http *http, const void *release, size_t size,
-                                              const struct pml_service **service, pml_release_view *view)
+                                              const struct pml_http_pack **pack, pml_release_view *view)
 {
     uint8_t id[PML_ID_SIZE];
     if (pml_release_id(release, size, id) != PML_OK)
         return &pml_http_no_release;
-    *service = pml_http_service(http, id);
-    if (!*service)
+    *pack = pml_http_pack(http, id);
+    if (!*pack)
         return &pml_http_other_pack;
-    return pml_service_read(*service, release, size, view) == PML_OK ? NULL : &pml_http_no_release;
+    return pml_follow_read((*pack)->follow, release, size, view) == PML_OK ? NULL : &pml_http_no_release;
 }
 
 const struct pml_http_fault *pml_http_outcome(struct pml_http *http, pml_outcome outcome)
 {
-    if (outcome == PML_DONE || outcome == PML_ABSENT)
+    if (outcome == PML_DONE || outcome == PML_REFUSED)
         return outcome == PML_DONE ? NULL : &no_mechanism;
     atomic_fetch_add(&http->metrics.store_failures, 1);
     return &pml_http_store_fault;
@@ -57,7 +57,7 @@ bool pml_http_fault_text(const struct pml_http *http, const struct pml_http_faul
         fine = fine && pml_http_print(text, ",\"current\":[");
         for (size_t i = 0; i < http->options.pack_count && fine; i++) {
             char id[2 * PML_ID_SIZE + 1];
-            pml_http_id_text(pml_service_pack(http->options.packs[i].service)->id, id);
+            pml_http_id_text(pml_follow_pack(http->options.packs[i].follow)->id, id);
             fine = pml_http_print(text, "%s\"%s\"", i > 0 ? "," : "", id);
         }
         fine = fine && pml_http_print(text, "]");
@@ -96,17 +96,23 @@ static struct pml_http_reply refuse(const struct pml_http *http, const struct pm
     return (struct pml_http_reply){0};
 }
 
-static struct pml_http_reply answer(struct pml_http *http, const struct pml_service *service,
-                                    const pml_release_view *view, bool json)
+static struct pml_http_reply answer(struct pml_http *http, struct MHD_Connection *from,
+                                    const struct pml_http_pack *pack, const pml_release_view *view, bool json)
 {
+    struct pml_service *service;
     struct pml_parts parts;
     struct pml_bytes text = {0};
-    const struct pml_http_fault *fault = pml_http_outcome(http, json ? pml_http_answer_json(service, view, &text)
-                                                                     : pml_service_parts(service, view, &parts));
+    pml_outcome outcome = pml_follow_answer(pack->follow, view, &service, &parts);
+    if (outcome == PML_DONE && json) {
+        outcome = pml_http_answer_json(service, &parts, &text);
+        pml_parts_free(&parts);
+    }
+    pml_service_unref(service);
+    const struct pml_http_fault *fault = pml_http_outcome(http, outcome);
     if (fault)
         return refuse(http, fault);
     return pml_http_no_store(json ? pml_http_reply_bytes(MHD_HTTP_OK, "application/json", &text)
-                                  : pml_http_reply_parts(MHD_HTTP_OK, "application/cbor-seq", &parts));
+                                  : pml_http_reply_parts(from, MHD_HTTP_OK, "application/cbor-seq", &parts));
 }
 
 bool pml_http_has_type(struct MHD_Connection *from, const char *type)
@@ -121,16 +127,16 @@ struct pml_http_reply pml_http_query(struct pml_http *http, struct MHD_Connectio
 {
     static const struct pml_http_fault other_type = {MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "type",
                                                      "The body must be application/cbor, not compressed."};
-    const struct pml_service *service;
+    const struct pml_http_pack *pack;
     struct pml_http_accept accept = {0};
     pml_release_view view;
     const struct pml_http_fault *fault = pml_http_busy(http, request);
     if (!fault && !pml_http_has_type(from, "application/cbor"))
         fault = &other_type;
     if (!fault)
-        fault = pml_http_release(http, request->body.bytes, request->body.size, &service, &view);
+        fault = pml_http_release(http, request->body.bytes, request->body.size, &pack, &view);
     if (fault)
         return refuse(http, fault);
     MHD_get_connection_values(from, MHD_HEADER_KIND, take_accept, &accept);
-    return answer(http, service, &view, pml_http_accept_json(&accept));
+    return answer(http, from, pack, &view, pml_http_accept_json(&accept));
 }

@@ -8,7 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE_MAX = 1 << 17 }; /* bytes of parts that are copied to be sent */
+enum {
+    JOINED_MAX = 1 << 16, /* bytes of parts that are sent as one */
+    PIECE_MAX = 1 << 17,  /* bytes of longer ones that are copied at once, when they do not go as a vector */
+    VECTOR_PARTS = 64,    /* of a vector; and of a header that leaves room for it: */
+    VECTOR_FIELDS = 32,
+    VECTOR_HEADER = 2048
+};
 
 void pml_http_reply_field(struct pml_http_reply *reply, const char *name, const char *value)
 {
@@ -35,6 +41,19 @@ struct pml_http_reply pml_http_reply_bytes(unsigned status, const char *type, st
 }
 
 /* ---- parts ---- */
+
+/* Header and body of one buffer leave together, in one call of the system. For some kilobytes that is worth a copy. */
+static struct pml_http_reply reply_joined(unsigned status, const char *type, struct pml_parts *parts)
+{
+    struct pml_bytes joined = {0};
+    bool fine = pml_bytes_reserve(&joined, (size_t)parts->size) == PML_DONE;
+    for (size_t i = 0; i < parts->count && fine; i++)
+        fine = pml_bytes_append(&joined, parts->parts[i]->bytes, parts->parts[i]->size) == PML_DONE;
+    if (fine)
+        return pml_http_reply_bytes(status, type, &joined);
+    pml_bytes_free(&joined);
+    return (struct pml_http_reply){0};
+}
 
 /* Where the sending of parts is. */
 struct sending {
@@ -69,17 +88,39 @@ static ssize_t next_piece(void *context, uint64_t position, char *room, size_t m
     return given > 0 ? (ssize_t)given : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-/* Not as a vector of the parts: libmicrohttpd 0.9.75 keeps that in the connection's memory, which a request's header may
- * have filled, and then ends the process. */
-struct pml_http_reply pml_http_reply_parts(unsigned status, const char *type, struct pml_parts *parts)
+/* libmicrohttpd 0.9.75 keeps a vector in the connection's memory, of which a request's header may have left nothing, and
+ * then ends the process. So only small headers and few parts get one. */
+static bool has_room(struct MHD_Connection *to, size_t parts)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(to, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info && info->header_size <= VECTOR_HEADER && parts <= VECTOR_PARTS &&
+           MHD_get_connection_values(to, MHD_HEADER_KIND, NULL, NULL) <= VECTOR_FIELDS;
+}
+
+static struct MHD_Response *send_vector(struct sending *sending)
+{
+    struct MHD_IoVec vector[VECTOR_PARTS];
+    for (size_t i = 0; i < sending->parts.count; i++)
+        vector[i] = (struct MHD_IoVec){sending->parts.parts[i]->bytes, sending->parts.parts[i]->size};
+    return MHD_create_response_from_iovec(vector, (unsigned)sending->parts.count, end_sending, sending);
+}
+
+struct pml_http_reply pml_http_reply_parts(struct MHD_Connection *to, unsigned status, const char *type,
+                                           struct pml_parts *parts)
 {
     const uint64_t size = parts->size;
-    const size_t room = size < PIECE_MAX ? (size_t)size : PIECE_MAX;
+    if (size <= JOINED_MAX) {
+        struct pml_http_reply joined = reply_joined(status, type, parts);
+        pml_parts_free(parts);
+        return joined;
+    }
     struct sending *sending = malloc(sizeof *sending);
     struct MHD_Response *response = NULL;
     if (sending) {
         *sending = (struct sending){.parts = *parts};
-        response = MHD_create_response_from_callback(size, room, next_piece, sending, end_sending);
+        response = has_room(to, parts->count)
+                       ? send_vector(sending)
+                       : MHD_create_response_from_callback(size, PIECE_MAX, next_piece, sending, end_sending);
     }
     if (response) {
         *parts = (struct pml_parts){0};

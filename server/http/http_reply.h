@@ -3,7 +3,7 @@
 #ifndef PML_HTTP_REPLY_H
 #define PML_HTTP_REPLY_H
 
-#include "server/service/service.h"
+#include "server/service/part.h"
 
 #include <microhttpd.h>
 
@@ -18,8 +18,9 @@ struct pml_http_reply {
 /* `bytes` are freed when they are sent, also on failure. */
 struct pml_http_reply pml_http_reply_bytes(unsigned status, const char *type, struct pml_bytes *bytes);
 
-/* Parts, which are sent piece by piece, never as one, and then freed. */
-struct pml_http_reply pml_http_reply_parts(unsigned status, const char *type, struct pml_parts *parts);
+/* Parts, which are freed when they are sent, also on failure. */
+struct pml_http_reply pml_http_reply_parts(struct MHD_Connection *to, unsigned status, const char *type,
+                                           struct pml_parts *parts);
 
 /* Bytes that outlive the service. */
 struct pml_http_reply pml_http_reply_kept(unsigned status, const char *type, const void *bytes, size_t size);

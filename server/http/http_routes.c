@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const char pack_path[] = "/v1/pack/", gallery_path[] = "/v1/gallery/", gallery_end[] = "/gallery";
+static const char pack_path[] = "/v1/pack/", part_path[] = "/v1/part/", gallery_end[] = "/gallery";
 
 static const char *field(struct MHD_Connection *from, const char *name)
 {
@@ -21,9 +21,10 @@ static const char *field(struct MHD_Connection *from, const char *name)
 enum route {
     PML_ROUTE_QUERY,
     PML_ROUTE_GATEWAY,
+    PML_ROUTE_PACKS,
     PML_ROUTE_PACK,
     PML_ROUTE_GALLERY,
-    PML_ROUTE_CELL,
+    PML_ROUTE_PART,
     PML_ROUTE_HEALTH,
     PML_ROUTE_METRICS,
     PML_ROUTE_FILES,
@@ -33,9 +34,10 @@ enum route {
 
 static const char *const names[PML_HTTP_ROUTES] = {"/v1/query",
                                                    "/.well-known/ohttp-gateway",
+                                                   "/v1/packs",
                                                    "/v1/pack/ID",
                                                    "/v1/pack/ID/gallery",
-                                                   "/v1/gallery/D/SLOT/CELL",
+                                                   "/v1/part/NAME",
                                                    "/healthz",
                                                    "/metrics",
                                                    "files",
@@ -43,13 +45,14 @@ static const char *const names[PML_HTTP_ROUTES] = {"/v1/query",
 
 static unsigned find_route(struct pml_http *http, const char *path)
 {
-    static const enum route plain[] = {PML_ROUTE_QUERY, PML_ROUTE_GATEWAY, PML_ROUTE_HEALTH, PML_ROUTE_METRICS};
+    static const enum route plain[] = {PML_ROUTE_QUERY, PML_ROUTE_GATEWAY, PML_ROUTE_PACKS, PML_ROUTE_HEALTH,
+                                       PML_ROUTE_METRICS};
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         if (strcmp(path, names[plain[i]]) == 0)
             return plain[i];
     }
-    if (strncmp(path, gallery_path, sizeof gallery_path - 1) == 0)
-        return PML_ROUTE_CELL;
+    if (strncmp(path, part_path, sizeof part_path - 1) == 0)
+        return PML_ROUTE_PART;
     if (strncmp(path, pack_path, sizeof pack_path - 1) == 0)
         return strcmp(path + strcspn(path + sizeof pack_path - 1, "/") + sizeof pack_path - 1, gallery_end) == 0
                    ? PML_ROUTE_GALLERY
@@ -98,7 +101,7 @@ static struct pml_http_reply part_of_pack(const uint8_t *bytes, size_t size, str
 static const struct pml_http_pack *find_pack(const struct pml_http *http, const char *text, const char *end, char *id)
 {
     for (size_t i = 0; i < http->options.pack_count; i++) {
-        pml_http_id_text(pml_service_pack(http->options.packs[i].service)->id, id);
+        pml_http_id_text(pml_follow_pack(http->options.packs[i].follow)->id, id);
         if (strncasecmp(text, id, 2 * PML_ID_SIZE) == 0 && strcmp(text + 2 * PML_ID_SIZE, end) == 0)
             return &http->options.packs[i];
     }
@@ -145,22 +148,35 @@ static struct pml_http_reply health(const struct pml_http *http)
     if (atomic_load(&http->draining))
         return pml_http_reply_kept(MHD_HTTP_SERVICE_UNAVAILABLE, type, stopping, sizeof stopping - 1);
     for (size_t i = 0; i < http->options.pack_count; i++) {
-        if (pml_service_ping(http->options.packs[i].service) != PML_DONE)
+        if (pml_follow_ping(http->options.packs[i].follow) != PML_DONE)
             return pml_http_reply_kept(MHD_HTTP_SERVICE_UNAVAILABLE, type, store, sizeof store - 1);
     }
     return pml_http_reply_kept(MHD_HTTP_OK, type, fine, sizeof fine - 1);
 }
 
+static uint64_t count_items(const struct pml_http *http)
+{
+    uint64_t items = 0;
+    for (size_t i = 0; i < http->options.pack_count; i++) {
+        struct pml_service *service = pml_follow_take(http->options.packs[i].follow);
+        items += pml_service_manifest(service)->items;
+        pml_service_unref(service);
+    }
+    return items;
+}
+
 static bool write_metrics(struct pml_http *http, struct pml_bytes *text)
 {
-    struct pml_service_counts all = {0};
+    struct pml_follow_counts all = {0};
     struct pml_cache_counts cache = {0};
     if (http->options.cache)
         cache = pml_cache_count(http->options.cache);
     for (size_t i = 0; i < http->options.pack_count; i++) {
-        const struct pml_service_counts counts = pml_service_count(http->options.packs[i].service);
+        const struct pml_follow_counts counts = pml_follow_count(http->options.packs[i].follow);
         all.queries += counts.queries;
         all.touched += counts.touched;
+        all.switches += counts.switches;
+        all.failures += counts.failures;
     }
     return pml_http_metrics_write(http, text) &&
            pml_http_metric(text, "received_bytes_total", "counter", "Bytes of requests' bodies.",
@@ -177,6 +193,12 @@ static bool write_metrics(struct pml_http *http, struct pml_bytes *text)
            pml_http_metric(text, "cache_evictions_total", "counter", "Parts that had to go.", cache.evictions) &&
            pml_http_metric(text, "cache_bytes", "gauge", "Bytes of parts in memory.", cache.bytes) &&
            pml_http_metric(text, "cache_limit_bytes", "gauge", "Bytes there may be.", cache.limit) &&
+           pml_http_metric(text, "gallery_switches_total", "counter", "Newer versions of galleries that came.",
+                           all.switches) &&
+           pml_http_metric(text, "gallery_failures_total", "counter",
+                           "Times that a newer version was found and could not be served.", all.failures) &&
+           pml_http_metric(text, "gallery_items", "gauge", "Items of the galleries that are served.",
+                           count_items(http)) &&
            pml_http_metric(text, "packs", "gauge", "Packs that are served.", http->options.pack_count);
 }
 
@@ -206,8 +228,10 @@ static struct pml_http_reply reply_to(struct pml_http *http, struct MHD_Connecti
         return pack(http, from, path);
     case PML_ROUTE_GALLERY:
         return gallery(http, from, path);
-    case PML_ROUTE_CELL:
-        return pml_http_cell(http, path + sizeof gallery_path - 1, field(from, MHD_HTTP_HEADER_IF_NONE_MATCH));
+    case PML_ROUTE_PACKS:
+        return pml_http_packs(http);
+    case PML_ROUTE_PART:
+        return pml_http_part(http, from, path + sizeof part_path - 1, field(from, MHD_HTTP_HEADER_IF_NONE_MATCH));
     case PML_ROUTE_GATEWAY:
         return pml_http_keys(http);
     case PML_ROUTE_HEALTH:

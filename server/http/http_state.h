@@ -31,13 +31,13 @@ struct pml_http_reply pml_http_query(struct pml_http *http, struct MHD_Connectio
 
 extern const struct pml_http_fault pml_http_no_release, pml_http_other_pack;
 
-/* The service of a pack; NULL when it is not served. */
-const struct pml_service *pml_http_service(const struct pml_http *http, const uint8_t id[PML_ID_SIZE]);
+/* A pack that is served; NULL when it is not. */
+const struct pml_http_pack *pml_http_pack(const struct pml_http *http, const uint8_t id[PML_ID_SIZE]);
 
 /* These return NULL, or what is wrong: reading a release; what the service returned, failures being counted; whether a
  * query comes too late or is one too many. */
 const struct pml_http_fault *pml_http_release(const struct pml_http *http, const void *release, size_t size,
-                                              const struct pml_service **service, pml_release_view *view);
+                                              const struct pml_http_pack **pack, pml_release_view *view);
 const struct pml_http_fault *pml_http_outcome(struct pml_http *http, pml_outcome outcome);
 const struct pml_http_fault *pml_http_busy(struct pml_http *http, const struct pml_http_request *request);
 
@@ -57,15 +57,19 @@ struct pml_http_reply pml_http_sealed(struct pml_http *http, struct MHD_Connecti
 /* A of SPEC 10.5 for messages of a crowd. */
 size_t pml_http_padded(const struct pml_http *http, const struct pml_service *service);
 
-/* Whether the answers of all packs can be sealed. Returns PML_DONE, or another outcome with a message. */
+/* Measures the longest fault. Returns PML_DONE, or another outcome with a message. */
 pml_outcome pml_http_measure(struct pml_http *http, struct pml_message *message);
 
-/* ---- http_gallery.c: what a front end needs to put answers together ---- */
+/* ---- http_gallery.c: what a front end needs to put answers together; `tags` is the request's If-None-Match, or NULL ---- */
 
-/* GET /v1/pack/ID/gallery; `tags` is the request's If-None-Match, or NULL. */
+/* GET /v1/packs. */
+struct pml_http_reply pml_http_packs(const struct pml_http *http);
+
+/* GET /v1/pack/ID/gallery. */
 struct pml_http_reply pml_http_gallery(const struct pml_http *http, const struct pml_http_pack *pack, const char *tags);
 
-/* GET /v1/gallery/D/SLOT/CELL; `rest` is what follows "/v1/gallery/". */
-struct pml_http_reply pml_http_cell(struct pml_http *http, const char *rest, const char *tags);
+/* GET /v1/part/NAME. */
+struct pml_http_reply pml_http_part(struct pml_http *http, struct MHD_Connection *from, const char *name,
+                                    const char *tags);
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <privatemail_platform.h>
+
 #define KEYS_SECONDS 60.0   /* how often the key configuration is fetched at least; as often as epochs end */
 #define ABSENT_SECONDS 10.0 /* how long it is believed that the gateway has no such pack */
 enum { KEYS_MAX = 65536 };
@@ -101,7 +103,8 @@ static pml_outcome fetch_pack(struct pml_relay *relay, const char *id, struct re
     pml_outcome outcome = relay_gateway_get(&relay->options.gateway, path, PACK_MAX, &pack->bytes, NULL);
     if (outcome != PML_DONE)
         return outcome;
-    if (pml_pack_open(&pack->pack, pack->bytes.bytes, pack->bytes.size, pinned, NULL) != PML_OK ||
+    if (pml_pack_open_with(&pack->pack, pack->bytes.bytes, pack->bytes.size, pinned, NULL, pml_platform_kernels()) !=
+            PML_OK ||
         pml_pack_describe(&pack->pack, &pack->info) != PML_OK || pack->info.cells < 2)
         return PML_ABSENT;
     return relay_noise_plan(&relay->options.noise, &pack->info, &pack->clusters, &pack->copies) == PML_DONE

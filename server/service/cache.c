@@ -4,14 +4,14 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { BUCKETS = 1 << 14 };
 
 struct entry {
     struct entry *chain;         /* of the same bucket */
     struct entry *newer, *older; /* in the order of use */
-    const struct pml_store *store;
-    struct pml_cell cell;
+    struct pml_name name;
     struct pml_part *part;
 };
 
@@ -32,11 +32,12 @@ struct pml_cache *pml_cache_open(size_t limit)
     return cache;
 }
 
-static struct entry **bucket_of(struct pml_cache *cache, const struct pml_store *store, struct pml_cell cell)
+/* Any bytes of a name are as good as a hash. */
+static struct entry **bucket_of(struct pml_cache *cache, const struct pml_name *name)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)store + ((uint64_t)cell.slot << 32 | cell.cell);
-    hash = (hash ^ hash >> 31) * 0x9E3779B97F4A7C15u;
-    return &cache->buckets[hash >> 50];
+    uint32_t hash;
+    memcpy(&hash, name->bytes, sizeof hash);
+    return &cache->buckets[hash % BUCKETS];
 }
 
 uint64_t pml_cache_cost(uint64_t size)
@@ -64,17 +65,17 @@ static void link_newest(struct pml_cache *cache, struct entry *entry)
 }
 
 /* Under the lock, as all of these. */
-static struct entry *look(struct pml_cache *cache, const struct pml_store *store, struct pml_cell cell)
+static struct entry *look(struct pml_cache *cache, const struct pml_name *name)
 {
-    struct entry *entry = *bucket_of(cache, store, cell);
-    while (entry && (entry->store != store || entry->cell.slot != cell.slot || entry->cell.cell != cell.cell))
+    struct entry *entry = *bucket_of(cache, name);
+    while (entry && !pml_name_same(&entry->name, name))
         entry = entry->chain;
     return entry;
 }
 
 static void drop_oldest(struct pml_cache *cache)
 {
-    struct entry *entry = cache->oldest, **at = bucket_of(cache, entry->store, entry->cell);
+    struct entry *entry = cache->oldest, **at = bucket_of(cache, &entry->name);
     while (*at != entry)
         at = &(*at)->chain;
     *at = entry->chain;
@@ -86,19 +87,18 @@ static void drop_oldest(struct pml_cache *cache)
 
 static void add(struct pml_cache *cache, struct entry *entry)
 {
-    struct entry **bucket = bucket_of(cache, entry->store, entry->cell);
+    struct entry **bucket = bucket_of(cache, &entry->name);
     entry->chain = *bucket;
     *bucket = entry;
     link_newest(cache, entry);
     cache->counts.bytes += cost(entry);
 }
 
-void pml_cache_find(struct pml_cache *cache, const struct pml_store *store, const struct pml_cell *cells, size_t count,
-                    struct pml_part **parts)
+void pml_cache_find(struct pml_cache *cache, const struct pml_name *names, size_t count, struct pml_part **parts)
 {
     pthread_mutex_lock(&cache->lock);
     for (size_t i = 0; i < count; i++) {
-        struct entry *entry = look(cache, store, cells[i]);
+        struct entry *entry = look(cache, &names[i]);
         parts[i] = entry ? pml_part_ref(entry->part) : NULL;
         cache->counts.hits += entry != NULL;
         cache->counts.misses += entry == NULL;
@@ -110,15 +110,15 @@ void pml_cache_find(struct pml_cache *cache, const struct pml_store *store, cons
     pthread_mutex_unlock(&cache->lock);
 }
 
-void pml_cache_keep(struct pml_cache *cache, const struct pml_store *store, struct pml_cell cell, struct pml_part *part)
+void pml_cache_keep(struct pml_cache *cache, const struct pml_name *name, struct pml_part *part)
 {
     struct entry *entry = malloc(sizeof *entry);
     if (!entry)
         return; /* it is only not kept */
-    *entry = (struct entry){.store = store, .cell = cell, .part = part};
+    *entry = (struct entry){.name = *name, .part = part};
     pthread_mutex_lock(&cache->lock);
     /* Two threads may have made the same part at the same time. */
-    const bool kept = cost(entry) <= cache->counts.limit && !look(cache, store, cell);
+    const bool kept = cost(entry) <= cache->counts.limit && !look(cache, name);
     while (kept && cache->counts.bytes + cost(entry) > cache->counts.limit) {
         drop_oldest(cache);
         cache->counts.evictions++;

@@ -1,175 +1,95 @@
 /* SPDX-License-Identifier: Apache-2.0
- * In: the sizes of cells and items. Out: the length that no answer exceeds, so that all can be padded to it. */
+ * In: a manifest, and the places it names. Out: the length that no answer exceeds, so that all can be padded to it. */
 #include "longest.h"
+#include "server/gallery/cbor_items.h"
 
 #include <stdlib.h>
 
-/* Bytes of the shortest CBOR head of a number, a length or an array. */
-static uint64_t head_size(uint64_t value)
-{
-    return value < 24 ? 1 : value <= UINT8_MAX ? 2 : value <= UINT16_MAX ? 3 : value <= UINT32_MAX ? 5 : 9;
-}
+/* What a candidate has besides its sketch and its payload, at most. Version 1: the heads of the array (1), the item (9),
+ * the class (5), the sketch (3) and the payload (3). Version 2: item (10), class (5) and size (3) in base 128, which is
+ * less. */
+#define CANDIDATE_MOST 21u
 
-/* SPEC 3: [1, id, slots, L, N], and [slot, count]. */
-static uint64_t header_size(const pml_pack_info *pack, uint32_t slots, uint64_t items)
-{
-    return 1 + 1 + head_size(PML_ID_SIZE) + PML_ID_SIZE + head_size(slots) + head_size(pack->sketch) + head_size(items);
-}
-
-static uint64_t slot_size(uint32_t slot, uint64_t count)
-{
-    return 1 + head_size(slot) + head_size(count);
-}
+/* What a list has besides its candidates, at most. Version 2: the heads of the array (1), the slot (3), the count (5), the
+ * form (1), the class (5) and the string (9). Version 1 has the first three of these. */
+#define LIST_MOST 24u
 
 /* ---- cells ---- */
 
-/* The longest part of each slot, and the parts that were seen. */
-struct parts {
-    uint64_t *longest;
-    uint32_t slots;
-    uint64_t bytes, count;
-};
-
-/* A pml_size_fn. */
-static pml_outcome take_cell(void *context, struct pml_cell cell, uint64_t count, uint64_t bytes)
+static uint64_t longest_part(const struct pml_manifest *manifest, uint32_t slot)
 {
-    struct parts *parts = context;
-    const uint64_t size = slot_size(cell.slot, count) + bytes;
-    if (cell.slot >= parts->slots)
-        return PML_DAMAGED;
-    if (size > parts->longest[cell.slot])
-        parts->longest[cell.slot] = size;
-    parts->bytes += size;
-    parts->count++;
+    uint64_t longest = 0;
+    for (size_t i = 0; i < manifest->cells; i++) {
+        const uint32_t size = manifest->parts[(size_t)slot * manifest->cells + i].size;
+        longest = size > longest ? size : longest;
+    }
+    return longest;
+}
+
+bool pml_longest_sound(const struct pml_manifest *manifest, const pml_pack_info *pack)
+{
+    uint64_t longest = 0;
+    for (uint32_t slot = 0; slot < manifest->slots; slot++) {
+        const uint64_t own = longest_part(manifest, slot);
+        longest = own > longest ? own : longest;
+    }
+    return manifest->longest == (manifest->cells > 0 ? pml_manifest_constant(pack, manifest->items, longest) : 0);
+}
+
+/* ---- places ---- */
+
+/* Bytes of the `wanted` longest payloads together. */
+static uint64_t longest_payloads(const struct pml_places *places, size_t wanted, uint32_t *counts)
+{
+    uint64_t sum = 0;
+    for (size_t size = 0; size <= PML_PAYLOAD_MAX; size++)
+        counts[size] = 0;
+    for (size_t i = 0; i < places->count; i++)
+        counts[places->payloads[i]]++;
+    for (size_t size = PML_PAYLOAD_MAX; size > 0 && wanted > 0; size--) {
+        const size_t taken = counts[size] < wanted ? counts[size] : wanted;
+        sum += taken * size;
+        wanted -= taken;
+    }
+    return sum;
+}
+
+uint64_t pml_longest_pages(const struct pml_places *places, const pml_pack_info *pack)
+{
+    uint64_t sum = (uint64_t)places->page_count * LIST_MOST + (uint64_t)places->count * (CANDIDATE_MOST + pack->sketch);
+    for (size_t i = 0; i < places->count; i++)
+        sum += places->payloads[i];
+    return sum;
+}
+
+pml_outcome pml_longest_measure(const struct pml_manifest *manifest, const pml_pack_info *pack,
+                                const struct pml_places *const *places, uint32_t nearest, struct pml_longest *longest)
+{
+    uint32_t *counts = malloc(((size_t)PML_PAYLOAD_MAX + 1) * sizeof *counts);
+    *longest = (struct pml_longest){.message = manifest->longest};
+    if (!counts)
+        return PML_NO_MEMORY;
+    longest->response = manifest->cells > 0 ? pml_answer_header_size(pack, pack->slots, manifest->items) : 0;
+    longest->gaussian = places ? pml_answer_header_size(pack, pack->slots, manifest->items) : 0;
+    for (uint32_t slot = 0; slot < pack->slots; slot++) {
+        longest->response += longest_part(manifest, slot);
+        if (!places)
+            continue;
+        const size_t most = nearest < places[slot]->count ? nearest : places[slot]->count;
+        longest->gaussian +=
+            LIST_MOST + most * (CANDIDATE_MOST + (uint64_t)pack->sketch) + longest_payloads(places[slot], most, counts);
+    }
+    free(counts);
     return PML_DONE;
 }
 
-static pml_outcome measure_cells(struct pml_store *store, const pml_pack_info *pack, struct pml_longest *longest)
-{
-    const uint64_t items = pml_store_describe(store)->items;
-    struct parts parts = {.longest = calloc(pack->slots, sizeof *parts.longest), .slots = pack->slots};
-    uint64_t largest = 0, sum = 0;
-    if (!parts.longest)
-        return PML_NO_MEMORY;
-    for (uint32_t slot = 0; slot < pack->slots; slot++)
-        parts.longest[slot] = slot_size(slot, 0); /* cells that list nothing have a part too */
-    pml_outcome outcome = pml_store_sizes(store, PML_SIZED_CELLS, take_cell, &parts);
-    for (uint32_t slot = 0; slot < pack->slots; slot++) {
-        sum += parts.longest[slot];
-        largest = parts.longest[slot] > largest ? parts.longest[slot] : largest;
-    }
-    free(parts.longest);
-    /* Cells that list nothing have a head, whose length does not matter here. */
-    longest->parts = parts.bytes + ((uint64_t)pack->slots * pack->cells - parts.count) * slot_size(pack->slots, 0);
-    longest->message = header_size(pack, 1, items) + largest;
-    longest->response = header_size(pack, pack->slots, items) + sum;
-    return outcome;
-}
-
-/* ---- items ---- */
-
-/* The longest candidates of one slot, as many as an answer has: a heap with the shortest of them on top. */
-struct heap {
-    uint32_t *sizes;
-    uint32_t count, room;
-};
-
-struct heaps {
-    struct heap *slots;
-    uint32_t count, nearest;
-};
-
-static void sift_down(struct heap *heap, uint32_t at)
-{
-    for (uint32_t child; (child = 2 * at + 1) < heap->count; at = child) {
-        if (child + 1 < heap->count && heap->sizes[child + 1] < heap->sizes[child])
-            child++;
-        if (heap->sizes[at] <= heap->sizes[child])
-            return;
-        const uint32_t moved = heap->sizes[at];
-        heap->sizes[at] = heap->sizes[child];
-        heap->sizes[child] = moved;
-    }
-}
-
-static void sift_up(struct heap *heap, uint32_t at)
-{
-    for (uint32_t parent; at > 0 && heap->sizes[parent = (at - 1) / 2] > heap->sizes[at]; at = parent) {
-        const uint32_t moved = heap->sizes[at];
-        heap->sizes[at] = heap->sizes[parent];
-        heap->sizes[parent] = moved;
-    }
-}
-
-/* A pml_size_fn. A slot with few items takes little memory, whatever `nearest` is. */
-static pml_outcome take_item(void *context, struct pml_cell cell, uint64_t count, uint64_t bytes)
-{
-    const struct heaps *heaps = context;
-    (void)count;
-    if (cell.slot >= heaps->count || bytes > UINT32_MAX)
-        return PML_DAMAGED;
-    struct heap *heap = &heaps->slots[cell.slot];
-    if (heap->count == heaps->nearest) {
-        if (bytes > heap->sizes[0]) {
-            heap->sizes[0] = (uint32_t)bytes;
-            sift_down(heap, 0);
-        }
-        return PML_DONE;
-    }
-    if (heap->count == heap->room) {
-        const uint32_t room = heap->room > 0 ? 2 * heap->room : 16;
-        uint32_t *more = realloc(heap->sizes, room * sizeof *more);
-        if (!more)
-            return PML_NO_MEMORY;
-        heap->sizes = more;
-        heap->room = room;
-    }
-    heap->sizes[heap->count++] = (uint32_t)bytes;
-    sift_up(heap, heap->count - 1);
-    return PML_DONE;
-}
-
-static pml_outcome measure_items(struct pml_store *store, const pml_pack_info *pack, uint32_t nearest,
-                                 struct pml_longest *longest)
-{
-    struct heaps heaps = {calloc(pack->slots, sizeof *heaps.slots), pack->slots, nearest};
-    if (!heaps.slots)
-        return PML_NO_MEMORY;
-    pml_outcome outcome = pml_store_sizes(store, PML_SIZED_ITEMS, take_item, &heaps);
-    longest->gaussian = header_size(pack, pack->slots, pml_store_describe(store)->items);
-    for (uint32_t slot = 0; slot < pack->slots; slot++) {
-        const struct heap *heap = &heaps.slots[slot];
-        longest->gaussian += slot_size(slot, heap->count);
-        for (uint32_t i = 0; i < heap->count; i++)
-            longest->gaussian += heap->sizes[i];
-        free(heap->sizes);
-    }
-    free(heaps.slots);
-    return outcome;
-}
-
-/* ---- all ---- */
-
-pml_outcome pml_longest_measure(struct pml_store *store, const pml_pack_info *pack, uint32_t nearest,
-                                struct pml_longest *longest)
-{
-    const struct pml_store_info *info = pml_store_describe(store);
-    pml_outcome outcome = PML_DONE;
-    *longest = (struct pml_longest){0};
-    if (pack->sketch == 0)
-        return PML_DONE; /* answers need sketches */
-    if (pml_store_cell_lists(info) != PML_LISTS_NONE)
-        outcome = measure_cells(store, pack, longest);
-    if (outcome == PML_DONE && info->dimensions > 0)
-        outcome = measure_items(store, pack, nearest, longest);
-    return outcome;
-}
+/* ---- releases ---- */
 
 /* SPEC 2: a release with so many bytes of symbols or values. */
 static size_t release_size(size_t values, bool step)
 {
     const size_t version = 2, id = 1 + 1 + PML_ID_SIZE, mechanism = 2, step_size = step ? 1 + 1 + 4 : 0;
-    return 1 + version + id + mechanism + step_size + 1 + (size_t)head_size(values) + values;
+    return 1 + version + id + mechanism + step_size + 1 + (size_t)pml_cbor_head_size(values) + values;
 }
 
 static uint32_t bits_of(uint64_t symbols)

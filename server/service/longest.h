@@ -3,21 +3,25 @@
 #ifndef PML_LONGEST_H
 #define PML_LONGEST_H
 
-#include "server/store/store.h"
+#include "server/gallery/manifest.h"
+#include "server/gallery/places.h"
 
-/* Bytes of the longest answer to a release of each kind, and of the parts that answers are made of; 0: the server does not
- * serve the kind. */
+/* Bytes that no answer to a release of each kind exceeds; 0: the gallery has nothing for the kind. */
 struct pml_longest {
     uint64_t message;  /* to a message of a crowd */
-    uint64_t response; /* to any other response release; the same as `message` for a pack with one slot */
+    uint64_t response; /* to any other response release */
     uint64_t gaussian;
-    uint64_t parts; /* of all cells together */
 };
 
-/* Measures a store with one reading of its sizes per kind. `nearest` is R of SPEC 6.5. Returns what pml_store_sizes
- * returns. */
-pml_outcome pml_longest_measure(struct pml_store *store, const pml_pack_info *pack, uint32_t nearest,
-                                struct pml_longest *longest);
+/* Whether the manifest's constant length is that of its parts. */
+bool pml_longest_sound(const struct pml_manifest *manifest, const pml_pack_info *pack);
+
+/* `places` are those of all slots, or NULL; `nearest` is R of SPEC 6.5. Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_longest_measure(const struct pml_manifest *manifest, const pml_pack_info *pack,
+                                const struct pml_places *const *places, uint32_t nearest, struct pml_longest *longest);
+
+/* Bytes that the pages of a slot have together, at most. */
+uint64_t pml_longest_pages(const struct pml_places *places, const pml_pack_info *pack);
 
 /* Bytes of a message of a crowd before it is sealed: the length of its release (SPEC 2). */
 size_t pml_longest_message(const pml_pack_info *pack);

@@ -4,29 +4,22 @@
 #ifndef PML_PART_H
 #define PML_PART_H
 
-#include "server/store/store.h"
+#include "server/gallery/answer_list.h"
 
 #include <stdatomic.h>
 
 /* Counted: pml_part_unref frees it when nobody refers to it any more. */
 struct pml_part {
     atomic_uint references;
-    uint32_t count;    /* candidates */
-    size_t head, size; /* bytes before the candidates; of all */
+    size_t size;
     uint8_t bytes[];
 };
 
-/* A slot's part of an answer: its head, then its candidates. Returns NULL when out of memory. */
-struct pml_part *pml_part_make(uint32_t slot, const struct pml_fragment *candidates);
-
-/* Any bytes. Returns NULL when out of memory. */
-struct pml_part *pml_part_copy(const struct pml_bytes *bytes);
+/* Returns NULL when out of memory. */
+struct pml_part *pml_part_copy(const void *bytes, size_t size);
 
 struct pml_part *pml_part_ref(struct pml_part *part); /* returns the part */
 void pml_part_unref(struct pml_part *part);           /* NULL does nothing */
-
-/* The candidates alone; they live as long as the part. */
-struct pml_fragment pml_part_candidates(const struct pml_part *part);
 
 /* An answer in parts: its header, then one part per slot of the answer. */
 struct pml_parts {

@@ -1,103 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  * From release to answer. In: a release from anybody, read once. Out: a whole answer, or an outcome and nothing. */
-#include "service.h"
-
-#include "common/message.h"
+#include "service_state.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-struct pml_service {
-    const pml_pack *pack;
-    pml_pack_info info;
-    struct pml_store *store;
-    struct pml_embedding *embedding; /* NULL: the store has no places */
-    struct pml_cache *cache;         /* or NULL */
-    uint32_t nearest;
-    struct pml_longest longest;
-    atomic_ullong *counts; /* QUERIES and TOUCHED */
-};
-
-enum { QUERIES, TOUCHED, COUNTS };
-
-/* ---- opening ---- */
-
-static pml_outcome check_fit(const pml_pack_info *info, const struct pml_store_info *store, struct pml_message *message)
-{
-    if (memcmp(info->id, store->pack, PML_ID_SIZE) != 0)
-        return pml_say(message,
-                       "the store was indexed with another pack. Use that pack, or index the gallery with this "
-                       "one (privatemail index).");
-    if (store->sketch != info->sketch)
-        return pml_say(
-            message, "the store has sketches of %u bytes, the pack of %u. Index the gallery again (privatemail index).",
-            (unsigned)store->sketch, (unsigned)info->sketch);
-    if (store->dimensions != 0 && (store->dimensions != info->dimensions || info->anchors == 0))
-        return pml_say(message,
-                       "the store's places have %u coordinates, which do not fit the pack's anchors. Index the gallery "
-                       "again (privatemail index).",
-                       (unsigned)store->dimensions);
-    return PML_DONE;
-}
-
-static pml_outcome measure(struct pml_service *service, struct pml_message *message)
-{
-    pml_outcome outcome = pml_longest_measure(service->store, &service->info, service->nearest, &service->longest);
-    if (outcome == PML_NO_MEMORY)
-        return pml_say_memory(message);
-    if (outcome != PML_DONE)
-        pml_say(message, "the lengths of answers cannot be read from the store. Try again, or index the gallery again "
-                         "(privatemail index).");
-    return outcome;
-}
-
-pml_outcome pml_service_open(struct pml_service **service, const pml_pack *pack, struct pml_store *store,
-                             const struct pml_service_options *options, struct pml_message *message)
-{
-    const struct pml_store_info *stored = pml_store_describe(store);
-    struct pml_service *made = calloc(1, sizeof *made);
-    *service = NULL;
-    if (!made)
-        return pml_say_memory(message);
-    made->pack = pack;
-    made->store = store;
-    made->cache = options->cache;
-    made->counts = calloc(COUNTS, sizeof *made->counts);
-    made->nearest = options->nearest > 0 ? options->nearest : PML_NEAREST_DEFAULT;
-    pml_outcome outcome = made->counts ? PML_DONE : pml_say_memory(message);
-    if (outcome == PML_DONE && pml_pack_describe(pack, &made->info) != PML_OK)
-        outcome = pml_say(message, "the pack is not open. Open it first.");
-    if (outcome == PML_DONE)
-        outcome = check_fit(&made->info, stored, message);
-    if (outcome == PML_DONE && stored->dimensions > 0)
-        outcome = pml_embedding_make(&made->embedding, pack, stored->iterations, options->threads, options->progress,
-                                     message);
-    if (outcome == PML_DONE && options->measure)
-        outcome = measure(made, message);
-    if (outcome == PML_DONE)
-        *service = made;
-    else
-        pml_service_close(made);
-    return outcome;
-}
-
-void pml_service_close(struct pml_service *service)
-{
-    if (!service)
-        return;
-    pml_embedding_free(service->embedding);
-    free(service->counts);
-    free(service);
-}
+/* ---- what it is ---- */
 
 const pml_pack_info *pml_service_pack(const struct pml_service *service)
 {
     return &service->info;
 }
 
-const struct pml_store_info *pml_service_store(const struct pml_service *service)
+const struct pml_name *pml_service_version(const struct pml_service *service)
 {
-    return pml_store_describe(service->store);
+    return &service->version;
+}
+
+const struct pml_manifest *pml_service_manifest(const struct pml_service *service)
+{
+    return &service->manifest;
 }
 
 const struct pml_longest *pml_service_longest(const struct pml_service *service)
@@ -105,93 +26,104 @@ const struct pml_longest *pml_service_longest(const struct pml_service *service)
     return &service->longest;
 }
 
-pml_outcome pml_service_ping(const struct pml_service *service)
+const struct pml_part *pml_service_header(const struct pml_service *service)
 {
-    return pml_store_ping(service->store);
+    return service->header;
 }
 
-struct pml_service_counts pml_service_count(const struct pml_service *service)
+const struct pml_places *pml_service_places(const struct pml_service *service, uint32_t slot)
 {
-    return (struct pml_service_counts){service->counts[QUERIES], service->counts[TOUCHED]};
+    return service->places ? &service->places[slot]->places : NULL;
 }
-
-/* ---- reading a release ---- */
 
 pml_status pml_service_read(const struct pml_service *service, const void *release, size_t size, pml_release_view *view)
 {
     return pml_release_parse(service->pack, release, size, view);
 }
 
-static bool serves_cells(const struct pml_service *service)
+static bool serves(const struct pml_service *service, unsigned mechanism)
 {
-    return service->info.sketch > 0 && pml_store_cell_lists(pml_store_describe(service->store)) != PML_LISTS_NONE;
-}
-
-static bool serves_places(const struct pml_service *service)
-{
-    return service->info.sketch > 0 && service->embedding;
+    return service->info.sketch > 0 &&
+           (mechanism == PML_GAUSSIAN ? service->embedding != NULL : service->manifest.cells > 0);
 }
 
 pml_outcome pml_service_place(const struct pml_service *service, const pml_release_view *view, double *places)
 {
     const size_t count = (size_t)service->info.slots * service->info.dimensions;
-    if (view->mechanism != PML_GAUSSIAN || !serves_places(service))
-        return PML_ABSENT;
+    if (view->mechanism != PML_GAUSSIAN || !serves(service, PML_GAUSSIAN))
+        return PML_REFUSED;
     float *rows = malloc(count * sizeof *rows);
     if (!rows)
         return PML_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
         rows[i] = (float)((double)pml_release_value(view, i) * view->step);
-    pml_embedding_place(service->embedding, rows, places);
+    pml_embedding_place(service->embedding->embedding, rows, places);
     free(rows);
     return PML_DONE;
 }
 
-/* ---- parts ---- */
+/* ---- parts by their names ---- */
 
-/* The cells whose parts are read from the store: which they are, and where their parts go. */
+/* Parts that are read from the store: their names, and where they go. */
 struct missing {
-    const struct pml_service *service;
-    struct pml_cell *cells;
+    struct pml_cache *cache;
+    struct pml_name *names;
     struct pml_part ***targets;
     size_t count;
 };
 
-/* A pml_take_fn. */
-static pml_outcome take_cell(void *context, size_t index, const struct pml_fragment *candidates)
+/* A pml_blob_fn. */
+static pml_outcome take_part(void *context, size_t index, const uint8_t *bytes, size_t size)
 {
     const struct missing *missing = context;
-    const struct pml_service *service = missing->service;
-    struct pml_part *part = pml_part_make(missing->cells[index].slot, candidates);
+    struct pml_part *part = pml_part_copy(bytes, size);
+    if (!part)
+        return PML_NO_MEMORY;
     *missing->targets[index] = part;
-    if (part && service->cache)
-        pml_cache_keep(service->cache, service->store, missing->cells[index], part);
-    return part ? PML_DONE : PML_NO_MEMORY;
+    if (missing->cache)
+        pml_cache_keep(missing->cache, &missing->names[index], part);
+    return PML_DONE;
 }
 
-/* What the slots get for these cells: the parts that are kept, and all the others in one reading of the store. `parts`
- * are NULL at first; on failure some may be there. */
-static pml_outcome cell_parts(const struct pml_service *service, const struct pml_cell *cells, size_t count,
-                              struct pml_part **parts, bool *touched)
+static pml_outcome read_missing(const struct pml_service *service, const struct pml_name *names, size_t count,
+                                struct pml_part **parts)
 {
-    struct missing missing = {service, malloc(count * sizeof *missing.cells), malloc(count * sizeof *missing.targets),
-                              0};
-    pml_outcome outcome = missing.cells && missing.targets ? PML_DONE : PML_NO_MEMORY;
-    if (outcome == PML_DONE && service->cache)
-        pml_cache_find(service->cache, service->store, cells, count, parts);
+    struct missing missing = {service->options.cache, malloc(count * sizeof *missing.names),
+                              malloc(count * sizeof *missing.targets), 0};
+    pml_outcome outcome = missing.names && missing.targets ? PML_DONE : PML_NO_MEMORY;
     for (size_t i = 0; i < count && outcome == PML_DONE; i++) {
         if (parts[i])
             continue;
-        missing.cells[missing.count] = cells[i];
+        missing.names[missing.count] = names[i];
         missing.targets[missing.count++] = &parts[i];
     }
-    *touched = missing.count > 0;
     if (outcome == PML_DONE)
-        outcome = pml_store_cells(service->store, missing.cells, missing.count, take_cell, &missing);
-    free(missing.cells);
+        outcome = pml_store_get(service->store, PML_PARTS, missing.names, missing.count, take_part, &missing);
+    free(missing.names);
     free(missing.targets);
     return outcome;
 }
+
+pml_outcome pml_service_fetch(const struct pml_service *service, const struct pml_name *names, size_t count,
+                              struct pml_part **parts, bool *touched)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        parts[i] = NULL;
+    if (service->options.cache)
+        pml_cache_find(service->options.cache, names, count, parts);
+    while (found < count && parts[found])
+        found++;
+    *touched = found < count;
+    const pml_outcome outcome = *touched ? read_missing(service, names, count, parts) : PML_DONE;
+    for (size_t i = 0; i < count && outcome != PML_DONE; i++) {
+        pml_part_unref(parts[i]);
+        parts[i] = NULL;
+    }
+    return outcome;
+}
+
+/* ---- answers ---- */
 
 /* The slots that an answer has: all of the pack, or the one that a message of a crowd names (SPEC 3). */
 static uint32_t slots_of(const struct pml_service *service, const pml_release_view *view)
@@ -199,156 +131,129 @@ static uint32_t slots_of(const struct pml_service *service, const pml_release_vi
     return view->mechanism == PML_CROWD ? 1 : service->info.slots;
 }
 
-/* The slot of the answer's part `index`, and for response and crowd the cell that the release names in it. */
-static struct pml_cell cell_of(const struct pml_service *service, const pml_release_view *view, uint32_t index)
+/* The list that a response or crowd release names for a part of its answer. */
+static const struct pml_entry *entry_of(const struct pml_service *service, const pml_release_view *view, uint32_t index)
 {
-    const uint32_t cells = service->info.cells;
-    if (view->mechanism == PML_GAUSSIAN)
-        return (struct pml_cell){index, 0};
     const uint32_t symbol = pml_release_symbol(view, index);
-    return view->mechanism == PML_CROWD ? (struct pml_cell){symbol / cells, symbol % cells}
-                                        : (struct pml_cell){index, symbol};
+    const size_t cell = view->mechanism == PML_CROWD ? symbol : (size_t)index * service->info.cells + symbol;
+    return &service->manifest.parts[cell];
 }
 
-static pml_outcome response_parts(const struct pml_service *service, const pml_release_view *view,
-                                  struct pml_part **parts, bool *touched)
+static pml_outcome listed(const struct pml_service *service, const pml_release_view *view, struct pml_part **parts,
+                          bool *touched)
 {
     const uint32_t slots = slots_of(service, view);
-    struct pml_cell *cells = malloc(slots * sizeof *cells);
-    if (!cells)
+    struct pml_name *names = malloc(slots * sizeof *names);
+    if (!names)
         return PML_NO_MEMORY;
-    for (uint32_t index = 0; index < slots; index++)
-        cells[index] = cell_of(service, view, index);
-    pml_outcome outcome = cell_parts(service, cells, slots, parts, touched);
-    free(cells);
+    for (uint32_t i = 0; i < slots; i++)
+        names[i] = entry_of(service, view, i)->name;
+    pml_outcome outcome = pml_service_fetch(service, names, slots, parts, touched);
+    for (uint32_t i = 0; i < slots && outcome == PML_DONE; i++) /* lengths were promised from the manifest's sizes */
+        outcome = parts[i]->size == entry_of(service, view, i)->size ? PML_DONE : PML_DAMAGED;
+    free(names);
     return outcome;
-}
-
-/* A pml_take_fn. */
-static pml_outcome take_nearest(void *context, size_t index, const struct pml_fragment *candidates)
-{
-    struct pml_part **parts = context;
-    parts[index] = pml_part_make((uint32_t)index, candidates);
-    return parts[index] ? PML_DONE : PML_NO_MEMORY;
-}
-
-static pml_outcome gaussian_parts(const struct pml_service *service, const pml_release_view *view,
-                                  struct pml_part **parts)
-{
-    const size_t slots = service->info.slots, dimensions = service->info.dimensions;
-    double *places = malloc(slots * dimensions * sizeof *places);
-    struct pml_point *points = malloc(slots * sizeof *points);
-    pml_outcome outcome = places && points ? pml_service_place(service, view, places) : PML_NO_MEMORY;
-    for (size_t slot = 0; slot < slots && outcome == PML_DONE; slot++)
-        points[slot] = (struct pml_point){(uint32_t)slot, places + slot * dimensions};
-    if (outcome == PML_DONE)
-        outcome = pml_store_nearest(service->store, points, slots, service->nearest, take_nearest, parts);
-    free(places);
-    free(points);
-    return outcome;
-}
-
-static pml_outcome make_header(const struct pml_service *service, uint32_t slots, struct pml_part **header)
-{
-    const pml_pack_info *info = &service->info;
-    struct pml_bytes bytes = {0};
-    *header = pml_answer_write_header(&bytes, info->id, slots, info->sketch,
-                                      pml_store_describe(service->store)->items) == PML_DONE
-                  ? pml_part_copy(&bytes)
-                  : NULL;
-    pml_bytes_free(&bytes);
-    return *header ? PML_DONE : PML_NO_MEMORY;
-}
-
-pml_outcome pml_service_header(const struct pml_service *service, struct pml_part **header)
-{
-    return make_header(service, service->info.slots, header);
 }
 
 pml_outcome pml_service_parts(const struct pml_service *service, const pml_release_view *view, struct pml_parts *parts)
 {
-    const bool gaussian = view->mechanism == PML_GAUSSIAN;
     const uint32_t slots = slots_of(service, view);
-    bool touched = true;
+    bool touched = false;
     *parts = (struct pml_parts){0};
-    if (!(gaussian ? serves_places(service) : serves_cells(service)))
-        return PML_ABSENT;
+    if (!serves(service, view->mechanism))
+        return PML_REFUSED;
     parts->parts = calloc((size_t)slots + 1, sizeof *parts->parts);
     if (!parts->parts)
         return PML_NO_MEMORY;
     parts->count = (size_t)slots + 1;
-    pml_outcome outcome = make_header(service, slots, &parts->parts[0]);
-    if (outcome == PML_DONE)
-        outcome = gaussian ? gaussian_parts(service, view, parts->parts + 1)
-                           : response_parts(service, view, parts->parts + 1, &touched);
+    parts->parts[0] = pml_part_ref(view->mechanism == PML_CROWD ? service->message_header : service->header);
+    const pml_outcome outcome = view->mechanism == PML_GAUSSIAN
+                                    ? pml_service_nearest(service, view, parts->parts + 1, &touched)
+                                    : listed(service, view, parts->parts + 1, &touched);
     if (outcome != PML_DONE) {
         pml_parts_free(parts);
         return outcome;
     }
     for (size_t i = 0; i < parts->count; i++)
         parts->size += parts->parts[i]->size;
-    service->counts[QUERIES]++;
-    service->counts[TOUCHED] += touched;
+    if (service->options.counts) {
+        atomic_fetch_add_explicit(&service->options.counts->queries, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&service->options.counts->touched, touched, memory_order_relaxed);
+    }
     return PML_DONE;
 }
 
-pml_outcome pml_service_visit(const struct pml_service *service, const pml_release_view *view, pml_slot_fn slot,
-                              void *context)
-{
-    struct pml_parts parts;
-    pml_outcome outcome = pml_service_parts(service, view, &parts);
-    for (size_t i = 1; i < parts.count && outcome == PML_DONE; i++) {
-        const struct pml_fragment candidates = pml_part_candidates(parts.parts[i]);
-        outcome = slot(context, cell_of(service, view, (uint32_t)(i - 1)).slot, &candidates);
-    }
-    pml_parts_free(&parts);
-    return outcome;
-}
-
-/* ---- one cell ---- */
-
-bool pml_service_has_cell(const struct pml_service *service, struct pml_cell cell)
-{
-    return cell.slot < service->info.slots && cell.cell < service->info.cells && serves_cells(service);
-}
-
-pml_outcome pml_service_cell(const struct pml_service *service, struct pml_cell cell, struct pml_part **part)
-{
-    bool touched;
-    *part = NULL;
-    pml_outcome outcome =
-        pml_service_has_cell(service, cell) ? cell_parts(service, &cell, 1, part, &touched) : PML_ABSENT;
-    if (outcome != PML_DONE) {
-        pml_part_unref(*part);
-        *part = NULL;
-    }
-    return outcome;
-}
-
-/* ---- all cells ---- */
+/* ---- all parts ---- */
 
 uint64_t pml_service_parts_cost(const struct pml_service *service)
 {
-    const uint64_t cells = (uint64_t)service->info.slots * service->info.cells;
-    return serves_cells(service) ? service->longest.parts + cells * pml_cache_cost(0) : 0;
+    const size_t lists = (size_t)service->manifest.slots * service->manifest.cells;
+    uint64_t cost = lists * pml_cache_cost(0);
+    for (size_t i = 0; i < lists; i++)
+        cost += service->manifest.parts[i].size;
+    for (uint32_t slot = 0; service->places && slot < service->info.slots; slot++) {
+        const struct pml_places *places = &service->places[slot]->places;
+        cost += pml_longest_pages(places, &service->info) + places->page_count * pml_cache_cost(0);
+    }
+    return cost;
+}
+
+/* Reads names into the cache, some at a time. */
+struct filling {
+    const struct pml_service *service;
+    struct pml_name names[64];
+    size_t count;
+};
+
+static pml_outcome flush(struct filling *filling)
+{
+    struct pml_part *parts[sizeof filling->names / sizeof filling->names[0]];
+    bool touched;
+    const size_t count = filling->count;
+    filling->count = 0;
+    const pml_outcome outcome = pml_service_fetch(filling->service, filling->names, count, parts, &touched);
+    for (size_t i = 0; i < count; i++)
+        pml_part_unref(parts[i]);
+    return outcome;
+}
+
+static pml_outcome fill(struct filling *filling, const struct pml_name *name)
+{
+    filling->names[filling->count++] = *name;
+    return filling->count == sizeof filling->names / sizeof filling->names[0] ? flush(filling) : PML_DONE;
 }
 
 pml_outcome pml_service_fill_cache(const struct pml_service *service)
 {
-    enum { AT_ONCE = 64 };
-    const uint64_t count = serves_cells(service) ? (uint64_t)service->info.slots * service->info.cells : 0;
+    struct filling filling = {.service = service};
     pml_outcome outcome = PML_DONE;
-    for (uint64_t first = 0; first < count && outcome == PML_DONE; first += AT_ONCE) {
-        struct pml_cell cells[AT_ONCE];
-        struct pml_part *parts[AT_ONCE] = {NULL};
-        const size_t some = count - first < AT_ONCE ? (size_t)(count - first) : AT_ONCE;
-        bool touched;
-        for (size_t i = 0; i < some; i++)
-            cells[i] = (struct pml_cell){(uint32_t)((first + i) / service->info.cells),
-                                         (uint32_t)((first + i) % service->info.cells)};
-        outcome = cell_parts(service, cells, some, parts, &touched);
-        for (size_t i = 0; i < some; i++)
-            pml_part_unref(parts[i]);
+    for (size_t i = 0; i < (size_t)service->manifest.slots * service->manifest.cells && outcome == PML_DONE; i++)
+        outcome = fill(&filling, &service->manifest.parts[i].name);
+    for (uint32_t slot = 0; service->places && slot < service->info.slots; slot++) {
+        const struct pml_places *places = &service->places[slot]->places;
+        for (size_t i = 0; i < places->page_count && outcome == PML_DONE; i++)
+            outcome = fill(&filling, &places->pages[i].name);
     }
-    return outcome;
+    return outcome == PML_DONE ? flush(&filling) : outcome;
+}
+
+/* ---- one part ---- */
+
+bool pml_service_has(const struct pml_service *service, const struct pml_name *name)
+{
+    bool found = pml_name_same(name, &service->version);
+    for (size_t i = 0; i < pml_manifest_entries(&service->manifest) && !found; i++)
+        found = pml_name_same(name, &service->manifest.parts[i].name);
+    for (uint32_t slot = 0; service->places && slot < service->info.slots && !found; slot++) {
+        const struct pml_places *places = &service->places[slot]->places;
+        for (size_t i = 0; i < places->page_count && !found; i++)
+            found = pml_name_same(name, &places->pages[i].name);
+    }
+    return found;
+}
+
+pml_outcome pml_service_part(const struct pml_service *service, const struct pml_name *name, struct pml_part **part)
+{
+    bool touched;
+    return pml_service_fetch(service, name, 1, part, &touched);
 }

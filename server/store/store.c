@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Finds the kind of store that a URI's scheme names, and calls it. */
-#include "store.h"
-#include "common/message.h"
-#include "store_content.h"
+ * Finds the kind of store that a URI's scheme names, and calls it. What is read fits its name, or is not handed over; what
+ * was opened for reading is not written. */
+#define _DEFAULT_SOURCE
+#define _XOPEN_SOURCE 700
+#include "common/files.h"
 #include "store_kind.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
-static const struct pml_store_kind *const kinds[] = {&pml_store_sqlite, &pml_store_postgres};
-
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
+/* ---- kinds ---- */
 
 /* The kind, and in *target what follows the colon; NULL with a message. */
 static const struct pml_store_kind *find_kind(const char *uri, const char **target, struct pml_message *message)
 {
-    char forms[128] = "";
-    const char *colon = strchr(uri, ':');
-    for (size_t i = 0; i < KINDS; i++) {
-        size_t length = strlen(kinds[i]->scheme);
-        if (colon && (size_t)(colon - uri) == length && memcmp(uri, kinds[i]->scheme, length) == 0 && colon[1] != 0) {
-            *target = colon + 1;
-            return kinds[i];
-        }
-        strncat(forms, i > 0 ? " or " : "", sizeof forms - strlen(forms) - 1);
-        strncat(forms, kinds[i]->form, sizeof forms - strlen(forms) - 1);
-    }
-    /* only the scheme: behind it there may be a password */
+    static const struct pml_store_kind *const kinds[] = {&pml_store_sqlite, &pml_store_postgres, &pml_store_folder};
     const size_t length = strcspn(uri, ":");
-    pml_say(message, "'%.*s' does not name a store: it must be %s.", (int)(length < 200 ? length : 200), uri, forms);
+    *target = uri[length] == ':' ? uri + length + 1 : "";
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && **target != 0; i++)
+        if (strlen(kinds[i]->scheme) == length && memcmp(uri, kinds[i]->scheme, length) == 0)
+            return kinds[i];
+    /* only the scheme: behind it there may be a password */
+    pml_say(message, "'%.*s' does not name a store. Give sqlite:FILE, postgres:URI or dir:FOLDER.",
+            (int)(length < 200 ? length : 200), uri);
     return NULL;
 }
 
@@ -38,13 +37,6 @@ pml_outcome pml_store_check(const char *uri, struct pml_message *message)
     return find_kind(uri, &target, message) ? PML_DONE : PML_REFUSED;
 }
 
-bool pml_store_shared(const char *uri)
-{
-    const char *target;
-    const struct pml_store_kind *kind = find_kind(uri, &target, NULL);
-    return kind && kind->shared;
-}
-
 void pml_store_show(const char *uri, char shown[PML_STORE_SHOWN_MAX])
 {
     const char *target;
@@ -52,22 +44,27 @@ void pml_store_show(const char *uri, char shown[PML_STORE_SHOWN_MAX])
     if (kind && kind->show)
         kind->show(target, shown);
     else
-        snprintf(shown, PML_STORE_SHOWN_MAX, "%s", uri);
+        snprintf(shown, PML_STORE_SHOWN_MAX, "%.*s", (int)(kind ? strlen(uri) : strcspn(uri, ":")), uri);
 }
 
-enum pml_cell_lists_kind pml_store_cell_lists(const struct pml_store_info *info)
-{
-    return info->share > 0 ? PML_LISTS_SHARE : info->cells_per_item > 0 ? PML_LISTS_OWN : PML_LISTS_NONE;
-}
-
-pml_outcome pml_store_open(struct pml_store **store, const char *uri, const uint8_t *pack, struct pml_message *message)
+pml_outcome pml_store_open(struct pml_store **store, const char *uri, enum pml_store_use use,
+                           struct pml_message *message)
 {
     const char *target;
     const struct pml_store_kind *kind = find_kind(uri, &target, message);
     *store = NULL;
-    pml_outcome outcome = kind ? kind->open(store, target, pack, message) : PML_REFUSED;
+    if (!kind)
+        return PML_REFUSED;
+    struct pml_store *made = calloc(1, kind->size);
+    if (!made)
+        return pml_say_memory(message);
+    made->kind = kind;
+    made->use = use;
+    const pml_outcome outcome = kind->open(made, target, message);
     if (outcome == PML_DONE)
-        (*store)->kind = kind;
+        *store = made;
+    else
+        pml_store_close(made);
     return outcome;
 }
 
@@ -75,80 +72,186 @@ void pml_store_close(struct pml_store *store)
 {
     if (store)
         store->kind->close(store);
+    free(store);
 }
 
-const struct pml_store_info *pml_store_describe(const struct pml_store *store)
+/* ---- reading ---- */
+
+struct proof {
+    const struct pml_name *names;
+    size_t count, taken;
+    pml_blob_fn take;
+    void *context;
+};
+
+static pml_outcome prove(void *context, size_t index, const uint8_t *bytes, size_t size)
 {
-    return &store->info;
+    struct proof *proof = context;
+    const struct pml_name name = pml_name_of(bytes, size);
+    if (!pml_name_same(&name, &proof->names[index]))
+        return PML_DAMAGED;
+    proof->taken++;
+    return proof->take(proof->context, index, bytes, size);
 }
 
-pml_outcome pml_store_cells(struct pml_store *store, const struct pml_cell *cells, size_t count, pml_take_fn take,
-                            void *context)
+pml_outcome pml_store_get(struct pml_store *store, enum pml_shelf shelf, const struct pml_name *names, size_t count,
+                          pml_blob_fn take, void *context)
 {
-    const struct pml_wanted wanted = {.cells = cells, .count = count};
-    return count > 0 ? store->kind->read(store, &wanted, take, context) : PML_DONE;
+    struct proof proof = {names, count, 0, take, context};
+    if (count == 0)
+        return PML_DONE;
+    const pml_outcome outcome = store->kind->get(store, shelf, names, count, prove, &proof);
+    return outcome == PML_DONE && proof.taken != count ? PML_ABSENT : outcome;
 }
 
-pml_outcome pml_store_nearest(struct pml_store *store, const struct pml_point *points, size_t count, uint32_t nearest,
-                              pml_take_fn take, void *context)
+/* Packs come in the order of their ids, each once: a damaged store could otherwise have them without end. */
+struct order {
+    const uint8_t *wanted; /* or NULL */
+    uint8_t last[PML_ID_SIZE];
+    bool begun;
+    pml_pack_fn take;
+    void *context;
+};
+
+static pml_outcome take_in_order(void *context, const uint8_t pack[PML_ID_SIZE], const struct pml_pointer *pointer)
 {
-    const struct pml_wanted wanted = {.points = points, .nearest = nearest, .count = count};
-    if (store->info.dimensions == 0)
-        return PML_ABSENT;
-    return count > 0 ? store->kind->read(store, &wanted, take, context) : PML_DONE;
+    struct order *order = context;
+    if ((order->begun && memcmp(order->last, pack, PML_ID_SIZE) >= 0) ||
+        (order->wanted && memcmp(order->wanted, pack, PML_ID_SIZE) != 0))
+        return PML_DAMAGED;
+    memcpy(order->last, pack, PML_ID_SIZE);
+    order->begun = true;
+    return order->take(order->context, pack, pointer);
 }
 
-pml_outcome pml_store_items(struct pml_store *store, pml_take_fn take, void *context)
+pml_outcome pml_store_packs(struct pml_store *store, pml_pack_fn take, void *context)
 {
-    return store->kind->items(store, take, context);
+    struct order order = {.take = take, .context = context};
+    return store->kind->packs(store, NULL, take_in_order, &order);
 }
 
-pml_outcome pml_store_cell_size(struct pml_store *store, struct pml_cell cell, uint64_t *size)
+static pml_outcome copy_pointer(void *context, const uint8_t pack[PML_ID_SIZE], const struct pml_pointer *pointer)
 {
-    return store->kind->cell_size(store, cell, size);
+    (void)pack;
+    *(struct pml_pointer *)context = *pointer;
+    return PML_DONE;
 }
 
-pml_outcome pml_store_sizes(struct pml_store *store, enum pml_sized sized, pml_size_fn take, void *context)
+pml_outcome pml_store_pointer(struct pml_store *store, const uint8_t pack[PML_ID_SIZE], struct pml_pointer *pointer)
 {
-    return store->kind->sizes(store, sized, take, context);
+    struct order order = {.wanted = pack, .take = copy_pointer, .context = pointer};
+    pml_outcome outcome = store->kind->packs(store, pack, take_in_order, &order);
+    if (outcome == PML_DONE && !order.begun)
+        outcome = PML_ABSENT;
+    if (outcome != PML_DONE)
+        *pointer = (struct pml_pointer){0};
+    return outcome;
 }
 
 pml_outcome pml_store_ping(struct pml_store *store)
 {
-    return store->kind->ping(store);
+    static const uint8_t none[PML_ID_SIZE];
+    struct pml_pointer pointer;
+    const pml_outcome outcome = pml_store_pointer(store, none, &pointer);
+    return outcome == PML_ABSENT ? PML_DONE : outcome;
 }
 
-pml_outcome pml_store_begin(struct pml_store_writer **writer, const char *uri, const struct pml_store_info *info,
-                            const uint8_t source[32], bool force, uint64_t *done, struct pml_message *message)
+/* ---- writing ---- */
+
+static pml_outcome check_writer(const struct pml_store *store, struct pml_message *message)
 {
-    const char *target;
-    const struct pml_store_kind *kind = find_kind(uri, &target, message);
-    *writer = NULL;
-    pml_outcome outcome = kind ? kind->begin(writer, target, info, source, force, done, message) : PML_REFUSED;
-    if (outcome == PML_DONE)
-        (*writer)->kind = kind;
+    if (store->use != PML_STORE_WRITE)
+        return pml_say(message, "the store is open for reading only. Open it for writing.");
+    if (store->failed)
+        return pml_say(message, "an earlier write to the store failed. Mend what it named, and start again.");
+    return PML_DONE;
+}
+
+/* Remembers a failure: what a kind has not made durable yet may be lost with it. */
+static pml_outcome remember(struct pml_store *store, pml_outcome outcome)
+{
+    store->failed = store->failed || outcome != PML_DONE;
     return outcome;
 }
 
-pml_outcome pml_store_add(struct pml_store_writer *writer, const struct pml_store_item *item,
-                          struct pml_message *message)
+pml_outcome pml_store_put(struct pml_store *store, enum pml_shelf shelf, const void *bytes, size_t size,
+                          struct pml_name *name, struct pml_message *message)
 {
-    pml_outcome outcome = pml_store_check_item(&writer->info, item, message);
-    return outcome == PML_DONE ? writer->kind->add(writer, item, message) : outcome;
+    const pml_outcome outcome = check_writer(store, message);
+    if (outcome != PML_DONE)
+        return outcome;
+    if (size > PML_BLOB_MAX)
+        return pml_say(message, "a blob of %zu bytes is too large for a store. Keep it below %zu bytes.", size,
+                       PML_BLOB_MAX);
+    *name = pml_name_of(bytes, size);
+    return remember(store, store->kind->put(store, shelf, name, size > 0 ? bytes : "", size, message));
 }
 
-pml_outcome pml_store_checkpoint(struct pml_store_writer *writer, struct pml_message *message)
+pml_outcome pml_store_switch(struct pml_store *store, const uint8_t pack[PML_ID_SIZE],
+                             const struct pml_pointer *pointer, struct pml_message *message)
 {
-    return writer->kind->checkpoint(writer, message);
+    const pml_outcome outcome = check_writer(store, message);
+    return outcome == PML_DONE ? remember(store, store->kind->switch_pointer(store, pack, pointer, message)) : outcome;
 }
 
-pml_outcome pml_store_finish(struct pml_store_writer *writer, struct pml_message *message)
+pml_outcome pml_store_names(struct pml_store *store, enum pml_shelf shelf, pml_name_fn take, void *context)
 {
-    return writer->kind->finish(writer, message);
+    return store->kind->names(store, shelf, take, context);
 }
 
-void pml_store_abandon(struct pml_store_writer *writer)
+pml_outcome pml_store_remove(struct pml_store *store, enum pml_shelf shelf, const struct pml_name *names, size_t count,
+                             struct pml_message *message)
 {
-    if (writer)
-        writer->kind->abandon(writer);
+    const pml_outcome outcome = check_writer(store, message);
+    if (outcome != PML_DONE || count == 0)
+        return outcome;
+    return remember(store, store->kind->remove(store, shelf, names, count, message));
+}
+
+/* ---- for kinds ---- */
+
+void pml_store_pack_values(const uint8_t pack[PML_ID_SIZE], const struct pml_pointer *pointer,
+                           struct pml_value values[PML_POINTER_COLUMNS])
+{
+    values[0] = (struct pml_value){pack, PML_ID_SIZE};
+    values[1] = (struct pml_value){&pointer->version, PML_NAME_SIZE};
+    values[2] = (struct pml_value){&pointer->record, PML_NAME_SIZE};
+    values[3] = (struct pml_value){&pointer->building, PML_NAME_SIZE};
+}
+
+pml_outcome pml_store_take_pack(const struct pml_value values[PML_POINTER_COLUMNS], pml_pack_fn take, void *context)
+{
+    struct pml_pointer pointer;
+    struct pml_name *const names[] = {NULL, &pointer.version, &pointer.record, &pointer.building};
+    for (size_t i = 0; i < PML_POINTER_COLUMNS; i++) {
+        if (!values[i].bytes || values[i].size != (i == 0 ? PML_ID_SIZE : PML_NAME_SIZE))
+            return PML_DAMAGED;
+        if (i > 0)
+            memcpy(names[i], values[i].bytes, PML_NAME_SIZE);
+    }
+    return take(context, values[0].bytes, &pointer);
+}
+
+pml_outcome pml_store_say(const char *shown, int error, struct pml_message *message)
+{
+    if (error == ENOMEM)
+        return pml_say_memory(message);
+    pml_say(message, "%.*s: cannot be written (%s): %s.", PML_STORE_PATH_SHOWN, shown, strerror(error),
+            pml_file_advice(error));
+    return error == ENOSPC || error == EDQUOT || error == EIO ? PML_UNAVAILABLE : PML_REFUSED;
+}
+
+int pml_store_lock(int folder, const char *name, const char *shown, struct pml_message *message)
+{
+    const int file = openat(folder, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0)
+        return file;
+    if (errno == EWOULDBLOCK)
+        pml_say(message, "%.*s: another privatemail index is writing it. Leave it alone until that has ended.",
+                PML_STORE_PATH_SHOWN, shown);
+    else
+        pml_store_say(shown, errno, message);
+    if (file >= 0)
+        close(file);
+    return -1;
 }

@@ -1,129 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where a gallery is stored. There is one interface and one folder per kind of store. The URI's scheme chooses the kind:
- * "sqlite:FILE" or "postgres:URI". */
+ * Where galleries are kept (SPEC 9): blobs under their names, and one pointer per pack. The URI's scheme chooses the kind of
+ * store: "sqlite:FILE", "postgres:URI" or "dir:FOLDER". What the blobs mean is server/gallery's matter. */
 #ifndef PML_STORE_H
 #define PML_STORE_H
 
-#include "candidate.h"
 #include "common/message.h"
+#include "name.h"
 
-struct pml_store_info {
-    uint8_t pack[PML_ID_SIZE];
-    uint64_t items;          /* N */
-    uint32_t sketch;         /* L */
-    uint32_t dimensions;     /* k of the places; 0: no places, so the store cannot serve the Gaussian */
-    uint32_t cells_per_item; /* PML_LISTS_OWN: 1 or 2; else 0 */
-    uint32_t iterations;     /* T the places were made with */
-    uint32_t share;          /* PML_LISTS_SHARE: F in millionths; else 0 */
-    uint64_t digest;         /* of all of it (SPEC 8); whoever begins a store need not know it */
-};
-
-/* What the list of a cell holds (SPEC 6.5). NONE: nothing, so the store cannot serve response. OWN: the items whose first
- * cell it is; with two cells per item also those whose second cell it is. SHARE: a chosen share of its slot's items. */
-enum pml_cell_lists_kind { PML_LISTS_NONE, PML_LISTS_OWN, PML_LISTS_SHARE };
-
-#define PML_SHARE_UNIT 1000000u /* the share of all */
-#define PML_SHARE_MAX (PML_SHARE_UNIT / 2)
-
-enum pml_cell_lists_kind pml_store_cell_lists(const struct pml_store_info *info);
+#include <privatemail.h>
 
 /* Functions with a message return PML_DONE, or another outcome and fill the message. */
 
 /* Whether the URI names a kind of store that exists. */
 pml_outcome pml_store_check(const char *uri, struct pml_message *message);
 
-/* Whether what the URI names may hold the stores of several packs. */
-bool pml_store_shared(const char *uri);
-
 /* The URI as it may be shown: without a password. */
 #define PML_STORE_SHOWN_MAX 300u
 void pml_store_show(const char *uri, char shown[PML_STORE_SHOWN_MAX]);
 
-/* ---- reading: any number of threads at the same time ---- */
-
 struct pml_store;
 
-/* Opens a store for reading; refuses stores that are damaged, incomplete or of another version. `pack` is the id of the
- * pack whose store is wanted, for URIs that hold several; NULL means the only one. Returns PML_ABSENT when the URI is
- * right but has no complete store of this pack. */
-pml_outcome pml_store_open(struct pml_store **store, const char *uri, const uint8_t *pack, struct pml_message *message);
-void pml_store_close(struct pml_store *store);
-const struct pml_store_info *pml_store_describe(const struct pml_store *store);
+/* Readers may be many, at any time. There is one writer at a time: a second one is refused while the first has the store
+ * open. A writer makes a store that is not there yet; a reader gets PML_ABSENT with a message then. Stores that are not ours,
+ * or of another version, are refused. A writer belongs to one thread, a reader to any number. */
+enum pml_store_use { PML_STORE_READ, PML_STORE_WRITE };
+pml_outcome pml_store_open(struct pml_store **store, const char *uri, enum pml_store_use use,
+                           struct pml_message *message);
+void pml_store_close(struct pml_store *store); /* NULL does nothing */
 
-/* Candidates of one slot, encoded one after the other. */
-struct pml_fragment {
-    uint32_t count;
-    struct pml_bytes bytes;
+/* A store in memory, for measurements: it is gone when it is closed. Reading by any number of threads once nobody writes.
+ * Returns PML_DONE or PML_NO_MEMORY. */
+pml_outcome pml_store_memory_open(struct pml_store **store);
+
+/* ---- reading ---- */
+
+/* Parts may be served; private blobs are for index alone. */
+enum pml_shelf { PML_PARTS, PML_PRIVATE, PML_SHELVES };
+
+/* Is given the blob of the index-th name. Its bytes are valid until it returns. An outcome other than PML_DONE ends the
+ * reading and is its result. */
+typedef pml_outcome (*pml_blob_fn)(void *context, size_t index, const uint8_t *bytes, size_t size);
+
+/* All blobs of these names, in one round trip where there is a network. `take` is called once per name, in any order; the same
+ * name may be asked for twice. Every blob is proved by its name before `take` sees it. Returns PML_DONE, PML_NO_MEMORY,
+ * PML_UNAVAILABLE, PML_ABSENT when one is missing, PML_DAMAGED when the bytes of one do not fit its name, or what `take`
+ * returned. A writer sees what it has put. */
+pml_outcome pml_store_get(struct pml_store *store, enum pml_shelf shelf, const struct pml_name *names, size_t count,
+                          pml_blob_fn take, void *context);
+
+/* Where a pack's gallery is now. Names are zero where there is none (SPEC 8.3). */
+struct pml_pointer {
+    struct pml_name version, record, building;
 };
 
-/* Is given the candidates for the index-th of the cells or points that were asked for. They are valid until it returns.
- * An outcome other than PML_DONE ends the reading and is its result. */
-typedef pml_outcome (*pml_take_fn)(void *context, size_t index, const struct pml_fragment *candidates);
+/* Returns PML_DONE, PML_ABSENT when the store knows nothing of the pack, PML_UNAVAILABLE, PML_DAMAGED or PML_NO_MEMORY. */
+pml_outcome pml_store_pointer(struct pml_store *store, const uint8_t pack[PML_ID_SIZE], struct pml_pointer *pointer);
 
-/* A cell of a slot; a point among the places of a slot's items. */
-struct pml_cell {
-    uint32_t slot, cell;
-};
-struct pml_point {
-    uint32_t slot;
-    const double *place;
-};
-
-/* Everything that an answer needs, in one call (SPEC 6.5): the items listed in each cell; the `nearest` items nearest
- * to each point. `take` is called once per cell or point, in any order. Both return PML_DONE, PML_NO_MEMORY,
- * PML_UNAVAILABLE, PML_DAMAGED, what `take` returned, or PML_ABSENT when the store has no places. */
-pml_outcome pml_store_cells(struct pml_store *store, const struct pml_cell *cells, size_t count, pml_take_fn take,
-                            void *context);
-pml_outcome pml_store_nearest(struct pml_store *store, const struct pml_point *points, size_t count, uint32_t nearest,
-                              pml_take_fn take, void *context);
-
-/* All items in ascending order, one at a time: the index-th candidate alone. Returns what pml_store_cells returns. */
-pml_outcome pml_store_items(struct pml_store *store, pml_take_fn take, void *context);
-
-/* How many items the cell lists. */
-pml_outcome pml_store_cell_size(struct pml_store *store, struct pml_cell cell, uint64_t *size);
-
-/* How long parts of answers are, without reading them. `take` is called for every cell that lists something, with the
- * number of its candidates and their bytes; or for every item, with its slot, cell 0, 1 and the bytes of its candidate.
- * Returns what pml_store_cells returns. Nothing is proved here: what is read later may be longer if the store is damaged. */
-enum pml_sized { PML_SIZED_CELLS, PML_SIZED_ITEMS };
-typedef pml_outcome (*pml_size_fn)(void *context, struct pml_cell cell, uint64_t count, uint64_t bytes);
-pml_outcome pml_store_sizes(struct pml_store *store, enum pml_sized sized, pml_size_fn take, void *context);
+/* Every pack that has a pointer, in the order of ids. Returns as pml_store_get does. */
+typedef pml_outcome (*pml_pack_fn)(void *context, const uint8_t pack[PML_ID_SIZE], const struct pml_pointer *pointer);
+pml_outcome pml_store_packs(struct pml_store *store, pml_pack_fn take, void *context);
 
 /* Whether the store can be read now. */
 pml_outcome pml_store_ping(struct pml_store *store);
 
-/* ---- writing: one thread, and one writer of a store in a process ---- */
+/* ---- writing: only what was opened for it ---- */
 
-struct pml_store_writer;
+/* Puts bytes, at most PML_BLOB_MAX, on a shelf and says under which name. What is there already is not written
+ * again; other bytes under its name are damage, and give way. */
+#define PML_BLOB_MAX ((size_t)1 << 29)
+pml_outcome pml_store_put(struct pml_store *store, enum pml_shelf shelf, const void *bytes, size_t size,
+                          struct pml_name *name, struct pml_message *message);
 
-struct pml_store_item {
-    uint32_t slot;
-    const uint32_t *cells; /* that list the item, all different; of its slot */
-    uint32_t cell_count;   /* OWN: info.cells_per_item; SHARE: any number; NONE: 0 */
-    const float *place;    /* info.dimensions numbers, or NULL */
-    struct pml_candidate candidate;
-};
+/* Makes everything that was put so far durable, then replaces the pointer of the pack, at once and durably. */
+pml_outcome pml_store_switch(struct pml_store *store, const uint8_t pack[PML_ID_SIZE],
+                             const struct pml_pointer *pointer, struct pml_message *message);
 
-/* Begins a store, or continues one that was begun from the same inputs (`source`: their hash) and not finished.
- * *done: how many items it already has, always the first ones in the order they are added. What was begun from other
- * inputs is thrown away, and `message` says so although PML_DONE is returned. A finished store is replaced only when
- * `force` is set, and then at once, by pml_store_finish. */
-pml_outcome pml_store_begin(struct pml_store_writer **writer, const char *uri, const struct pml_store_info *info,
-                            const uint8_t source[32], bool force, uint64_t *done, struct pml_message *message);
-
-/* A fault of an item may be reported as late as at the next checkpoint. */
-pml_outcome pml_store_add(struct pml_store_writer *writer, const struct pml_store_item *item,
-                          struct pml_message *message);
-
-/* Makes what was added so far durable: after a crash it is still there. After a failure here or in pml_store_add only
- * pml_store_abandon may follow. */
-pml_outcome pml_store_checkpoint(struct pml_store_writer *writer, struct pml_message *message);
-
-/* Completes the store and makes it readable. Frees the writer, also on failure. */
-pml_outcome pml_store_finish(struct pml_store_writer *writer, struct pml_message *message);
-
-/* Frees the writer and keeps what was made durable for a later pml_store_begin. */
-void pml_store_abandon(struct pml_store_writer *writer);
+/* All names on a shelf, in any order; taking blobs away, and what is not there is passed over. Nothing may be put between
+ * finding out what nobody needs and taking it away, other than by this writer. */
+typedef pml_outcome (*pml_name_fn)(void *context, const struct pml_name *name);
+pml_outcome pml_store_names(struct pml_store *store, enum pml_shelf shelf, pml_name_fn take, void *context);
+pml_outcome pml_store_remove(struct pml_store *store, enum pml_shelf shelf, const struct pml_name *names, size_t count,
+                             struct pml_message *message);
 
 #endif

@@ -5,51 +5,57 @@
 
 #include "store.h"
 
-/* Kinds put these first into structures of their own. `kind` is set by store.c, `info` by open and begin. */
+#include <stdbool.h>
+
+/* Kinds put this first into a structure of their own. All of it is set by store.c. */
 struct pml_store {
     const struct pml_store_kind *kind;
-    struct pml_store_info info;
+    enum pml_store_use use;
+    bool failed; /* a write did, so what was put may be lost: nothing more is written */
 };
 
-struct pml_store_writer {
-    const struct pml_store_kind *kind;
-    struct pml_store_info info;
-};
-
-/* What pml_store_cells (cells) or pml_store_nearest (points, how many items nearest to each) asks for. */
-struct pml_wanted {
-    const struct pml_cell *cells;
-    const struct pml_point *points;
-    uint32_t nearest;
-    size_t count; /* at least 1 */
-};
-
-/* The functions are those of store.h; `target` is what follows the scheme and its colon. finish and abandon free the
- * writer. */
+/* The functions are those of store.h; `target` is what follows the scheme and its colon. Names are checked, and computed,
+ * by store.c alone: `get` hands over what is stored under a name, whatever it is, and passes over what is not there. */
 struct pml_store_kind {
     const char *scheme;
-    const char *form; /* of a URI, for messages */
-    bool shared;      /* one target holds the stores of several packs */
+    size_t size;                                                       /* of its structure */
+    void (*show)(const char *target, char shown[PML_STORE_SHOWN_MAX]); /* NULL: a target has nothing to hide */
 
-    /* NULL: a target has nothing to hide. */
-    void (*show)(const char *target, char shown[PML_STORE_SHOWN_MAX]);
-
-    pml_outcome (*open)(struct pml_store **store, const char *target, const uint8_t *pack, struct pml_message *message);
+    /* What is opened is zero but for the base. Closing also ends what was opened in part, and frees all but the structure. */
+    pml_outcome (*open)(struct pml_store *store, const char *target, struct pml_message *message);
     void (*close)(struct pml_store *store);
-    pml_outcome (*read)(struct pml_store *store, const struct pml_wanted *wanted, pml_take_fn take, void *context);
-    pml_outcome (*items)(struct pml_store *store, pml_take_fn take, void *context);
-    pml_outcome (*cell_size)(struct pml_store *store, struct pml_cell cell, uint64_t *size);
-    pml_outcome (*sizes)(struct pml_store *store, enum pml_sized sized, pml_size_fn take, void *context);
-    pml_outcome (*ping)(struct pml_store *store);
-
-    pml_outcome (*begin)(struct pml_store_writer **writer, const char *target, const struct pml_store_info *info,
-                         const uint8_t source[32], bool force, uint64_t *done, struct pml_message *message);
-    pml_outcome (*add)(struct pml_store_writer *writer, const struct pml_store_item *item, struct pml_message *message);
-    pml_outcome (*checkpoint)(struct pml_store_writer *writer, struct pml_message *message);
-    pml_outcome (*finish)(struct pml_store_writer *writer, struct pml_message *message);
-    void (*abandon)(struct pml_store_writer *writer);
+    pml_outcome (*get)(struct pml_store *store, enum pml_shelf shelf, const struct pml_name *names, size_t count,
+                       pml_blob_fn take, void *context);
+    pml_outcome (*packs)(struct pml_store *store, const uint8_t *pack, pml_pack_fn take, void *context); /* NULL: all */
+    pml_outcome (*put)(struct pml_store *store, enum pml_shelf shelf, const struct pml_name *name, const void *bytes,
+                       size_t size, struct pml_message *message);
+    pml_outcome (*switch_pointer)(struct pml_store *store, const uint8_t pack[PML_ID_SIZE],
+                                  const struct pml_pointer *pointer, struct pml_message *message);
+    pml_outcome (*names)(struct pml_store *store, enum pml_shelf shelf, pml_name_fn take, void *context);
+    pml_outcome (*remove)(struct pml_store *store, enum pml_shelf shelf, const struct pml_name *names, size_t count,
+                          struct pml_message *message);
 };
 
-extern const struct pml_store_kind pml_store_sqlite, pml_store_postgres;
+/* A value of a row, or for a statement. */
+struct pml_value {
+    const void *bytes;
+    size_t size;
+};
+
+/* A pointer as a row: pack, version, record, building. What is no such row is PML_DAMAGED. */
+enum { PML_POINTER_COLUMNS = 4 };
+void pml_store_pack_values(const uint8_t pack[PML_ID_SIZE], const struct pml_pointer *pointer,
+                           struct pml_value values[PML_POINTER_COLUMNS]);
+pml_outcome pml_store_take_pack(const struct pml_value values[PML_POINTER_COLUMNS], pml_pack_fn take, void *context);
+
+/* Takes the writer's lock, a file that is made beside the store. It is free when the descriptor is closed,
+ * or its process dies. Returns −1 with a message; `shown` is the store. */
+int pml_store_lock(int folder, const char *name, const char *shown, struct pml_message *message);
+
+/* Says that `shown` cannot be written because of an errno; returns the outcome. */
+#define PML_STORE_PATH_SHOWN 200 /* characters of a path in a message */
+pml_outcome pml_store_say(const char *shown, int error, struct pml_message *message);
+
+extern const struct pml_store_kind pml_store_sqlite, pml_store_postgres, pml_store_folder;
 
 #endif

@@ -1,281 +1,161 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A store in memory. It checks nothing that it is given, because whoever writes it also reads it. */
-#include "store_memory.h"
-#include "common/message.h"
-#include "places.h"
+ * A store in memory: lists of blobs, found by the first bytes of their names, and a few pointers. */
 #include "store_kind.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-struct entry {
-    uint64_t item;
-    uint32_t slot;
-    size_t start, size; /* of its candidate */
-    size_t place;       /* of its place, in numbers */
+enum { CHAINS = 1 << 16 };
+
+struct blob {
+    struct blob *next;
+    struct pml_name name;
+    size_t size;
+    uint8_t bytes[];
 };
 
-struct listed {
-    uint32_t slot, cell;
-    uint64_t item;
+struct place {
+    struct place *next; /* with a greater id */
+    uint8_t pack[PML_ID_SIZE];
+    struct pml_pointer pointer;
 };
 
 struct memory_store {
-    struct pml_store store; /* first: the store is this */
-    struct pml_store_writer writer;
-    struct entry *entries; /* ascending by item once finished */
-    size_t entry_count;
-    struct listed *listed; /* ascending by slot, cell and item once finished */
-    size_t listed_count, listed_room;
-    float *values; /* places */
-    struct pml_bytes candidates;
-    struct pml_places places;
+    struct pml_store base;
+    struct blob *shelves[PML_SHELVES][CHAINS];
+    struct place *places;
 };
 
-static struct memory_store *of_writer(struct pml_store_writer *writer)
+/* ---- blobs ---- */
+
+/* Where the blob of this name is, or NULL stands where it belongs. */
+static struct blob **find(struct pml_store *store, enum pml_shelf shelf, const struct pml_name *name)
 {
-    return (struct memory_store *)((char *)writer - offsetof(struct memory_store, writer));
+    struct blob **at = &((struct memory_store *)store)->shelves[shelf][name->bytes[0] << 8 | name->bytes[1]];
+    while (*at && !pml_name_same(&(*at)->name, name))
+        at = &(*at)->next;
+    return at;
 }
 
-/* ---- writing ---- */
-
-static pml_outcome list_item(struct memory_store *memory, const struct pml_store_item *item)
+static void take_one_away(struct blob **at)
 {
-    if (memory->listed_count + item->cell_count > memory->listed_room) {
-        const size_t room = 2 * memory->listed_room + item->cell_count;
-        struct listed *more = realloc(memory->listed, room * sizeof *more);
-        if (!more)
-            return PML_NO_MEMORY;
-        memory->listed = more;
-        memory->listed_room = room;
-    }
-    for (uint32_t i = 0; i < item->cell_count; i++)
-        memory->listed[memory->listed_count++] = (struct listed){item->slot, item->cells[i], item->candidate.item};
-    return PML_DONE;
+    struct blob *gone = *at;
+    *at = gone->next;
+    free(gone);
 }
 
-static pml_outcome add(struct pml_store_writer *writer, const struct pml_store_item *item, struct pml_message *message)
+static pml_outcome put(struct pml_store *store, enum pml_shelf shelf, const struct pml_name *name, const void *bytes,
+                       size_t size, struct pml_message *message)
 {
-    struct memory_store *memory = of_writer(writer);
-    const size_t start = memory->candidates.size, number = memory->entry_count, width = writer->info.dimensions;
-    if (number == writer->info.items)
-        return pml_say(message, "there are more than %llu items: make a larger store.",
-                       (unsigned long long)writer->info.items);
-    if (pml_candidate_write(&memory->candidates, &item->candidate) != PML_DONE || list_item(memory, item) != PML_DONE)
-        return pml_say_memory(message);
-    for (size_t i = 0; i < width; i++)
-        memory->values[number * width + i] = item->place[i];
-    memory->entries[memory->entry_count++] =
-        (struct entry){item->candidate.item, item->slot, start, memory->candidates.size - start, number * width};
-    return PML_DONE;
-}
-
-static pml_outcome checkpoint(struct pml_store_writer *writer, struct pml_message *message)
-{
-    (void)writer, (void)message;
-    return PML_DONE;
-}
-
-static int by_item(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-    return a->item < b->item ? -1 : a->item > b->item;
-}
-
-static int by_cell(const void *left, const void *right)
-{
-    const struct listed *a = left, *b = right;
-    if (a->slot != b->slot)
-        return a->slot < b->slot ? -1 : 1;
-    if (a->cell != b->cell)
-        return a->cell < b->cell ? -1 : 1;
-    return a->item < b->item ? -1 : a->item > b->item;
-}
-
-static pml_outcome finish(struct pml_store_writer *writer, struct pml_message *message)
-{
-    struct memory_store *memory = of_writer(writer);
-    const unsigned dimensions = writer->info.dimensions;
-    qsort(memory->entries, memory->entry_count, sizeof *memory->entries, by_item);
-    if (memory->listed_count > 0)
-        qsort(memory->listed, memory->listed_count, sizeof *memory->listed, by_cell);
-    if (dimensions == 0)
+    struct blob **at = find(store, shelf, name);
+    if (*at && (*at)->size == size && memcmp((*at)->bytes, bytes, size) == 0)
         return PML_DONE;
-    if (pml_places_allocate(&memory->places, memory->entry_count, dimensions) != 0)
-        return pml_say_memory(message);
-    for (size_t i = 0; i < memory->entry_count; i++) {
-        const struct entry *entry = &memory->entries[i];
-        pml_places_put(&memory->places, entry->item, entry->slot, memory->values + entry->place);
-    }
-    return pml_places_group(&memory->places) == PML_DONE ? PML_DONE : pml_say_memory(message);
-}
-
-static void abandon(struct pml_store_writer *writer)
-{
-    (void)writer;
-}
-
-/* ---- reading ---- */
-
-static pml_outcome append(const struct memory_store *memory, uint64_t item, struct pml_fragment *fragment)
-{
-    const struct entry key = {.item = item};
-    const struct entry *entry = bsearch(&key, memory->entries, memory->entry_count, sizeof key, by_item);
-    if (!entry)
-        return PML_DAMAGED;
-    fragment->count++;
-    return pml_bytes_append(&fragment->bytes, memory->candidates.bytes + entry->start, entry->size);
-}
-
-/* The first listed item that is not before (slot, cell). */
-static size_t find_cell(const struct memory_store *memory, uint32_t slot, uint32_t cell)
-{
-    size_t low = 0, high = memory->listed_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct listed *at = &memory->listed[middle];
-        if (at->slot < slot || (at->slot == slot && at->cell < cell))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static pml_outcome read_cell_size(struct pml_store *store, struct pml_cell cell, uint64_t *size)
-{
-    const struct memory_store *memory = (struct memory_store *)store;
-    *size = find_cell(memory, cell.slot, cell.cell + 1) - find_cell(memory, cell.slot, cell.cell);
-    return PML_DONE;
-}
-
-static pml_outcome append_cell(const struct memory_store *memory, struct pml_cell cell, struct pml_fragment *fragment)
-{
-    const size_t end = find_cell(memory, cell.slot, cell.cell + 1);
-    pml_outcome outcome = PML_DONE;
-    for (size_t i = find_cell(memory, cell.slot, cell.cell); i < end && outcome == PML_DONE; i++)
-        outcome = append(memory, memory->listed[i].item, fragment);
-    return outcome;
-}
-
-static pml_outcome append_nearest(const struct memory_store *memory, const struct pml_point *point, uint32_t nearest,
-                                  struct pml_fragment *fragment)
-{
-    struct pml_near *near;
-    size_t found;
-    pml_outcome outcome = pml_places_nearest(&memory->places, point->slot, point->place, nearest, &near, &found);
-    for (size_t i = 0; i < found && outcome == PML_DONE; i++)
-        outcome = append(memory, near[i].item, fragment);
-    free(near);
-    return outcome;
-}
-
-static pml_outcome read_wanted(struct pml_store *store, const struct pml_wanted *wanted, pml_take_fn take,
-                               void *context)
-{
-    const struct memory_store *memory = (struct memory_store *)store;
-    struct pml_fragment fragment = {0};
-    pml_outcome outcome = PML_DONE;
-    for (size_t i = 0; i < wanted->count && outcome == PML_DONE; i++) {
-        fragment.count = 0, fragment.bytes.size = 0;
-        outcome = wanted->cells ? append_cell(memory, wanted->cells[i], &fragment)
-                                : append_nearest(memory, &wanted->points[i], wanted->nearest, &fragment);
-        if (outcome == PML_DONE)
-            outcome = take(context, i, &fragment);
-    }
-    pml_bytes_free(&fragment.bytes);
-    return outcome;
-}
-
-static pml_outcome read_items(struct pml_store *store, pml_take_fn take, void *context)
-{
-    const struct memory_store *memory = (struct memory_store *)store;
-    pml_outcome outcome = PML_DONE;
-    for (size_t i = 0; i < memory->entry_count && outcome == PML_DONE; i++) {
-        const struct entry *entry = &memory->entries[i];
-        const struct pml_fragment fragment = {1, {memory->candidates.bytes + entry->start, entry->size, entry->size}};
-        outcome = take(context, i, &fragment);
-    }
-    return outcome;
-}
-
-/* The listed items are in the order of their cells. */
-static pml_outcome cell_sizes(const struct memory_store *memory, pml_size_fn take, void *context)
-{
-    struct pml_fragment fragment = {0};
-    pml_outcome outcome = PML_DONE;
-    for (size_t at = 0; at < memory->listed_count && outcome == PML_DONE; at += fragment.count) {
-        const struct pml_cell cell = {memory->listed[at].slot, memory->listed[at].cell};
-        fragment.count = 0, fragment.bytes.size = 0;
-        outcome = append_cell(memory, cell, &fragment);
-        if (outcome == PML_DONE)
-            outcome = take(context, cell, fragment.count, fragment.bytes.size);
-    }
-    pml_bytes_free(&fragment.bytes);
-    return outcome;
-}
-
-static pml_outcome read_sizes(struct pml_store *store, enum pml_sized sized, pml_size_fn take, void *context)
-{
-    const struct memory_store *memory = (struct memory_store *)store;
-    pml_outcome outcome = PML_DONE;
-    if (sized == PML_SIZED_CELLS)
-        return cell_sizes(memory, take, context);
-    for (size_t i = 0; i < memory->entry_count && outcome == PML_DONE; i++)
-        outcome = take(context, (struct pml_cell){memory->entries[i].slot, 0}, 1, memory->entries[i].size);
-    return outcome;
-}
-
-static pml_outcome ping(struct pml_store *store)
-{
-    (void)store;
-    return PML_DONE;
-}
-
-/* ---- both ---- */
-
-static void close_store(struct pml_store *store)
-{
-    struct memory_store *memory = (struct memory_store *)store;
-    free(memory->entries);
-    free(memory->listed);
-    free(memory->values);
-    pml_bytes_free(&memory->candidates);
-    pml_places_free(&memory->places);
-    free(memory);
-}
-
-/* There is no open and no begin, because no URI leads here. */
-static const struct pml_store_kind memory_kind = {
-    .close = close_store,
-    .read = read_wanted,
-    .items = read_items,
-    .cell_size = read_cell_size,
-    .sizes = read_sizes,
-    .ping = ping,
-    .add = add,
-    .checkpoint = checkpoint,
-    .finish = finish,
-    .abandon = abandon,
-};
-
-pml_outcome pml_store_memory_make(struct pml_store **store, struct pml_store_writer **writer,
-                                  const struct pml_store_info *info, struct pml_message *message)
-{
-    struct memory_store *made = calloc(1, sizeof *made);
-    *store = NULL;
-    *writer = NULL;
+    struct blob *made = malloc(sizeof *made + size);
     if (!made)
         return pml_say_memory(message);
-    const size_t items = (size_t)info->items;
-    made->entries = calloc(items, sizeof *made->entries);
-    made->values = calloc(items * info->dimensions + 1, sizeof *made->values);
-    made->store = (struct pml_store){&memory_kind, *info};
-    made->writer = (struct pml_store_writer){&memory_kind, *info};
-    if (!made->entries || !made->values) {
-        close_store(&made->store);
-        return pml_say_memory(message);
+    if (*at)
+        take_one_away(at);
+    made->next = *at;
+    made->name = *name;
+    made->size = size;
+    memcpy(made->bytes, bytes, size);
+    *at = made;
+    return PML_DONE;
+}
+
+static pml_outcome get(struct pml_store *store, enum pml_shelf shelf, const struct pml_name *names, size_t count,
+                       pml_blob_fn take, void *context)
+{
+    pml_outcome outcome = PML_DONE;
+    for (size_t i = 0; i < count && outcome == PML_DONE; i++) {
+        const struct blob *blob = *find(store, shelf, &names[i]);
+        outcome = blob ? take(context, i, blob->bytes, blob->size) : PML_ABSENT;
     }
-    *store = &made->store;
-    *writer = &made->writer;
+    return outcome;
+}
+
+static pml_outcome names(struct pml_store *store, enum pml_shelf shelf, pml_name_fn take, void *context)
+{
+    pml_outcome outcome = PML_DONE;
+    for (size_t i = 0; i < CHAINS; i++)
+        for (const struct blob *at = ((struct memory_store *)store)->shelves[shelf][i]; at && outcome == PML_DONE;
+             at = at->next)
+            outcome = take(context, &at->name);
+    return outcome;
+}
+
+static pml_outcome take_away(struct pml_store *store, enum pml_shelf shelf, const struct pml_name *gone, size_t count,
+                             struct pml_message *message)
+{
+    (void)message;
+    for (size_t i = 0; i < count; i++) {
+        struct blob **at = find(store, shelf, &gone[i]);
+        if (*at)
+            take_one_away(at);
+    }
+    return PML_DONE;
+}
+
+/* ---- pointers ---- */
+
+static pml_outcome packs(struct pml_store *store, const uint8_t *pack, pml_pack_fn take, void *context)
+{
+    pml_outcome outcome = PML_DONE;
+    for (const struct place *at = ((struct memory_store *)store)->places; at && outcome == PML_DONE; at = at->next)
+        if (!pack || memcmp(at->pack, pack, PML_ID_SIZE) == 0)
+            outcome = take(context, at->pack, &at->pointer);
+    return outcome;
+}
+
+static pml_outcome switch_pointer(struct pml_store *store, const uint8_t pack[PML_ID_SIZE],
+                                  const struct pml_pointer *pointer, struct pml_message *message)
+{
+    struct place **at = &((struct memory_store *)store)->places;
+    while (*at && memcmp((*at)->pack, pack, PML_ID_SIZE) < 0)
+        at = &(*at)->next;
+    if (!*at || memcmp((*at)->pack, pack, PML_ID_SIZE) != 0) {
+        struct place *made = malloc(sizeof *made);
+        if (!made)
+            return pml_say_memory(message);
+        made->next = *at;
+        memcpy(made->pack, pack, PML_ID_SIZE);
+        *at = made;
+    }
+    (*at)->pointer = *pointer;
+    return PML_DONE;
+}
+
+/* ---- open and close ---- */
+
+static void close_store(struct pml_store *base)
+{
+    struct memory_store *store = (struct memory_store *)base;
+    for (size_t i = 0; i < PML_SHELVES; i++)
+        for (size_t j = 0; j < CHAINS; j++)
+            while (store->shelves[i][j])
+                take_one_away(&store->shelves[i][j]);
+    for (struct place *at = store->places, *next; at; at = next) {
+        next = at->next;
+        free(at);
+    }
+}
+
+pml_outcome pml_store_memory_open(struct pml_store **store)
+{
+    static const struct pml_store_kind memory = {
+        .close = close_store,
+        .get = get,
+        .packs = packs,
+        .put = put,
+        .switch_pointer = switch_pointer,
+        .names = names,
+        .remove = take_away,
+    };
+    struct memory_store *made = calloc(1, sizeof *made);
+    *store = made ? &made->base : NULL;
+    if (!made)
+        return PML_NO_MEMORY;
+    made->base.kind = &memory;
+    made->base.use = PML_STORE_WRITE;
     return PML_DONE;
 }

@@ -6,11 +6,14 @@ import os
 import struct
 import sys
 
+import cbor2
 import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"))
 from reference import (RESPONSE, decode_rows, floor_weight, inverse_norm, quantise, read_release,  # noqa: E402
                        unpack_symbols, write_answer)
+from reference_codes import coded_rows, coded_scores, read_code  # noqa: E402
+from reference_lists import write_answer_2  # noqa: E402
 
 NEGLIGIBLE = 2.0 ** -40
 ROWS_AT_ONCE = 256
@@ -55,6 +58,14 @@ class ServerPack:
                 kind, _, inputs, p = struct.unpack_from("<HHII", record.tobytes())
                 bodies += {3: self.d * (12 + inputs), 4: 8 * self.d + p * (12 + inputs + self.d)}.get(kind, 0)
             section(14, "u1", bodies)
+        head = section(15, "<u4", 4)
+        if head is not None:
+            section(16, "u1", int(head[0]) * (16 + self.d))
+        code, self.code = section(17, "u1", 272), None
+        if code is not None:
+            P = 8 * int(np.frombuffer(code[:14].astype("u1").tobytes(), "<u2").sum())
+            self.code = read_code(code, section(18, "i1", P, self.d), section(19, "<u4", P), section(20, "<i2", 2, P))
+            assert self.code.L == self.L
         assert at == size
         if self.anchors is not None:
             self.anchor_slots = np.repeat(np.arange(self.G), np.diff(self.starts))
@@ -90,9 +101,21 @@ def quantise_rows(features):
 
 
 def sketch_rows(pack, rows):
+    """int8 numbers, or bytes when sketches are coded."""
+    if pack.code:
+        return coded_rows(pack.code, rows)
     z = rows @ pack.sketch.T
     largest = np.maximum(np.abs(z).max(axis=1, keepdims=True), 1)
     return np.sign(z) * ((254 * np.abs(z) + largest) // (2 * largest))
+
+
+def sketch_scores(pack, queries, sketches):
+    """Of every query's row and every item's sketch."""
+    if pack.code:
+        return coded_scores(pack.code, queries, sketches)
+    own, other = sketch_rows(pack, queries).astype(object), sketches.astype(object)
+    norms = [np.array([inverse_norm(row.tolist()) for row in rows], object) for rows in (own, other)]
+    return own @ other.T * norms[1] * norms[0][:, None] >> 30
 
 
 def scores_of(queries, rows, norms):
@@ -140,10 +163,15 @@ def scores_of_cells(rows, prototypes, norms, prototype_cells, cells):
     return scores
 
 
-def lists_of_share(rows, ids, prototypes, norms, prototype_cells, cells, millionths, voters=()):
+def length_of_lists(millionths, items, slots):
+    """What index --share chooses."""
+    return max(1, (2 * items * millionths + slots * 1000000) // (2 * slots * 1000000))
+
+
+def lists_of(rows, ids, prototypes, norms, prototype_cells, cells, wanted, voters=()):
     """Of every cell of one slot the rows that it lists. `voters`: public rows that vote in this slot."""
     count = len(rows)
-    wanted = max(1, (count * millionths + 500000) // 1000000) if count else 0
+    wanted = min(wanted, count)
     inverses = np.array([inverse_norm(row.tolist()) for row in rows], dtype=np.int64)
     scores = scores_of_cells(rows, prototypes, norms, prototype_cells, cells)
     votes = [[0] * count for _ in range(cells)]
@@ -288,13 +316,19 @@ class Frames:
 
 # Answers (6.5) -----------------------------------------------------------------------------------------------
 
+def write_slots(pack, gallery, slots, only=None):
+    """The answer, of the version that the pack's sketches have, with these candidates in its slots."""
+    return (write_answer_2 if pack.code else write_answer)(pack, gallery, slots, only)[0]
+
+
 class Gallery:
-    """ids, payloads: one per row; ids None: the row's number; payloads None: empty. millionths: of a share; 0: own cells.
+    """ids, payloads: one per row; ids None: the row's number; payloads None: empty. length: items per list; millionths: of a
+    share, which chooses it; 0: own cells.
     front: that maps the features (reference_fronts). voters: public rows that vote, already mapped; voter_labels: their
     classes, None: each votes in every slot."""
 
     def __init__(self, pack_bytes, features, labels, ids=None, payloads=None, cells_per_item=1, iterations=0,
-                 millionths=0, front=None, voters=None, voter_labels=None):
+                 millionths=0, front=None, voters=None, voter_labels=None, length=0):
         self.pack = pack = ServerPack(pack_bytes)
         rows = front.rows(features) if front else quantise_rows(features)
         self.voters, self.voter_slots = np.zeros((0, pack.d), np.int64) if voters is None else voters, None
@@ -304,10 +338,11 @@ class Gallery:
         self.ids = np.arange(len(rows)) if ids is None else np.asarray(ids)
         self.payloads = [b""] * len(rows) if payloads is None else payloads
         self.slots = np.array([pack.slot_of(label) for label in labels])
-        self.cells = np.zeros((len(rows), 0), np.int64)
+        self.cells, self.length = np.zeros((len(rows), 0), np.int64), 0
         if pack.prototypes is not None:
-            if millionths:
-                self._list_share(rows, millionths)
+            self.length = length_of_lists(millionths, len(rows), pack.G) if millionths else length
+            if self.length:
+                self._fill_lists(rows)
             else:
                 self.cells = np.array([self._first_cells(row, slot, cells_per_item)
                                        for row, slot in zip(rows, self.slots)])
@@ -321,15 +356,15 @@ class Gallery:
         order = first_ranked(scores_of(row[None], pack.prototypes[slot], pack.prototype_norms[slot]), pack.M)[0]
         return list(dict.fromkeys(pack.prototype_cells[slot][order].tolist()))[:count]
 
-    def _list_share(self, rows, millionths):
+    def _fill_lists(self, rows):
         pack = self.pack
         self.cells = np.full((len(rows), pack.m), -1)       # an item may be in every cell
         for slot in range(pack.G):
             members = np.flatnonzero(self.slots == slot)
             voters = self.voters if self.voter_slots is None else self.voters[self.voter_slots == slot]
-            for cell, listed in enumerate(lists_of_share(
+            for cell, listed in enumerate(lists_of(
                     rows[members], self.ids[members], pack.prototypes[slot], pack.prototype_norms[slot],
-                    pack.prototype_cells[slot], pack.m, millionths, voters)):
+                    pack.prototype_cells[slot], pack.m, self.length, voters)):
                 self.cells[members[listed], cell] = cell
 
     def listed(self, slot, symbol):
@@ -351,10 +386,32 @@ class Gallery:
         places = self.frames.place(released.astype(np.float32).astype(np.float64).reshape(pack.G, pack.k))
         return [self._nearest(slot, place, nearest) for slot, place in enumerate(places)]
 
+    def candidates(self, rows):
+        """As an answer has them: of version 2 in the order of their numbers."""
+        if self.pack.code:
+            rows = sorted(rows, key=lambda row: self.ids[row])
+        return [(int(self.ids[row]), int(self.labels[row]), self.sketches[row].tolist(), self.payloads[row]) for row in rows]
+
+    def write(self, slots, only=None):
+        """The answer with these rows in its slots. only: the one slot of a crowd's answer."""
+        return write_slots(self.pack, len(self.labels), [self.candidates(rows) for rows in slots], only)
+
+    def part(self, slot, cell):
+        """The list of a cell, as an answer has it."""
+        return self._list(slot, self.listed(slot, cell))
+
+    def page(self, slot, items):
+        """The list of these items of a slot."""
+        return self._list(slot, np.flatnonzero(np.isin(self.ids, items)))
+
+    def _list(self, slot, rows):
+        rows = rows[np.argsort(self.ids[rows])]
+        alone = [rows if each == slot else [] for each in range(self.pack.G)]
+        header = cbor2.dumps([2 if self.pack.code else 1, self.pack.id, 1, self.pack.L, len(self.labels)])
+        return self.write(alone, slot)[len(header):]
+
     def answer(self, release, nearest=32):
-        slots = [[(int(self.ids[row]), int(self.labels[row]), self.sketches[row].tolist(), self.payloads[row])
-                  for row in rows] for rows in self.chosen(release, nearest)]
-        return write_answer(self.pack, len(self.labels), slots)[0]
+        return self.write(self.chosen(release, nearest))
 
 
 def answer(pack_bytes, features, labels, ids, payloads, cells_per_item, iterations, nearest, release_bytes):

@@ -15,61 +15,56 @@ void tearDown(void)
 {
 }
 
-static struct pml_part *make_part(uint32_t slot, size_t size)
+/* A part that tells its number, and so many bytes in all. */
+static struct pml_part *make_part(uint32_t number, size_t size)
 {
-    struct pml_fragment fragment = {.count = slot + 1};
-    for (size_t i = 0; i < size; i++) {
-        const uint8_t byte = (uint8_t)(slot + i);
-        TEST_ASSERT_EQUAL(0, pml_bytes_append(&fragment.bytes, &byte, 1));
-    }
-    struct pml_part *part = pml_part_make(slot, &fragment);
+    uint8_t bytes[5000];
+    TEST_ASSERT_TRUE(size >= sizeof number && size <= sizeof bytes);
+    memset(bytes, (int)number, size);
+    memcpy(bytes, &number, sizeof number);
+    struct pml_part *part = pml_part_copy(bytes, size);
     TEST_ASSERT_NOT_NULL(part);
-    pml_bytes_free(&fragment.bytes);
     return part;
 }
 
-static struct pml_cell cell_of(uint32_t slot)
+static uint32_t number_of(const struct pml_part *part)
 {
-    return (struct pml_cell){slot, slot % 7};
+    uint32_t number;
+    memcpy(&number, part->bytes, sizeof number);
+    return number;
 }
 
-static struct pml_part *find(struct pml_cache *cache, const struct pml_store *store, struct pml_cell cell)
+static struct pml_name name_of(uint32_t number)
+{
+    return pml_name_of(&number, sizeof number);
+}
+
+static struct pml_part *find(struct pml_cache *cache, const struct pml_name *name)
 {
     struct pml_part *part;
-    pml_cache_find(cache, store, &cell, 1, &part);
+    pml_cache_find(cache, name, 1, &part);
     return part;
 }
 
-static void keep(struct pml_cache *cache, uint32_t slot, size_t size)
+static void keep(struct pml_cache *cache, uint32_t number, size_t size)
 {
-    struct pml_part *part = make_part(slot, size);
-    pml_cache_keep(cache, NULL, cell_of(slot), part);
+    struct pml_part *part = make_part(number, size);
+    const struct pml_name name = name_of(number);
+    pml_cache_keep(cache, &name, part);
     pml_part_unref(part);
 }
 
 /* Whether it is there, and then that it is right. */
-static bool is_kept(struct pml_cache *cache, uint32_t slot)
+static bool is_kept(struct pml_cache *cache, uint32_t number)
 {
-    struct pml_part *part = find(cache, NULL, cell_of(slot));
+    const struct pml_name name = name_of(number);
+    struct pml_part *part = find(cache, &name);
     if (!part)
         return false;
-    const struct pml_fragment candidates = pml_part_candidates(part);
-    TEST_ASSERT_EQUAL_UINT32(slot + 1, candidates.count);
-    TEST_ASSERT_TRUE(candidates.bytes.size == 0 || candidates.bytes.bytes[0] == (uint8_t)slot);
+    TEST_ASSERT_EQUAL_UINT32(number, number_of(part));
+    TEST_ASSERT_EQUAL_UINT8(number, part->bytes[part->size - 1]);
     pml_part_unref(part);
     return true;
-}
-
-/* [slot, count] and the candidates, as SPEC 3 says. */
-static void test_a_part_is_a_slot_of_an_answer(void)
-{
-    struct pml_part *part = make_part(3, 5);
-    static const uint8_t expected[] = {0x82, 3, 4, 3, 4, 5, 6, 7};
-    TEST_ASSERT_EQUAL_UINT64(sizeof expected, part->size);
-    TEST_ASSERT_EQUAL_MEMORY(expected, part->bytes, sizeof expected);
-    TEST_ASSERT_EQUAL_UINT64(5, pml_part_candidates(part).bytes.size);
-    pml_part_unref(part);
-    pml_part_unref(NULL);
 }
 
 static void test_those_used_last_stay(void)
@@ -96,33 +91,33 @@ static void test_what_does_not_fit_is_not_kept(void)
     keep(cache, 2, 5000);
     TEST_ASSERT_TRUE(is_kept(cache, 1));
     TEST_ASSERT_FALSE(is_kept(cache, 2));
-    keep(cache, 1, 2000); /* a second one of the same key is not taken */
-    struct pml_part *part = find(cache, NULL, cell_of(1));
-    TEST_ASSERT_EQUAL_UINT64(1000, pml_part_candidates(part).bytes.size);
+    keep(cache, 1, 2000); /* a second one of the same name is not taken */
+    const struct pml_name name = name_of(1);
+    struct pml_part *part = find(cache, &name);
+    TEST_ASSERT_EQUAL_UINT64(1000, part->size);
     pml_cache_close(cache);
-    TEST_ASSERT_EQUAL_UINT64(1003, part->size); /* who holds it may go on */
-    TEST_ASSERT_EQUAL_UINT8(1, part->bytes[3]);
+    TEST_ASSERT_EQUAL_UINT64(1000, part->size); /* who holds it may go on */
+    TEST_ASSERT_EQUAL_UINT32(1, number_of(part));
     pml_part_unref(part);
     pml_cache_close(NULL);
 }
 
-static void test_keys_differ_in_every_field(void)
+static void test_names_differ_in_every_byte(void)
 {
     struct pml_cache *cache = pml_cache_open(1 << 20);
-    const struct pml_store *stores = (const struct pml_store *)(uintptr_t)4096;
-    const struct {
-        const struct pml_store *store;
-        struct pml_cell cell;
-    } keys[] = {{NULL, {1, 2}}, {stores, {1, 2}}, {NULL, {2, 1}}, {NULL, {1, 3}}, {NULL, {2, 2}}};
-    for (size_t i = 0; i < 5; i++) {
-        TEST_ASSERT_NULL(find(cache, keys[i].store, keys[i].cell));
-        struct pml_part *part = make_part((uint32_t)i, 1);
-        pml_cache_keep(cache, keys[i].store, keys[i].cell, part);
+    for (uint32_t i = 0; i < PML_NAME_SIZE; i++) {
+        struct pml_name name = {{0}};
+        name.bytes[i] = 1;
+        TEST_ASSERT_NULL(find(cache, &name));
+        struct pml_part *part = make_part(i, 4);
+        pml_cache_keep(cache, &name, part);
         pml_part_unref(part);
     }
-    for (size_t i = 0; i < 5; i++) {
-        struct pml_part *part = find(cache, keys[i].store, keys[i].cell);
-        TEST_ASSERT_EQUAL_UINT32(i + 1, part->count);
+    for (uint32_t i = 0; i < PML_NAME_SIZE; i++) {
+        struct pml_name name = {{0}};
+        name.bytes[i] = 1;
+        struct pml_part *part = find(cache, &name);
+        TEST_ASSERT_EQUAL_UINT32(i, number_of(part));
         pml_part_unref(part);
     }
     pml_cache_close(cache);
@@ -132,17 +127,17 @@ static void test_keys_differ_in_every_field(void)
 static void test_many_are_found_at_once(void)
 {
     struct pml_cache *cache = pml_cache_open(1 << 20);
-    struct pml_cell cells[10];
+    struct pml_name names[10];
     struct pml_part *parts[10];
     for (uint32_t slot = 0; slot < 10; slot++) {
-        cells[slot] = cell_of(slot);
+        names[slot] = name_of(slot);
         if (slot % 3 != 0)
-            keep(cache, slot, slot);
+            keep(cache, slot, 4 + slot);
     }
-    pml_cache_find(cache, NULL, cells, 10, parts);
+    pml_cache_find(cache, names, 10, parts);
     for (uint32_t slot = 0; slot < 10; slot++) {
         TEST_ASSERT_EQUAL(slot % 3 != 0, parts[slot] != NULL);
-        TEST_ASSERT_TRUE(!parts[slot] || parts[slot]->count == slot + 1);
+        TEST_ASSERT_TRUE(!parts[slot] || number_of(parts[slot]) == slot);
         pml_part_unref(parts[slot]);
     }
     const struct pml_cache_counts counts = pml_cache_count(cache);
@@ -179,10 +174,9 @@ static void test_many_threads(void)
 int main(void)
 {
     UNITY_BEGIN();
-    RUN_TEST(test_a_part_is_a_slot_of_an_answer);
     RUN_TEST(test_those_used_last_stay);
     RUN_TEST(test_what_does_not_fit_is_not_kept);
-    RUN_TEST(test_keys_differ_in_every_field);
+    RUN_TEST(test_names_differ_in_every_byte);
     RUN_TEST(test_many_are_found_at_once);
     RUN_TEST(test_many_threads);
     return UNITY_END();

@@ -2,7 +2,7 @@
  * Candidates and answers: the writer against a writer of the tests' own and the device's reader, the reader against
  * everything that is not the one right encoding. */
 #include "privacy/draws.h"
-#include "server/store/candidate.h"
+#include "server/gallery/answer_list.h"
 #include "support/answer_writer.h"
 
 void setUp(void)
@@ -257,10 +257,11 @@ static void test_the_device_reads_the_same(void)
     struct pml_bytes answer = {0};
     struct writer expected = {0};
     uint64_t carried = 0, offsets[64];
-    TEST_ASSERT_EQUAL(0, pml_answer_write_header(&answer, info.id, info.slots, info.sketch, 70000));
+    TEST_ASSERT_EQUAL(0, pml_answer_write_header(&answer, &info, info.slots, 70000));
     write_header(&expected, &f.pack, 70000);
     for (uint32_t slot = 0; slot < info.slots; slot++) {
-        TEST_ASSERT_EQUAL(0, pml_answer_write_slot(&answer, slot, slot % 4));
+        TEST_ASSERT_EQUAL(0, pml_answer_write_list(&answer, &info, slot, NULL, 0));
+        answer.bytes[answer.size - 1] = slot % 4; /* the candidates follow */
         write_slot(&expected, slot, slot % 4);
         for (uint32_t i = 0; i < slot % 4 && carried < 64; i++) {
             write_one(&answer, &expected, &info, carried);

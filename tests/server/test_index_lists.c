@@ -2,7 +2,7 @@
  * Lists of a chosen share, with guests and without: the same as by their definition (SPEC 6.5), whatever the order of rows and the threads. */
 #define _XOPEN_SOURCE 700
 #include "common/rows/knn.h"
-#include "server/index/index_lists_parts.h"
+#include "server/lists/index_lists_parts.h"
 #include "tools/builder_support.h"
 
 enum {
@@ -196,8 +196,10 @@ static struct pml_cell_lists make_lists(const struct pml_lists_source *source, u
 {
     struct pml_lists_gallery *gallery;
     struct pml_cell_lists lists;
+    uint32_t wanted[CLASSES];
     TEST_ASSERT_EQUAL(0, pml_lists_gallery_make(&gallery, source));
-    TEST_ASSERT_EQUAL(0, pml_lists_make(&lists, gallery, &built.pack, share, source->threads, NULL));
+    pml_lists_wanted_each(gallery, share, wanted);
+    TEST_ASSERT_EQUAL(0, pml_lists_make(&lists, gallery, &built.pack, wanted, source->threads, NULL));
     pml_lists_gallery_free(gallery);
     return lists;
 }
@@ -329,6 +331,65 @@ static void test_large_slots(void)
     }
 }
 
+static void check_equal(struct pml_cell_lists *left, struct pml_cell_lists *right)
+{
+    TEST_ASSERT_EQUAL_MEMORY(left->starts, right->starts, (ROWS + 1) * sizeof *left->starts);
+    TEST_ASSERT_EQUAL_MEMORY(left->cells, right->cells, left->starts[ROWS] * sizeof *left->cells);
+    pml_lists_free(left);
+    pml_lists_free(right);
+}
+
+/* Neighbours that were read out of a gallery need not be found again, in large slots and others. */
+static void test_known_neighbours(void)
+{
+    static uint32_t known[ROWS * VOTED_FOR];
+    for (size_t exact = 0; exact <= 20; exact += 20) {
+        struct pml_lists_source source = source_of(EACH_IN_ITS_SLOT);
+        struct pml_lists_gallery *gallery;
+        size_t count, of_slot[CLASSES] = {0}, expected = 0;
+        source.exact = exact;
+        source.looked_at = 60;
+        struct pml_cell_lists found = make_lists(&source, 150000);
+        TEST_ASSERT_EQUAL(0, pml_lists_gallery_make(&gallery, &source));
+        const uint32_t *neighbours = pml_lists_gallery_neighbours(gallery, &count);
+        for (size_t i = 0; i < ROWS; i++)
+            of_slot[slots[i]]++;
+        for (size_t s = 0; s < CLASSES; s++)
+            expected += of_slot[s] * (of_slot[s] > VOTED_FOR ? VOTED_FOR : of_slot[s] > 0 ? of_slot[s] - 1 : 0);
+        TEST_ASSERT_EQUAL_UINT64(expected, count);
+        memcpy(known, neighbours, count * sizeof *known);
+        pml_lists_gallery_free(gallery);
+        source.known = known;
+        struct pml_cell_lists lists = make_lists(&source, 150000);
+        check_equal(&found, &lists);
+        known[0] = 1 + (known[0] + 1) % 100; /* they are not looked for */
+        TEST_ASSERT_EQUAL(0, pml_lists_gallery_make(&gallery, &source));
+        neighbours = pml_lists_gallery_neighbours(gallery, &count);
+        TEST_ASSERT_EQUAL_MEMORY(known, neighbours, expected * sizeof *known);
+        pml_lists_gallery_free(gallery);
+    }
+}
+
+/* A cell lists as many as are wanted in its slot, and no more than there are. */
+static void test_lists_of_a_given_length(void)
+{
+    const struct pml_lists_source source = source_of(NOBODY);
+    static const uint32_t wanted[CLASSES] = {7, UINT32_MAX, 0, 3, 3};
+    struct pml_lists_gallery *gallery;
+    struct pml_cell_lists lists;
+    size_t listed[CLASSES] = {0}, of_slot[CLASSES] = {0};
+    TEST_ASSERT_EQUAL(0, pml_lists_gallery_make(&gallery, &source));
+    TEST_ASSERT_EQUAL(0, pml_lists_make(&lists, gallery, &built.pack, wanted, 2, NULL));
+    for (size_t i = 0; i < ROWS; i++) {
+        of_slot[slots[i]]++;
+        listed[slots[i]] += lists.starts[i + 1] - lists.starts[i];
+    }
+    for (size_t s = 0; s < CLASSES; s++)
+        TEST_ASSERT_EQUAL_UINT64(CELLS * (wanted[s] < of_slot[s] ? wanted[s] : of_slot[s]), listed[s]);
+    pml_lists_free(&lists);
+    pml_lists_gallery_free(gallery);
+}
+
 /* Most votes first, by definition. */
 static void test_popular_items(void)
 {
@@ -435,6 +496,8 @@ int main(void)
     RUN_TEST(test_guests_vote_as_defined);
     RUN_TEST(test_neighbours_through_clusters);
     RUN_TEST(test_large_slots);
+    RUN_TEST(test_known_neighbours);
+    RUN_TEST(test_lists_of_a_given_length);
     RUN_TEST(test_popular_items);
     RUN_TEST(test_neither_order_nor_threads_matter);
     RUN_TEST(test_how_many_are_wanted);

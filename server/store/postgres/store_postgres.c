@@ -1,344 +1,371 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reading a PostgreSQL store (SPEC 9). In: rows of a database that others may write; cells and points. Out: candidates.
- * All that an answer needs is one round trip. Never hands out a candidate or a cell with another digest than its own, and
- * never waits for a database that is gone. */
-#define _POSIX_C_SOURCE 200809L
-#include "common/digest.h"
-#include "common/message.h"
-#include "server/store/store_content.h"
-#include "store_postgres_reader.h"
+ * A PostgreSQL store (SPEC 9). In: rows of a database that others may write. All that is asked for at once is one round
+ * trip. A session that breaks is tried once more on a new one, which may lead to another host; a database that is gone is
+ * never waited for. What is put is sent in batches, within a transaction that ends with a pointer, so readers see all of it
+ * or none. */
+#include "store_postgres.h"
+#include "common/bytes.h"
+#include "common/clock.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SECONDS 5.0 /* for one statement: PostgreSQL gives up before we do */
+#define BATCH ((size_t)4 << 20) /* bytes that are kept back */
+#define SECONDS 4.5             /* for whatever a reader asks: PostgreSQL gives up before we do */
 
-/* ---- connections ---- */
-
-/* The plans are forced: statistics of a gallery that is being replaced must not make them slow. */
-static const char settings[] = "SET statement_timeout = '4s'; SET jit = off; SET enable_seqscan = off;"
-                               "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_sort = off;"
-                               "SET plan_cache_mode = force_generic_plan";
-
-/* %lld is the gallery's number. LEFT JOIN: a cell that names an item which is not there must be noticed. */
-static const struct {
-    const char *name, *format;
-    bool of_places;
-} statements[] = {
-    {"cells(integer[], integer[])",
-     "SELECT wanted.number, cells.slot, cells.items, cells.fragment, cells.digest"
-     " FROM unnest($1, $2) WITH ORDINALITY wanted(slot, cell, number)"
-     " LEFT JOIN privatemail_cells_%lld cells ON cells.slot = wanted.slot AND cells.cell = wanted.cell"
-     " ORDER BY wanted.number",
-     false},
-    {"listed(integer, integer)",
-     "SELECT listed.item, items.digest, items.candidate FROM privatemail_cells_%lld cells"
-     " CROSS JOIN LATERAL unnest(cells.items) WITH ORDINALITY listed(item, place)"
-     " LEFT JOIN privatemail_items_%lld items ON items.item = listed.item"
-     " WHERE cells.slot = $1 AND cells.cell = $2 ORDER BY listed.place",
-     false},
-    {"cell_size(integer, integer)",
-     "SELECT coalesce((SELECT cardinality(items) FROM privatemail_cells_%lld WHERE slot = $1 AND cell = $2), 0)",
-     false},
-    {"nearest(integer[], cube[], bigint)",
-     "SELECT wanted.number, found.item, found.digest, found.candidate, found.place"
-     " FROM unnest($1, $2) WITH ORDINALITY wanted(slot, place, number) CROSS JOIN LATERAL"
-     " (SELECT item, digest, candidate, place FROM privatemail_items_%lld WHERE slot = wanted.slot"
-     " ORDER BY place <-> wanted.place LIMIT $3) found",
-     true},
+struct pg_store {
+    struct pml_store base;
+    struct pml_pg_pool pool; /* of a reader */
+    PGconn *writer;          /* or this, with all that follows */
+    bool begun;              /* a transaction */
+    struct batch {
+        struct pml_bytes names, blobs;
+        size_t count;
+    } batches[PML_SHELVES]; /* put and not sent yet */
 };
 
-static pml_outcome prepare_statements(PGconn *session, const struct pml_postgres_store *store)
+/* ---- values: an array is its dimensions, flags, type, count, first index; then each element with its length ---- */
+
+enum { ARRAY_HEAD = 20, BYTEA = 17 /* PostgreSQL's number of the type */ };
+
+static void write_number(uint8_t *bytes, size_t value)
 {
-    const long long number = store->gallery;
-    pml_outcome outcome = PML_DONE;
-    for (size_t i = 0; i < sizeof statements / sizeof statements[0] && outcome == PML_DONE; i++) {
-        char text[500], statement[600];
-        if (statements[i].of_places && store->base.info.dimensions == 0)
-            continue;
-        snprintf(text, sizeof text, statements[i].format, number, number);
-        snprintf(statement, sizeof statement, "PREPARE %s AS %s", statements[i].name, text);
-        outcome = pml_postgres_execute(session, statement, SECONDS);
-    }
-    return outcome;
+    for (size_t i = 0; i < 4; i++)
+        bytes[i] = (uint8_t)(value >> 8 * (3 - i));
 }
 
-/* A connection holds a lock as long as it lives: nobody drops the gallery under it. */
-static pml_outcome prepare(void *context, PGconn *session)
+static pml_outcome append(struct pml_bytes *array, const void *bytes, size_t size)
 {
-    const struct pml_postgres_store *store = context;
-    char text[256];
-    int64_t same = 0;
-    const long long number = store->gallery;
-    snprintf(text, sizeof text,
-             "SELECT (digest = %lld AND state <> 'building')::integer FROM privatemail_galleries,"
-             " (SELECT pg_advisory_lock_shared(%d, %lld)) AS locked WHERE gallery = %lld",
-             (long long)(int64_t)store->base.info.digest, PML_POSTGRES_READERS, number, number);
-    pml_outcome outcome = pml_postgres_execute(session, settings, SECONDS);
-    if (outcome != PML_DONE)
-        return outcome;
-    PGresult *result = pml_postgres_query(session, text, 0, NULL, SECONDS);
-    const bool there = result && PQntuples(result) == 1 && pml_postgres_number(result, 0, 0, &same) && same == 1;
-    PQclear(result);
-    return there ? prepare_statements(session, store) : PML_ABSENT;
-}
-
-/* Runs a statement on a connection of the pool; NULL when that cannot be. */
-static PGresult *ask(struct pml_postgres_store *store, const char *statement, int count, const char *const *values)
-{
-    PGconn *session = pml_postgres_take(store->pool);
-    if (!session)
-        return NULL;
-    PGresult *result = pml_postgres_run(session, statement, count, values, SECONDS);
-    pml_postgres_give(store->pool, session);
-    return result;
-}
-
-/* ---- arrays: "{1,2}" and "{"(1,2)","(3,4)"}" ---- */
-
-pml_outcome pml_postgres_add_text(struct pml_bytes *array, const char *text)
-{
-    pml_outcome outcome = pml_bytes_append(array, array->size == 0 ? "{" : ",", 1);
-    return outcome == PML_DONE ? pml_bytes_append(array, text, strlen(text)) : outcome;
-}
-
-pml_outcome pml_postgres_add_number(struct pml_bytes *array, uint32_t number)
-{
-    char text[16];
-    snprintf(text, sizeof text, "%ld", (long)(number & INT32_MAX));
-    return pml_postgres_add_text(array, text);
-}
-
-void pml_postgres_free_arrays(struct pml_postgres_arrays *arrays)
-{
-    pml_bytes_free(&arrays->first);
-    pml_bytes_free(&arrays->second);
-}
-
-pml_outcome pml_postgres_ask(struct pml_postgres_store *store, const char *statement,
-                             struct pml_postgres_arrays *arrays, const char *third, PGresult **result)
-{
-    pml_outcome outcome = pml_bytes_append(&arrays->first, "}", 2);
+    uint8_t length[4], head[ARRAY_HEAD] = {0};
+    write_number(length, size);
+    pml_outcome outcome = array->size == 0 ? pml_bytes_append(array, head, sizeof head) : PML_DONE;
     if (outcome == PML_DONE)
-        outcome = pml_bytes_append(&arrays->second, "}", 2);
-    if (outcome == PML_DONE) {
-        const char *const values[] = {(const char *)arrays->first.bytes, (const char *)arrays->second.bytes, third};
-        *result = ask(store, statement, third ? 3 : 2, values);
-        outcome = *result ? PML_DONE : PML_UNAVAILABLE;
-    }
-    pml_postgres_free_arrays(arrays);
-    return outcome;
+        outcome = pml_bytes_append(array, length, sizeof length);
+    return outcome == PML_DONE ? pml_bytes_append(array, bytes, size) : outcome;
 }
 
-/* ---- cells ---- */
-
-/* A candidate in the columns `first` (item), digest and candidate. A false one may have its digest too. */
-pml_outcome pml_postgres_take_candidate(const struct pml_store *store, const PGresult *result, int row, int first,
-                                        struct pml_fragment *fragment)
+static pml_outcome append_names(struct pml_bytes *array, const struct pml_name *names, size_t count)
 {
-    int64_t item, digest;
-    size_t end = 0;
-    const uint8_t *bytes = (const uint8_t *)PQgetvalue(result, row, first + 2);
-    const size_t size = (size_t)PQgetlength(result, row, first + 2);
-    if (!pml_postgres_number(result, row, first, &item) || !pml_postgres_number(result, row, first + 1, &digest) ||
-        PQgetisnull(result, row, first + 2) ||
-        !pml_store_is_candidate(&store->info, (uint64_t)item, bytes, size, &end) || end != size)
-        return PML_DAMAGED;
-    return pml_store_take_candidate((uint64_t)digest, bytes, size, fragment);
-}
-
-static void cell_values(struct pml_cell cell, char texts[2][16], const char *values[2])
-{
-    snprintf(texts[0], 16, "%ld", (long)(cell.slot & INT32_MAX));
-    snprintf(texts[1], 16, "%ld", (long)(cell.cell & INT32_MAX));
-    values[0] = texts[0];
-    values[1] = texts[1];
-}
-
-/* A cell whose candidates are too large for one column. */
-static pml_outcome read_listed(struct pml_store *base, struct pml_cell cell, int64_t count,
-                               struct pml_fragment *fragment)
-{
-    char texts[2][16];
-    const char *values[2];
-    cell_values(cell, texts, values);
-    PGresult *result = ask((struct pml_postgres_store *)base, "listed", 2, values);
-    if (!result)
-        return PML_UNAVAILABLE;
-    pml_outcome outcome = PQntuples(result) == count ? PML_DONE : PML_DAMAGED;
-    for (int i = 0; outcome == PML_DONE && i < PQntuples(result); i++)
-        outcome = pml_postgres_take_candidate(base, result, i, 0, fragment);
-    PQclear(result);
-    return outcome;
-}
-
-/* The items that a row of cells lists, and in *count how many, if the row is as it was written: slot, cell, items and
- * fragment have its digest (SPEC 9). NULL if it is not. */
-static const uint8_t *take_items(const PGresult *result, int row, struct pml_cell cell, int64_t *count)
-{
-    enum { ITEMS = 2, FRAGMENT, DIGEST };
-    const uint8_t *items;
-    uint64_t digest = pml_digest_number(pml_digest_number(0, cell.slot), cell.cell);
-    int64_t own;
-    *count = pml_postgres_array(result, row, ITEMS, &items);
-    if (*count < 1 || *count > PML_CANDIDATES_MAX || !pml_postgres_number(result, row, DIGEST, &own))
-        return NULL;
-    for (int64_t i = 0; i < *count; i++)
-        digest = pml_digest_number(digest, (uint64_t)pml_postgres_element(items, i));
-    if (!PQgetisnull(result, row, FRAGMENT))
-        digest =
-            pml_digest_string(digest, PQgetvalue(result, row, FRAGMENT), (size_t)PQgetlength(result, row, FRAGMENT));
-    return digest == (uint64_t)own ? items : NULL;
-}
-
-/* The fragment of a cell, which must be exactly the candidates of its items: the digest alone would let a lie pass that
- * was digested too. It points into the result. */
-static pml_outcome view_fragment(const struct pml_store *store, const PGresult *result, int row, const uint8_t *items,
-                                 int64_t count, struct pml_fragment *fragment)
-{
-    const size_t size = (size_t)PQgetlength(result, row, 3);
-    uint8_t *bytes = (uint8_t *)PQgetvalue(result, row, 3);
-    size_t end = 0;
-    for (int64_t i = 0; i < count; i++) {
-        if (!pml_store_is_candidate(&store->info, (uint64_t)pml_postgres_element(items, i), bytes, size, &end))
-            return PML_DAMAGED;
-    }
-    *fragment = (struct pml_fragment){(uint32_t)count, {bytes, size, size}};
-    return end == size ? PML_DONE : PML_DAMAGED;
-}
-
-static pml_outcome take_cell(struct pml_store *base, const PGresult *result, int row, struct pml_cell cell,
-                             pml_take_fn take, void *context)
-{
-    struct pml_fragment fragment = {0};
-    int64_t number, count;
-    if (!pml_postgres_number(result, row, 0, &number) || number != row + 1)
-        return PML_DAMAGED;
-    if (PQgetisnull(result, row, 1)) /* it lists nothing */
-        return take(context, (size_t)row, &fragment);
-    const uint8_t *items = take_items(result, row, cell, &count);
-    if (!items)
-        return PML_DAMAGED;
-    const bool listed = PQgetisnull(result, row, 3);
-    pml_outcome outcome =
-        listed ? read_listed(base, cell, count, &fragment) : view_fragment(base, result, row, items, count, &fragment);
-    if (outcome == PML_DONE)
-        outcome = take(context, (size_t)row, &fragment);
-    if (listed)
-        pml_bytes_free(&fragment.bytes);
-    return outcome;
-}
-
-static pml_outcome read_wanted(struct pml_store *base, const struct pml_wanted *wanted, pml_take_fn take, void *context)
-{
-    const struct pml_cell *cells = wanted->cells;
-    const size_t count = wanted->count;
-    if (!cells)
-        return pml_postgres_nearest(base, wanted, take, context);
-    struct pml_postgres_arrays arrays = {0};
-    PGresult *result = NULL;
     pml_outcome outcome = PML_DONE;
-    for (size_t i = 0; i < count && outcome == PML_DONE; i++) {
-        outcome = pml_postgres_add_number(&arrays.first, cells[i].slot);
-        if (outcome == PML_DONE)
-            outcome = pml_postgres_add_number(&arrays.second, cells[i].cell);
-    }
-    if (outcome != PML_DONE) {
-        pml_postgres_free_arrays(&arrays);
-        return outcome;
-    }
-    outcome = pml_postgres_ask((struct pml_postgres_store *)base, "cells", &arrays, NULL, &result);
-    if (outcome == PML_DONE && (size_t)PQntuples(result) != count)
-        outcome = PML_DAMAGED;
     for (size_t i = 0; i < count && outcome == PML_DONE; i++)
-        outcome = take_cell(base, result, (int)i, cells[i], take, context);
+        outcome = append(array, &names[i], sizeof names[i]);
+    return outcome;
+}
+
+/* The value that was appended. */
+static struct pml_value finish(struct pml_bytes *array, size_t count)
+{
+    write_number(array->bytes, 1);
+    write_number(array->bytes + 8, BYTEA);
+    write_number(array->bytes + 12, count);
+    write_number(array->bytes + 16, 1);
+    return (struct pml_value){array->bytes, array->size};
+}
+
+/* ---- sending ---- */
+
+static bool run(struct pg_store *store, const char *text, int count, const struct pml_value *values)
+{
+    PGresult *result = pml_pg_run(store->writer, false, text, count, values, 0.0);
+    PQclear(result);
+    return result != NULL;
+}
+
+static bool begin(struct pg_store *store)
+{
+    if (!store->begun)
+        store->begun = pml_pg_execute(store->writer, "BEGIN", 0.0);
+    return store->begun;
+}
+
+static bool commit(struct pg_store *store)
+{
+    store->begun = false;
+    return pml_pg_execute(store->writer, "COMMIT", 0.0);
+}
+
+/* What is there is compared, and written only where it differs: then it is damaged. Blobs of the same name are the same. */
+#define PUT(table)                                                                                                     \
+    "INSERT INTO " table " AS old SELECT DISTINCT ON (name) * FROM unnest($1::bytea[], $2::bytea[]) AS new(name, "     \
+    "bytes) ON CONFLICT (name) DO UPDATE SET bytes = excluded.bytes WHERE old.bytes IS DISTINCT FROM excluded.bytes"
+
+static bool send_batch(struct pg_store *store, size_t shelf)
+{
+    static const char *const statements[PML_SHELVES] = {PUT("privatemail_parts"), PUT("privatemail_private")};
+    struct batch *batch = &store->batches[shelf];
+    if (batch->count == 0)
+        return true;
+    const struct pml_value values[] = {finish(&batch->names, batch->count), finish(&batch->blobs, batch->count)};
+    const bool sent = begin(store) && run(store, statements[shelf], 2, values);
+    batch->names.size = batch->blobs.size = batch->count = 0;
+    if (batch->blobs.capacity > 4 * BATCH)
+        pml_bytes_free(&batch->blobs);
+    return sent;
+}
+
+static bool send_all(struct pg_store *store)
+{
+    return send_batch(store, PML_PARTS) && send_batch(store, PML_PRIVATE);
+}
+
+/* ---- reading ---- */
+
+/* Runs a statement that is prepared; NULL when that cannot be. */
+static PGresult *ask(struct pg_store *store, const char *statement, int count, const struct pml_value *values)
+{
+    if (store->writer)
+        return send_all(store) ? pml_pg_run(store->writer, true, statement, count, values, 0.0) : NULL;
+    const double deadline = pml_clock_now() + SECONDS;
+    for (int tries = 0; tries < 2; tries++) {
+        PGconn *session = pml_pg_take(&store->pool, deadline);
+        if (!session)
+            return NULL;
+        PGresult *result = pml_pg_run(session, true, statement, count, values, deadline);
+        const bool alive = pml_pg_alive(session), silent = !alive && pml_clock_now() >= deadline;
+        pml_pg_give(&store->pool, session, silent);
+        if (result || alive || silent)
+            return result;
+    }
+    return NULL;
+}
+
+static bool are_bytes(const PGresult *result, int columns)
+{
+    bool good = PQnfields(result) == columns;
+    for (int i = 0; i < columns && good; i++)
+        good = PQftype(result, i) == BYTEA;
+    return good;
+}
+
+/* Without bytes where it is NULL. */
+static struct pml_value value_at(const PGresult *result, int row, int column)
+{
+    return (struct pml_value){PQgetisnull(result, row, column) ? NULL : PQgetvalue(result, row, column),
+                              (size_t)PQgetlength(result, row, column)};
+}
+
+static int by_name(const void *left, const void *right)
+{
+    return pml_name_order(*(const void *const *)left, *(const void *const *)right);
+}
+
+/* Hands a row over for every time that its name was asked for; `order` has pointers to the names, in order. */
+static pml_outcome take_row(const PGresult *result, int row, const struct pml_name *names,
+                            const struct pml_name **order, size_t count, pml_blob_fn take, void *context)
+{
+    const struct pml_value name = value_at(result, row, 0), blob = value_at(result, row, 1);
+    pml_outcome outcome = PML_DONE;
+    if (!name.bytes || name.size != PML_NAME_SIZE || !blob.bytes)
+        return PML_DAMAGED;
+    const struct pml_name **found = bsearch(&name.bytes, order, count, sizeof *order, by_name);
+    if (!found)
+        return PML_DAMAGED;
+    while (found > order && by_name(found - 1, &name.bytes) == 0)
+        found--;
+    for (; outcome == PML_DONE && found < order + count && by_name(found, &name.bytes) == 0; found++)
+        outcome = take(context, (size_t)(*found - names), blob.bytes, blob.size);
+    return outcome;
+}
+
+static pml_outcome take_rows(const PGresult *result, const struct pml_name *names, size_t count, pml_blob_fn take,
+                             void *context)
+{
+    const struct pml_name **order = malloc(count * sizeof *order);
+    if (!order)
+        return PML_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        order[i] = &names[i];
+    qsort(order, count, sizeof *order, by_name);
+    pml_outcome outcome = are_bytes(result, 2) ? PML_DONE : PML_DAMAGED;
+    for (int row = 0; row < PQntuples(result) && outcome == PML_DONE; row++)
+        outcome = take_row(result, row, names, order, count, take, context);
+    free(order);
+    return outcome;
+}
+
+static pml_outcome get(struct pml_store *base, enum pml_shelf shelf, const struct pml_name *names, size_t count,
+                       pml_blob_fn take, void *context)
+{
+    struct pml_bytes array = {0};
+    pml_outcome outcome = append_names(&array, names, count);
+    if (outcome == PML_DONE) {
+        const struct pml_value value = finish(&array, count);
+        PGresult *result = ask((struct pg_store *)base, shelf == PML_PARTS ? "get_parts" : "get_private", 1, &value);
+        outcome = result ? take_rows(result, names, count, take, context) : PML_UNAVAILABLE;
+        PQclear(result);
+    }
+    pml_bytes_free(&array);
+    return outcome;
+}
+
+static pml_outcome list(struct pml_store *base, enum pml_shelf shelf, pml_name_fn take, void *context)
+{
+    PGresult *result = ask((struct pg_store *)base, shelf == PML_PARTS ? "names_parts" : "names_private", 0, NULL);
+    pml_outcome outcome = !result ? PML_UNAVAILABLE : are_bytes(result, 1) ? PML_DONE : PML_DAMAGED;
+    for (int row = 0; row < PQntuples(result) && outcome == PML_DONE; row++) {
+        const struct pml_value name = value_at(result, row, 0);
+        outcome = name.bytes && name.size == PML_NAME_SIZE ? take(context, name.bytes) : PML_DAMAGED;
+    }
     PQclear(result);
     return outcome;
 }
 
-static pml_outcome read_cell_size(struct pml_store *base, struct pml_cell cell, uint64_t *size)
+static pml_outcome packs(struct pml_store *base, const uint8_t *pack, pml_pack_fn take, void *context)
 {
-    char texts[2][16];
-    const char *values[2];
-    int64_t count;
-    cell_values(cell, texts, values);
-    PGresult *result = ask((struct pml_postgres_store *)base, "cell_size", 2, values);
-    const bool found = result && pml_postgres_number(result, 0, 0, &count);
+    const struct pml_value value = {pack, PML_ID_SIZE};
+    PGresult *result = ask((struct pg_store *)base, "pointers", 1, &value);
+    pml_outcome outcome = !result ? PML_UNAVAILABLE : are_bytes(result, PML_POINTER_COLUMNS) ? PML_DONE : PML_DAMAGED;
+    for (int row = 0; row < PQntuples(result) && outcome == PML_DONE; row++) {
+        struct pml_value values[PML_POINTER_COLUMNS];
+        for (int i = 0; i < PML_POINTER_COLUMNS; i++)
+            values[i] = value_at(result, row, i);
+        outcome = pml_store_take_pack(values, take, context);
+    }
     PQclear(result);
-    if (found)
-        *size = (uint64_t)count;
-    return found ? PML_DONE : PML_UNAVAILABLE;
+    return outcome;
 }
 
-static pml_outcome ping(struct pml_store *base)
+/* ---- writing ---- */
+
+static pml_outcome put(struct pml_store *base, enum pml_shelf shelf, const struct pml_name *name, const void *bytes,
+                       size_t size, struct pml_message *message)
 {
-    uint64_t size;
-    return read_cell_size(base, (struct pml_cell){0, 0}, &size);
+    struct pg_store *store = (struct pg_store *)base;
+    struct batch *batch = &store->batches[shelf];
+    if (batch->blobs.size + size > BATCH && !send_batch(store, shelf))
+        return pml_pg_fail(store->writer, message);
+    if (append(&batch->names, name, sizeof *name) != PML_DONE || append(&batch->blobs, bytes, size) != PML_DONE)
+        return pml_say_memory(message);
+    batch->count++;
+    return size <= BATCH || send_batch(store, shelf) ? PML_DONE : pml_pg_fail(store->writer, message);
+}
+
+static pml_outcome switch_pointer(struct pml_store *base, const uint8_t pack[PML_ID_SIZE],
+                                  const struct pml_pointer *pointer, struct pml_message *message)
+{
+    struct pg_store *store = (struct pg_store *)base;
+    static const char statement[] =
+        "INSERT INTO privatemail_pointers VALUES ($1::bytea, $2::bytea, $3::bytea, $4::bytea) ON CONFLICT (pack)"
+        " DO UPDATE SET version = excluded.version, record = excluded.record, building = excluded.building";
+    struct pml_value values[PML_POINTER_COLUMNS];
+    pml_store_pack_values(pack, pointer, values);
+    const bool done = send_all(store) && begin(store) && run(store, statement, 4, values) && commit(store);
+    return done ? PML_DONE : pml_pg_fail(store->writer, message);
+}
+
+static pml_outcome take_away(struct pml_store *base, enum pml_shelf shelf, const struct pml_name *names, size_t count,
+                             struct pml_message *message)
+{
+    struct pg_store *store = (struct pg_store *)base;
+    static const char *const statements[PML_SHELVES] = {
+        "DELETE FROM privatemail_parts WHERE name = ANY($1::bytea[])",
+        "DELETE FROM privatemail_private WHERE name = ANY($1::bytea[])",
+    };
+    struct pml_bytes array = {0};
+    pml_outcome outcome = append_names(&array, names, count);
+    if (outcome == PML_DONE) {
+        const struct pml_value value = finish(&array, count);
+        const bool done = send_all(store) && begin(store) && run(store, statements[shelf], 1, &value) && commit(store);
+        outcome = done ? PML_DONE : pml_pg_fail(store->writer, message);
+    } else {
+        pml_say_memory(message);
+    }
+    pml_bytes_free(&array);
+    return outcome;
 }
 
 /* ---- open and close ---- */
 
-static void close_store(struct pml_store *base)
+/* Which of our tables there are: PML_DONE when all, PML_ABSENT with a message when none or not all. Those of version 0.1
+ * alone are refused. */
+static pml_outcome look(PGconn *session, struct pml_message *message)
 {
-    struct pml_postgres_store *store = (struct pml_postgres_store *)base;
-    pml_postgres_pool_close(store->pool);
-    free(store);
-}
-
-static pml_outcome find_gallery(PGconn *session, const uint8_t *pack, struct pml_gallery_row *row,
-                                struct pml_message *message)
-{
-    int found;
-    pml_outcome outcome = pml_postgres_find(session, "done", pack, row, &found, message);
-    if (outcome != PML_DONE || found == 1)
-        return outcome;
-    if (found > 1)
-        return pml_say(message, "the database has galleries of %d packs: say of which pack.", found);
-    pml_say(message, "the database has no complete gallery%s: make it with privatemail index.",
-            pack ? " of this pack" : "");
+    static const char query[] = "SELECT count(*) FILTER (WHERE tablename IN ('privatemail_parts', "
+                                "'privatemail_private', 'privatemail_pointers'))"
+                                " + 16 * count(*) FILTER (WHERE tablename = 'privatemail_galleries') FROM pg_tables"
+                                " WHERE schemaname = current_schema()";
+    PGresult *result = pml_pg_run(session, false, query, 0, NULL, pml_clock_now() + SECONDS);
+    if (!result)
+        return pml_pg_fail(session, message);
+    const unsigned found = PQgetlength(result, 0, 0) == 8 ? (uint8_t)PQgetvalue(result, 0, 0)[7] : 0;
+    PQclear(result);
+    if (found % 16 == 3)
+        return PML_DONE;
+    if (found == 16)
+        return pml_say(message, "the database has galleries of PrivateMail 0.1, which are not read any more. Make new "
+                                "ones in another schema: privatemail index --pack P --features F.npy --store "
+                                "postgres:URI.");
+    pml_say(message, "the database has no store. Make it with privatemail index.");
     return PML_ABSENT;
 }
 
-static pml_outcome open_store(struct pml_store **out, const char *target, const uint8_t *pack,
-                              struct pml_message *message)
+/* Until the session ends. A writer that was killed holds its lock until PostgreSQL notices: that is waited for. */
+static pml_outcome take_lock(PGconn *session, struct pml_message *message)
 {
-    struct pml_gallery_row row;
+    static const char settings[] = "SET lock_timeout = '3s'; SET client_connection_check_interval = '1s';"
+                                   "SET statement_timeout = 0; SET synchronous_commit = on";
+    if (!pml_pg_execute(session, settings, 0.0))
+        return pml_pg_fail(session, message);
+    const bool locked = pml_pg_execute(session, "SELECT pg_advisory_lock(1347243091, 3)", 0.0);
+    if (!locked && pml_pg_alive(session))
+        return pml_say(message, "another privatemail index is writing to this database. Leave it alone until that has "
+                                "ended.");
+    return locked && pml_pg_execute(session, "SET lock_timeout = 0", 0.0) ? PML_DONE : pml_pg_fail(session, message);
+}
+
+/* Blobs are not compressed: what takes most of their room would not become smaller. */
+static const char create[] =
+    "CREATE TABLE IF NOT EXISTS privatemail_parts(name BYTEA PRIMARY KEY, bytes BYTEA);"
+    "CREATE TABLE IF NOT EXISTS privatemail_private(name BYTEA PRIMARY KEY, bytes BYTEA);"
+    "CREATE TABLE IF NOT EXISTS privatemail_pointers(pack BYTEA PRIMARY KEY, version BYTEA, record BYTEA,"
+    " building BYTEA);"
+    "ALTER TABLE privatemail_parts ALTER COLUMN bytes SET STORAGE EXTERNAL;"
+    "ALTER TABLE privatemail_private ALTER COLUMN bytes SET STORAGE EXTERNAL";
+
+static pml_outcome open_store(struct pml_store *base, const char *target, struct pml_message *message)
+{
+    struct pg_store *store = (struct pg_store *)base;
+    const bool writes = base->use == PML_STORE_WRITE;
     PGconn *session;
-    pml_outcome outcome = pml_postgres_connect(target, &session, message);
+    pml_outcome outcome = pml_pg_connect(target, base->use, &session, message);
+    if (outcome == PML_DONE && writes)
+        outcome = take_lock(session, message);
+    if (outcome == PML_DONE)
+        outcome = look(session, message);
+    if (outcome == PML_ABSENT && writes)
+        outcome = pml_pg_execute(session, create, 0.0) ? PML_DONE : pml_pg_fail(session, message);
+    if (outcome == PML_DONE && !pml_pg_prepare(session, base->use, pml_clock_now() + SECONDS))
+        outcome = pml_pg_fail(session, message);
+    if (outcome == PML_DONE && !writes)
+        outcome = pml_pg_pool_open(&store->pool, target, session, message);
     if (outcome != PML_DONE)
-        return outcome;
-    struct pml_postgres_store *store = calloc(1, sizeof *store);
-    outcome = store ? find_gallery(session, pack, &row, message) : pml_say_memory(message);
-    if (outcome == PML_DONE) {
-        store->base.info = row.info;
-        store->gallery = row.number;
-        outcome = pml_postgres_pool_open(&store->pool, target, session, prepare, store, message);
-    }
-    if (outcome == PML_DONE) {
-        *out = &store->base;
-        return PML_DONE;
-    }
-    PQfinish(session);
-    free(store);
+        PQfinish(session);
+    else if (writes)
+        store->writer = session;
     return outcome;
+}
+
+static void close_store(struct pml_store *base)
+{
+    struct pg_store *store = (struct pg_store *)base;
+    pml_pg_pool_close(&store->pool);
+    PQfinish(store->writer); /* rolls back */
+    for (size_t i = 0; i < PML_SHELVES; i++) {
+        pml_bytes_free(&store->batches[i].names);
+        pml_bytes_free(&store->batches[i].blobs);
+    }
 }
 
 const struct pml_store_kind pml_store_postgres = {
     .scheme = "postgres",
-    .form = "postgres:URI",
-    .shared = true,
-    .show = pml_postgres_show,
+    .size = sizeof(struct pg_store),
+    .show = pml_pg_show,
     .open = open_store,
     .close = close_store,
-    .read = read_wanted,
-    .items = pml_postgres_items,
-    .cell_size = read_cell_size,
-    .sizes = pml_postgres_sizes,
-    .ping = ping,
-    .begin = pml_postgres_begin,
-    .add = pml_postgres_add,
-    .checkpoint = pml_postgres_checkpoint,
-    .finish = pml_postgres_finish,
-    .abandon = pml_postgres_abandon,
+    .get = get,
+    .packs = packs,
+    .put = put,
+    .switch_pointer = switch_pointer,
+    .names = list,
+    .remove = take_away,
 };

@@ -1,414 +1,399 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reading a SQLite store (SPEC 8). In: a file that may be anybody's; cells and points. Out: candidates, which are copied
- * as they are stored. When the store opens, the digests of all candidates are proved against the digest of the store; a
- * candidate with another digest is never handed out. The file is opened as immutable. */
-#define _POSIX_C_SOURCE 200809L
+ * A SQLite store (SPEC 9). Readers: a thread takes an idle connection, or opens one when all are busy; when another file
+ * has taken the place of the one they read, they are closed. The writer commits blobs in batches, since nothing leads to
+ * them yet, and a pointer with all that is left of them; every commit is flushed. */
+#define _XOPEN_SOURCE 700
 #include "store_sqlite.h"
-#include "common/message.h"
-#include "server/store/store_content.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#define SHOWN PML_SQLITE_SHOWN
+#define SHOWN PML_STORE_PATH_SHOWN
+#define BATCH ((size_t)64 << 20) /* bytes that are put in one transaction */
 
-/* ---- connections: a thread takes an idle one, or opens a new one when all are busy ---- */
-
-enum { CELL, CELL_SIZE, ITEM, PING, STATEMENTS };
-
-/* LEFT JOIN: a cell that names an item which is not there must be noticed. */
-static const char *const queries[STATEMENTS] = {
-    [CELL] = ("SELECT items.digest, items.candidate FROM cells LEFT JOIN items ON items.item = cells.item "
-              "WHERE cells.slot = ?1 AND cells.cell = ?2 ORDER BY cells.item"),
-    [CELL_SIZE] = "SELECT count(*) FROM cells WHERE slot = ?1 AND cell = ?2",
-    [ITEM] = "SELECT digest, candidate FROM items WHERE item = ?1",
-    [PING] = "SELECT value FROM meta WHERE key = 'done'",
-};
-
-struct connection {
-    struct connection *next;
-    sqlite3 *database;
-    sqlite3_stmt *statements[STATEMENTS];
-};
-
-struct sqlite_store {
+struct lite_store {
     struct pml_store base;
-    char *address; /* a URI of SQLite */
-    pthread_mutex_t lock;
-    pthread_cond_t given; /* a connection is idle again */
-    struct connection *idle;
-    bool replaced; /* the path leads to another store now, so no more connections can be opened */
-    struct pml_places places;
+    char *path;
+
+    struct pml_lite *writer; /* NULL: a reader */
+    int lock_file;
+    bool begun;     /* a transaction */
+    size_t pending; /* bytes in it */
+
+    pthread_mutex_t lock; /* of a reader, with all that follows */
+    struct pml_lite *idle;
+    struct pml_lite_stamp stamp; /* of the idle ones' file */
 };
 
-static void close_connection(struct connection *connection)
-{
-    for (size_t i = 0; i < STATEMENTS; i++)
-        sqlite3_finalize(connection->statements[i]);
-    sqlite3_close(connection->database);
-    free(connection);
-}
+/* ---- connections of readers ---- */
 
-/* SQLITE_OK and a connection without statements, or SQLite's code and nothing. */
-static int open_connection(const char *address, struct connection **connection)
+/* Returns 0 or an errno. */
+static int look(const char *path, struct pml_lite_stamp *stamp)
 {
-    struct connection *made = calloc(1, sizeof *made);
-    if (!made)
-        return SQLITE_NOMEM;
-    int code =
-        sqlite3_open_v2(address, &made->database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
-    /* The file may be anything: nothing in its schema is run, nothing in its pages is taken for granted. */
-    if (code == SQLITE_OK)
-        code = pml_sqlite_distrust(made->database);
-    if (code == SQLITE_OK)
-        code =
-            sqlite3_exec(made->database, "PRAGMA cell_size_check = ON; PRAGMA cache_size = -32768", NULL, NULL, NULL);
-    if (code == SQLITE_OK)
-        *connection = made;
-    else
-        close_connection(made);
-    return code;
-}
-
-static int prepare(struct connection *connection)
-{
-    int code = SQLITE_OK;
-    for (size_t i = 0; i < STATEMENTS && code == SQLITE_OK; i++)
-        code = sqlite3_prepare_v3(connection->database, queries[i], -1, SQLITE_PREPARE_PERSISTENT,
-                                  &connection->statements[i], NULL);
-    return code;
-}
-
-/* The path may meanwhile lead to another store: its items must never be mixed with this one's. */
-static bool is_same(const struct sqlite_store *store, sqlite3 *database)
-{
-    struct pml_sqlite_meta meta;
-    return pml_sqlite_read_meta(database, &meta) == PML_DONE && meta.done &&
-           meta.info.digest == store->base.info.digest && pml_store_same_info(&meta.info, &store->base.info);
-}
-
-static pml_outcome take_connection(struct sqlite_store *store, struct connection **connection)
-{
-    for (;;) {
-        pthread_mutex_lock(&store->lock);
-        while (!store->idle && store->replaced)
-            pthread_cond_wait(&store->given, &store->lock);
-        *connection = store->idle;
-        if (store->idle)
-            store->idle = store->idle->next;
-        pthread_mutex_unlock(&store->lock);
-        if (*connection)
-            return PML_DONE;
-        int code = open_connection(store->address, connection);
-        const bool opened = code == SQLITE_OK, same = opened && is_same(store, (*connection)->database);
-        if (same)
-            code = prepare(*connection);
-        if (same && code == SQLITE_OK)
-            return PML_DONE;
-        if (opened)
-            close_connection(*connection);
-        if (same || (!opened && code != SQLITE_CANTOPEN))
-            return code == SQLITE_NOMEM ? PML_NO_MEMORY : PML_UNAVAILABLE;
-        pthread_mutex_lock(&store->lock);
-        store->replaced = true;
-        pthread_mutex_unlock(&store->lock);
+    struct stat found, log;
+    char other[4096 + sizeof "-wal"];
+    memset(stamp, 0, sizeof *stamp); /* they are compared as bytes */
+    if (stat(path, &found) != 0)
+        return errno;
+    stamp->device = found.st_dev;
+    stamp->number = found.st_ino;
+    snprintf(other, sizeof other, "%s-wal", path);
+    const bool logged = stat(other, &log) == 0 && log.st_size > 0;
+    strrchr(other, '/')[1] = 0; /* the folder of both */
+    stamp->immutable = !logged && faccessat(AT_FDCWD, other, W_OK, AT_EACCESS) != 0;
+    if (stamp->immutable) {
+        stamp->size = found.st_size;
+        stamp->changed = found.st_mtim;
     }
+    return S_ISREG(found.st_mode) ? 0 : EISDIR;
 }
 
-static void give_back(struct sqlite_store *store, struct connection *connection)
+/* An idle connection; under the lock. */
+static struct pml_lite *pop(struct lite_store *store)
 {
+    struct pml_lite *connection = store->idle;
+    if (connection)
+        store->idle = connection->next;
+    return connection;
+}
+
+static pml_outcome take(struct lite_store *store, struct pml_lite **connection, struct pml_message *message)
+{
+    struct pml_lite_stamp stamp;
+    *connection = store->writer;
+    if (*connection)
+        return PML_DONE;
+    if (look(store->path, &stamp) != 0)
+        return PML_UNAVAILABLE;
     pthread_mutex_lock(&store->lock);
-    connection->next = store->idle;
-    store->idle = connection;
-    pthread_cond_signal(&store->given);
+    if (memcmp(&stamp, &store->stamp, sizeof stamp) != 0) {
+        while (store->idle)
+            pml_lite_disconnect(pop(store));
+        store->stamp = stamp;
+    }
+    *connection = pop(store);
     pthread_mutex_unlock(&store->lock);
+    if (*connection)
+        return PML_DONE;
+    const pml_outcome outcome = pml_lite_connect(connection, store->path, stamp.immutable, PML_STORE_READ, message);
+    if (outcome == PML_DONE)
+        (*connection)->stamp = stamp;
+    return outcome;
 }
 
-/* ---- candidates ---- */
-
-static pml_outcome failure(int code)
+static void give_back(struct lite_store *store, struct pml_lite *connection)
 {
-    return code == SQLITE_NOMEM ? PML_NO_MEMORY : code == SQLITE_CORRUPT ? PML_DAMAGED : PML_UNAVAILABLE;
+    if (store->writer)
+        return;
+    pthread_mutex_lock(&store->lock);
+    const bool kept = memcmp(&connection->stamp, &store->stamp, sizeof store->stamp) == 0;
+    if (kept) {
+        connection->next = store->idle;
+        store->idle = connection;
+    }
+    pthread_mutex_unlock(&store->lock);
+    if (!kept)
+        pml_lite_disconnect(connection);
 }
 
-/* Runs a bound statement, whose rows are a digest and a candidate, to its end; returns the number of rows in *found. */
-static pml_outcome collect(sqlite3_stmt *statement, struct pml_fragment *fragment, size_t *found)
+/* ---- rows ---- */
+
+/* A column's bytes: NULL for other types, and without memory. */
+static struct pml_value value_at(sqlite3_stmt *row, int column)
 {
-    pml_outcome outcome = PML_DONE;
+    struct pml_value value = {NULL, 0};
+    if (sqlite3_column_type(row, column) == SQLITE_BLOB) {
+        value.bytes = sqlite3_column_blob(row, column);
+        value.size = (size_t)sqlite3_column_bytes(row, column);
+        value.bytes = value.size == 0 ? "" : value.bytes;
+    }
+    return value;
+}
+
+/* Whoever takes the rows of a statement. */
+struct taker {
+    union {
+        pml_blob_fn blob;
+        pml_name_fn name;
+        pml_pack_fn pack;
+    } take;
+    void *context;
+    size_t index, rows;
+    struct pml_name last;
+};
+
+typedef pml_outcome (*row_fn)(struct taker *taker, sqlite3_stmt *row);
+
+static pml_outcome take_blob(struct taker *taker, sqlite3_stmt *row)
+{
+    const struct pml_value blob = value_at(row, 0);
+    if (blob.bytes && taker->rows++ == 0)
+        return taker->take.blob(taker->context, taker->index, blob.bytes, blob.size);
+    return sqlite3_errcode(sqlite3_db_handle(row)) == SQLITE_NOMEM ? PML_NO_MEMORY : PML_DAMAGED;
+}
+
+/* Names ascend: a damaged tree could otherwise have them without end. */
+static pml_outcome take_name(struct taker *taker, sqlite3_stmt *row)
+{
+    const struct pml_value name = value_at(row, 0);
+    if (!name.bytes || name.size != PML_NAME_SIZE)
+        return PML_DAMAGED;
+    if (taker->rows++ > 0 && pml_name_order(&taker->last, name.bytes) >= 0)
+        return PML_DAMAGED;
+    memcpy(&taker->last, name.bytes, PML_NAME_SIZE);
+    return taker->take.name(taker->context, &taker->last);
+}
+
+static pml_outcome take_pack(struct taker *taker, sqlite3_stmt *row)
+{
+    struct pml_value values[PML_POINTER_COLUMNS];
+    for (int i = 0; i < PML_POINTER_COLUMNS; i++)
+        values[i] = value_at(row, i);
+    return pml_store_take_pack(values, taker->take.pack, taker->context);
+}
+
+/* Reads every row of a statement, whose only value may be a key. */
+static pml_outcome read_rows(struct pml_lite *connection, int which, const void *key, size_t size, row_fn take_row,
+                             struct taker *taker)
+{
     int step = SQLITE_ROW;
-    for (*found = 0; outcome == PML_DONE && (step = sqlite3_step(statement)) == SQLITE_ROW; ++*found)
-        outcome = pml_sqlite_take_candidate(statement, fragment);
-    if (outcome == PML_DONE && step != SQLITE_DONE)
-        outcome = failure(step);
+    pml_outcome outcome = PML_DONE;
+    sqlite3_stmt *statement = pml_lite_statement(connection, which);
+    if (statement && key)
+        sqlite3_bind_blob(statement, 1, key, (int)size, SQLITE_STATIC);
+    while (statement && outcome == PML_DONE && (step = sqlite3_step(statement)) == SQLITE_ROW)
+        outcome = take_row(taker, statement);
+    if (!statement || (outcome == PML_DONE && step != SQLITE_DONE))
+        outcome = pml_lite_failure(connection);
     sqlite3_reset(statement);
     return outcome;
 }
 
-static void bind_cell(sqlite3_stmt *statement, struct pml_cell cell)
+/* Reads the rows for each of `count` keys, or all of them without one. A file that is gone, or is none of ours any more, is
+ * unavailable. */
+static pml_outcome read_all(struct pml_store *base, int which, const void *keys, size_t size, size_t count,
+                            row_fn take_row, struct taker *taker)
 {
-    sqlite3_bind_int64(statement, 1, cell.slot);
-    sqlite3_bind_int64(statement, 2, cell.cell);
-}
-
-/* The candidates of the items nearest to one point. */
-static pml_outcome collect_nearest(const struct sqlite_store *store, sqlite3_stmt *statement,
-                                   const struct pml_point *point, uint32_t wanted, struct pml_fragment *fragment)
-{
-    struct pml_near *near;
-    size_t count, found;
-    pml_outcome outcome = pml_places_nearest(&store->places, point->slot, point->place, wanted, &near, &count);
+    struct lite_store *store = (struct lite_store *)base;
+    struct pml_lite *connection;
+    pml_outcome outcome = take(store, &connection, NULL);
+    if (outcome != PML_DONE)
+        return outcome == PML_REFUSED || outcome == PML_ABSENT ? PML_UNAVAILABLE : outcome;
     for (size_t i = 0; i < count && outcome == PML_DONE; i++) {
-        sqlite3_bind_int64(statement, 1, (sqlite3_int64)near[i].item);
-        outcome = collect(statement, fragment, &found);
-        if (outcome == PML_DONE && found != 1)
-            outcome = PML_DAMAGED;
-    }
-    free(near);
-    return outcome;
-}
-
-static pml_outcome read_wanted(struct pml_store *base, const struct pml_wanted *wanted, pml_take_fn take, void *context)
-{
-    struct sqlite_store *store = (struct sqlite_store *)base;
-    struct connection *connection;
-    struct pml_fragment fragment = {0};
-    size_t found;
-    pml_outcome outcome = take_connection(store, &connection);
-    if (outcome != PML_DONE)
-        return outcome;
-    sqlite3_stmt *statement = connection->statements[wanted->cells ? CELL : ITEM];
-    for (size_t i = 0; i < wanted->count && outcome == PML_DONE; i++) {
-        fragment.count = 0, fragment.bytes.size = 0;
-        if (wanted->cells)
-            bind_cell(statement, wanted->cells[i]);
-        outcome = wanted->cells ? collect(statement, &fragment, &found)
-                                : collect_nearest(store, statement, &wanted->points[i], wanted->nearest, &fragment);
-        if (outcome == PML_DONE)
-            outcome = take(context, i, &fragment);
+        taker->index = i;
+        taker->rows = 0;
+        outcome = read_rows(connection, which, keys ? (const uint8_t *)keys + i * size : NULL, size, take_row, taker);
     }
     give_back(store, connection);
-    pml_bytes_free(&fragment.bytes);
     return outcome;
 }
 
-/* The only number of a statement about a cell, or about none. */
-static pml_outcome read_number(struct pml_store *base, int which, struct pml_cell cell, int64_t *number)
+static pml_outcome get(struct pml_store *base, enum pml_shelf shelf, const struct pml_name *names, size_t count,
+                       pml_blob_fn take_each, void *context)
 {
-    struct sqlite_store *store = (struct sqlite_store *)base;
-    struct connection *connection;
-    pml_outcome outcome = take_connection(store, &connection);
-    if (outcome != PML_DONE)
-        return outcome;
-    sqlite3_stmt *statement = connection->statements[which];
-    if (which == CELL_SIZE)
-        bind_cell(statement, cell);
-    const int step = sqlite3_step(statement);
-    *number = step == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
-    sqlite3_reset(statement);
-    give_back(store, connection);
-    return step == SQLITE_ROW ? PML_DONE : failure(step);
+    struct taker taker = {.take.blob = take_each, .context = context};
+    return read_all(base, PML_LITE_GET + (int)shelf, names, PML_NAME_SIZE, count, take_blob, &taker);
 }
 
-static pml_outcome read_cell_size(struct pml_store *store, struct pml_cell cell, uint64_t *size)
+static pml_outcome packs(struct pml_store *base, const uint8_t *pack, pml_pack_fn take_each, void *context)
 {
-    int64_t number = 0;
-    pml_outcome outcome = read_number(store, CELL_SIZE, cell, &number);
-    *size = (uint64_t)number;
+    struct taker taker = {.take.pack = take_each, .context = context};
+    return read_all(base, pack ? PML_LITE_POINTER : PML_LITE_POINTERS, pack, PML_ID_SIZE, 1, take_pack, &taker);
+}
+
+static pml_outcome list(struct pml_store *base, enum pml_shelf shelf, pml_name_fn take_each, void *context)
+{
+    struct taker taker = {.take.name = take_each, .context = context};
+    return read_all(base, PML_LITE_NAMES + (int)shelf, NULL, 0, 1, take_name, &taker);
+}
+
+/* ---- writing ---- */
+
+/* Says what went wrong, and takes back the transaction. */
+static pml_outcome fail(struct lite_store *store, struct pml_message *message)
+{
+    const int latest = errno, code = sqlite3_errcode(store->writer->database);
+    int reason = 0; /* of the file itself; of its log SQLite does not keep it */
+    sqlite3_file_control(store->writer->database, "main", SQLITE_FCNTL_LAST_ERRNO, &reason);
+    const int error = code == SQLITE_NOMEM                             ? ENOMEM
+                      : code == SQLITE_FULL                            ? ENOSPC
+                      : code == SQLITE_READONLY || code == SQLITE_PERM ? EACCES
+                      : code != SQLITE_IOERR                           ? 0
+                      : reason != 0                                    ? reason
+                                                                       : latest;
+    const pml_outcome outcome =
+        error != 0 ? pml_store_say(store->path, error, message) : pml_lite_failure(store->writer);
+    if (error == 0)
+        pml_say(message, "%.*s: cannot be written (%s). Check the disk and try again.", SHOWN, store->path,
+                sqlite3_errmsg(store->writer->database));
+    (void)pml_lite_execute(store->writer, "ROLLBACK"); /* unless SQLite has done so */
+    store->begun = false;
     return outcome;
 }
 
-static pml_outcome read_sizes(struct pml_store *base, enum pml_sized sized, pml_size_fn take, void *context)
+static bool begin(struct lite_store *store)
 {
-    struct sqlite_store *store = (struct sqlite_store *)base;
-    struct connection *connection;
-    pml_outcome outcome = take_connection(store, &connection);
-    if (outcome != PML_DONE)
-        return outcome;
-    outcome = pml_sqlite_sizes(connection->database, sized, take, context);
-    give_back(store, connection);
-    return outcome;
+    if (!store->begun)
+        store->begun = pml_lite_execute(store->writer, "BEGIN IMMEDIATE");
+    return store->begun;
 }
 
-static pml_outcome read_items(struct pml_store *base, pml_take_fn take, void *context)
+static bool commit(struct lite_store *store)
 {
-    struct sqlite_store *store = (struct sqlite_store *)base;
-    struct connection *connection;
-    pml_outcome outcome = take_connection(store, &connection);
-    if (outcome != PML_DONE)
-        return outcome;
-    outcome = pml_sqlite_items(connection->database, take, context);
-    give_back(store, connection);
-    return outcome;
+    if (!pml_lite_execute(store->writer, "COMMIT"))
+        return false;
+    store->begun = false;
+    store->pending = 0;
+    return true;
 }
 
-static pml_outcome ping(struct pml_store *store)
+/* Runs a statement whose values are these. */
+static bool run(struct lite_store *store, int which, int count, const struct pml_value *values)
 {
-    int64_t done = 0;
-    pml_outcome outcome = read_number(store, PING, (struct pml_cell){0}, &done);
-    return outcome == PML_DONE && done != 1 ? PML_DAMAGED : outcome;
+    sqlite3_stmt *statement = pml_lite_statement(store->writer, which);
+    bool bound = statement != NULL;
+    for (int i = 0; i < count && bound; i++)
+        bound = sqlite3_bind_blob(statement, i + 1, values[i].bytes, (int)values[i].size, SQLITE_STATIC) == SQLITE_OK;
+    const bool done = bound && sqlite3_step(statement) == SQLITE_DONE;
+    if (statement) {
+        sqlite3_reset(statement);
+        sqlite3_clear_bindings(statement);
+    }
+    return done;
+}
+
+static pml_outcome put(struct pml_store *base, enum pml_shelf shelf, const struct pml_name *name, const void *bytes,
+                       size_t size, struct pml_message *message)
+{
+    struct lite_store *store = (struct lite_store *)base;
+    const struct pml_value values[] = {{name, PML_NAME_SIZE}, {bytes, size}};
+    if (!begin(store) || !run(store, PML_LITE_PUT + (int)shelf, 2, values))
+        return fail(store, message);
+    store->pending += size;
+    return store->pending < BATCH || commit(store) ? PML_DONE : fail(store, message);
+}
+
+static pml_outcome switch_pointer(struct pml_store *base, const uint8_t pack[PML_ID_SIZE],
+                                  const struct pml_pointer *pointer, struct pml_message *message)
+{
+    struct lite_store *store = (struct lite_store *)base;
+    struct pml_value values[PML_POINTER_COLUMNS];
+    pml_store_pack_values(pack, pointer, values);
+    const bool done = begin(store) && run(store, PML_LITE_SWITCH, PML_POINTER_COLUMNS, values) && commit(store);
+    return done ? PML_DONE : fail(store, message);
+}
+
+static pml_outcome take_away(struct pml_store *base, enum pml_shelf shelf, const struct pml_name *names, size_t count,
+                             struct pml_message *message)
+{
+    struct lite_store *store = (struct lite_store *)base;
+    bool done = begin(store);
+    for (size_t i = 0; i < count && done; i++)
+        done = run(store, PML_LITE_REMOVE + (int)shelf, 1, &(struct pml_value){&names[i], PML_NAME_SIZE});
+    return done && commit(store) ? PML_DONE : fail(store, message);
 }
 
 /* ---- open and close ---- */
 
-/* SQLite's URI of a path: nothing in it has a special meaning, and relative ones cannot be ":memory:". Returns NULL
- * when out of memory. */
-static char *make_address(const char *path)
-{
-    static const char before[] = "file:", after[] = "?immutable=1";
-    char *address = malloc(sizeof before + 2 + 3 * strlen(path) + sizeof after);
-    if (!address)
-        return NULL;
-    char *at = address + sprintf(address, "%s%s", before, path[0] == '/' ? "//" : "./");
-    for (; *path != 0; path++)
-        at += strchr("%?#", *path) ? sprintf(at, "%%%02X", (unsigned)*path) : sprintf(at, "%c", *path);
-    strcpy(at, after);
-    return address;
-}
-
 static void close_store(struct pml_store *base)
 {
-    struct sqlite_store *store = (struct sqlite_store *)base;
-    while (store->idle) {
-        struct connection *connection = store->idle;
-        store->idle = connection->next;
-        close_connection(connection);
-    }
-    pml_places_free(&store->places);
-    pthread_cond_destroy(&store->given);
+    struct lite_store *store = (struct lite_store *)base;
+    if (store->writer && !store->begun) /* so that the file alone is the store, where readers allow it */
+        (void)pml_lite_execute(store->writer, "PRAGMA wal_checkpoint(TRUNCATE)");
+    pml_lite_disconnect(store->writer);
+    while (store->idle)
+        pml_lite_disconnect(pop(store));
+    if (store->lock_file >= 0)
+        close(store->lock_file);
     pthread_mutex_destroy(&store->lock);
-    free(store->address);
-    free(store);
+    free(store->path);
 }
 
-static pml_outcome say_damaged(struct pml_message *message, const char *path)
+static pml_outcome open_reader(struct lite_store *store, const char *target, struct pml_message *message)
 {
-    pml_say(message,
-            "%.*s: the store is damaged: put a copy in its place, or make it again with privatemail index --force.",
-            SHOWN, path);
-    return PML_DAMAGED;
-}
-
-static pml_outcome say_code(struct pml_message *message, const char *path, int code, int reason)
-{
-    if (code == SQLITE_NOMEM)
+    struct pml_lite *connection;
+    struct pml_lite_stamp stamp;
+    store->path = realpath(target, NULL); /* SQLite has its log beside the file itself, whatever link led there */
+    const int error = store->path ? look(store->path, &stamp) : errno;
+    if (error == ENOMEM)
         return pml_say_memory(message);
-    if (code == SQLITE_NOTADB)
-        return pml_say(message, "%.*s: is not a store: check the name, or make one with privatemail index.", SHOWN,
-                       path);
-    if (code == SQLITE_CANTOPEN || code == SQLITE_PERM || code == SQLITE_AUTH)
-        return pml_say(message, "%.*s: cannot be opened (%s): check its permissions.", SHOWN, path, strerror(reason));
-    return say_damaged(message, path);
-}
-
-/* What the head of the file says: is it ours, and can we read it? */
-static pml_outcome check_head(sqlite3 *database, const char *path, struct pml_message *message)
-{
-    int64_t application = 0, version = 0;
-    if (pml_sqlite_number(database, "PRAGMA application_id", &application) != PML_DONE ||
-        pml_sqlite_number(database, "PRAGMA user_version", &version) != PML_DONE)
-        return say_code(message, path, sqlite3_errcode(database), sqlite3_system_errno(database));
-    if (application != PML_SQLITE_APPLICATION)
-        return say_code(message, path, SQLITE_NOTADB, 0);
-    if (version != PML_SQLITE_VERSION)
-        return pml_say(message,
-                       "%.*s: is a store of version %lld, this program reads version %d: make it again with "
-                       "privatemail index --force.",
-                       SHOWN, path, (long long)version, PML_SQLITE_VERSION);
-    pml_outcome outcome = pml_sqlite_check_schema(database);
-    if (outcome == PML_DAMAGED)
-        return pml_say(message,
-                       "%.*s: is not a PrivateMail store (unexpected tables): put a copy in its place, or make it anew "
-                       "with privatemail index --force.",
-                       SHOWN, path);
-    return outcome == PML_DONE ? PML_DONE : say_code(message, path, sqlite3_errcode(database), 0);
-}
-
-static pml_outcome load(struct sqlite_store *store, sqlite3 *database, const char *path, uint64_t size,
-                        struct pml_message *message)
-{
-    struct pml_sqlite_meta meta;
-    uint64_t digest = 0;
-    pml_outcome outcome = check_head(database, path, message);
-    if (outcome != PML_DONE)
-        return outcome;
-    outcome = pml_sqlite_read_meta(database, &meta);
-    if (outcome == PML_DONE && !meta.done)
-        return pml_say(message, "%.*s: the store is not complete: let privatemail index continue it.", SHOWN, path);
-    if (outcome == PML_DONE && meta.info.items > size) /* more items than bytes */
-        outcome = PML_DAMAGED;
-    if (outcome == PML_DONE)
-        outcome = pml_sqlite_scan(database, &meta.info, &store->places, &digest);
-    if (outcome == PML_NO_MEMORY)
-        return pml_say_memory(message);
-    if (outcome != PML_DONE || digest != meta.info.digest)
-        return say_damaged(message, path);
-    store->base.info = meta.info;
-    return PML_DONE;
-}
-
-static pml_outcome open_connected(struct sqlite_store *store, const char *path, uint64_t size,
-                                  struct pml_message *message)
-{
-    struct connection *connection;
-    int code = open_connection(store->address, &connection);
-    if (code != SQLITE_OK)
-        return say_code(message, path, code, errno);
-    pml_outcome outcome = load(store, connection->database, path, size, message);
-    if (outcome == PML_DONE) {
-        code = prepare(connection);
-        if (code != SQLITE_OK)
-            outcome = say_code(message, path, code, 0);
+    if (error == EISDIR)
+        return pml_say(message, "%.*s: is not a file. Give the path of a store.", SHOWN, target);
+    if (error != 0) {
+        pml_say(message, "%.*s: cannot be opened (%s). Check the name, or make the store with privatemail index.",
+                SHOWN, target, strerror(error));
+        return error == ENOENT ? PML_ABSENT : PML_REFUSED;
     }
+    const pml_outcome outcome = take(store, &connection, message);
     if (outcome == PML_DONE)
         give_back(store, connection);
-    else
-        close_connection(connection);
     return outcome;
 }
 
-pml_outcome pml_sqlite_open(struct pml_store **store, const char *path, const uint8_t *pack,
-                            struct pml_message *message)
+/* SQLite would hide why a file cannot be made or written. A new one is for its owner: it holds features of items, and
+ * SQLite gives its permissions to the files beside it. */
+static pml_outcome check_path(const char *path, struct pml_message *message)
 {
-    (void)pack; /* a file holds one store and says of which pack */
     struct stat found;
-    if (stat(path, &found) != 0)
-        return pml_say(message,
-                       "%.*s: cannot be opened (%s): check the name, or make the store with privatemail index.", SHOWN,
-                       path, strerror(errno));
+    if (lstat(path, &found) != 0) {
+        const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (file >= 0)
+            close(file);
+        return file >= 0 ? PML_DONE : pml_store_say(path, errno, message);
+    }
     if (!S_ISREG(found.st_mode))
-        return pml_say(message, "%.*s: is not a file: give the path of a store.", SHOWN, path);
-    struct sqlite_store *made = calloc(1, sizeof *made);
-    if (!made)
+        return pml_say(message, "%.*s: is not a plain file but a folder, a link or a device. Name another file.", SHOWN,
+                       path);
+    return faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) == 0 ? PML_DONE : pml_store_say(path, errno, message);
+}
+
+/* What is not ours stays as it is: before it was looked at, nothing is written. */
+static pml_outcome open_writer(struct lite_store *store, const char *path, struct pml_message *message)
+{
+    char *lock = malloc(strlen(path) + sizeof ".lock");
+    store->path = strdup(path);
+    if (!lock || !store->path) {
+        free(lock);
         return pml_say_memory(message);
-    pthread_mutex_init(&made->lock, NULL);
-    pthread_cond_init(&made->given, NULL);
-    made->address = make_address(path);
-    pml_outcome outcome =
-        made->address ? open_connected(made, path, (uint64_t)found.st_size, message) : pml_say_memory(message);
+    }
+    sprintf(lock, "%s.lock", path);
+    store->lock_file = pml_store_lock(AT_FDCWD, lock, path, message);
+    free(lock);
+    if (store->lock_file < 0)
+        return PML_REFUSED;
+    pml_outcome outcome = check_path(path, message);
     if (outcome == PML_DONE)
-        *store = &made->base;
-    else
-        close_store(&made->base);
-    return outcome;
+        outcome = pml_lite_connect(&store->writer, path, false, PML_STORE_WRITE, message);
+    if (outcome != PML_DONE && outcome != PML_ABSENT)
+        return outcome;
+    const bool ready = pml_lite_execute(store->writer, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL") &&
+                       (outcome == PML_DONE || pml_lite_create(store->writer));
+    return ready ? PML_DONE : fail(store, message);
+}
+
+static pml_outcome open_store(struct pml_store *base, const char *target, struct pml_message *message)
+{
+    struct lite_store *store = (struct lite_store *)base;
+    pthread_mutex_init(&store->lock, NULL);
+    store->lock_file = -1;
+    return base->use == PML_STORE_WRITE ? open_writer(store, target, message) : open_reader(store, target, message);
 }
 
 const struct pml_store_kind pml_store_sqlite = {
     .scheme = "sqlite",
-    .form = "sqlite:FILE",
-    .open = pml_sqlite_open,
+    .size = sizeof(struct lite_store),
+    .open = open_store,
     .close = close_store,
-    .read = read_wanted,
-    .items = read_items,
-    .cell_size = read_cell_size,
-    .sizes = read_sizes,
-    .ping = ping,
-    .begin = pml_sqlite_begin,
-    .add = pml_sqlite_add,
-    .checkpoint = pml_sqlite_checkpoint,
-    .finish = pml_sqlite_finish,
-    .abandon = pml_sqlite_abandon,
+    .get = get,
+    .packs = packs,
+    .put = put,
+    .switch_pointer = switch_pointer,
+    .names = list,
+    .remove = take_away,
 };
