@@ -55,7 +55,7 @@ static exit_code open_all(struct job *job)
     code = pack_file_release(&command_find, &job->file, arguments->release, &job->release, &job->size, &job->view);
     if (code != EXIT_OK)
         return code;
-    pml_outcome outcome = pml_store_open(&job->store, arguments->store, job->file.info.id, &message);
+    pml_outcome outcome = pml_store_open(&job->store, arguments->store, PML_STORE_READ, &message);
     if (outcome != PML_DONE)
         return command_input(&command_find, outcome, &message);
     outcome = pml_service_open(&job->service, &job->file.pack, job->store, &options, &message);
@@ -66,66 +66,79 @@ static exit_code open_all(struct job *job)
     return EXIT_OK;
 }
 
-static pml_outcome take_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
+/* The answer as one, and where the lists of its slots are. */
+static pml_outcome join_parts(struct job *job, const struct pml_parts *parts)
 {
-    struct job *job = context;
-    if (pml_answer_write_slot(&job->answer, slot, candidates->count) != PML_DONE)
-        return PML_NO_MEMORY;
-    job->listings[slot] = (struct listing){candidates->count, job->answer.size};
-    job->carried += candidates->count;
-    return pml_bytes_append(&job->answer, candidates->bytes.bytes, candidates->bytes.size);
+    pml_outcome outcome = PML_DONE;
+    for (size_t i = 0; i < parts->count && outcome == PML_DONE; i++) {
+        const struct pml_part *part = parts->parts[i];
+        struct pml_list list;
+        if (i > 0 && !pml_list_open(&list, &job->file.info, part->bytes, part->size, 0))
+            return PML_DAMAGED;
+        if (i > 0) { /* behind the header */
+            job->listings[list.slot] = (struct listing){list.count, job->answer.size};
+            job->carried += list.count;
+        }
+        outcome = pml_bytes_append(&job->answer, part->bytes, part->size);
+    }
+    return outcome;
+}
+
+static pml_outcome answer(struct job *job)
+{
+    const pml_pack_info *info = &job->file.info;
+    struct pml_parts parts = {0};
+    pml_outcome outcome = PML_DONE;
+    job->listings = calloc(info->slots, sizeof *job->listings);
+    if (job->view.mechanism == PML_GAUSSIAN) {
+        job->places = malloc((size_t)info->slots * info->dimensions * sizeof *job->places);
+        outcome = job->places ? pml_service_place(job->service, &job->view, job->places) : PML_NO_MEMORY;
+    }
+    if (outcome == PML_DONE)
+        outcome = job->listings ? pml_service_parts(job->service, &job->view, &parts) : PML_NO_MEMORY;
+    if (outcome == PML_DONE)
+        outcome = join_parts(job, &parts);
+    pml_parts_free(&parts);
+    return outcome;
 }
 
 static exit_code find(struct job *job)
 {
-    const pml_pack_info *info = &job->file.info;
-    const struct pack_slots slots = pack_file_slots(&job->file, &job->view);
-    bool gaussian = job->view.mechanism == PML_GAUSSIAN;
-    pml_outcome outcome = PML_DONE;
-    job->listings = calloc(info->slots, sizeof *job->listings);
-    if (gaussian)
-        job->places = malloc((size_t)info->slots * info->dimensions * sizeof *job->places);
-    if (!job->listings || (gaussian && !job->places) ||
-        pml_answer_write_header(&job->answer, info->id, slots.end - slots.first, info->sketch,
-                                pml_store_describe(job->store)->items) != PML_DONE)
-        outcome = PML_NO_MEMORY;
-    if (outcome == PML_DONE && gaussian)
-        outcome = pml_service_place(job->service, &job->view, job->places);
-    if (outcome == PML_DONE)
-        outcome = pml_service_visit(job->service, &job->view, take_slot, job);
-    if (outcome == PML_NO_MEMORY)
+    switch (answer(job)) {
+    case PML_DONE:
+        return EXIT_OK;
+    case PML_NO_MEMORY:
         return command_no_memory(&command_find);
-    if (outcome == PML_UNAVAILABLE || outcome == PML_DAMAGED)
-        return command_fail(&command_find, EXIT_INPUT,
-                            "%s cannot be read. Check the disk, or make it again with privatemail index.",
-                            job->arguments->shown);
-    if (outcome == PML_ABSENT)
+    case PML_REFUSED:
         return command_fail(
             &command_find, EXIT_INPUT,
             "%s has nothing for %s releases. Index the gallery with a pack that serves them, or use the "
             "other mechanism.",
             job->arguments->shown, mechanism_name(job->view.mechanism));
-    return EXIT_OK;
+    default:
+        return command_fail(&command_find, EXIT_INPUT,
+                            "%s cannot be read. Check the disk, or make it again with privatemail index.",
+                            job->arguments->shown);
+    }
 }
 
 /* ---- telling ---- */
 
 static double share(const struct job *job)
 {
-    return (double)job->carried / (double)pml_store_describe(job->store)->items;
+    return (double)job->carried / (double)pml_service_manifest(job->service)->items;
 }
 
 /* Calls `tell` for the first --top candidates of a slot. */
 static void each_candidate(const struct job *job, uint32_t slot,
                            void (*tell)(void *context, const struct pml_candidate *candidate), void *context)
 {
-    size_t offset = job->listings[slot].offset;
     struct pml_candidate candidate;
-    for (uint32_t i = 0; i < job->listings[slot].count && i < job->arguments->top; i++) {
-        if (!pml_candidate_read(job->answer.bytes, job->answer.size, &offset, &candidate))
-            return;
+    struct pml_list list;
+    if (!pml_list_open(&list, &job->file.info, job->answer.bytes, job->answer.size, job->listings[slot].offset))
+        return;
+    for (uint32_t i = 0; i < job->arguments->top && pml_list_next(&list, &candidate); i++)
         tell(context, &candidate);
-    }
 }
 
 static void print_candidate(void *context, const struct pml_candidate *candidate)
@@ -139,7 +152,7 @@ static void print(const struct job *job)
     const struct pack_slots slots = pack_file_slots(&job->file, &job->view);
     size_t k = job->file.info.dimensions;
     printf("%s release of pack %s: the answer carries %" PRIu64 " of %" PRIu64 " items (%.3g %%), %zu bytes\n",
-           mechanism_name(job->view.mechanism), job->file.id, job->carried, pml_store_describe(job->store)->items,
+           mechanism_name(job->view.mechanism), job->file.id, job->carried, pml_service_manifest(job->service)->items,
            100.0 * share(job), job->answer.size);
     for (uint32_t slot = slots.first; slot < slots.end; slot++) {
         printf("  slot %" PRIu32, slot);
@@ -192,7 +205,7 @@ static void write(const struct job *job)
     json_open(&json, NULL, '{');
     json_text(&json, "pack", job->file.id);
     json_text(&json, "mechanism", mechanism_name(job->view.mechanism));
-    json_count(&json, "gallery", pml_store_describe(job->store)->items);
+    json_count(&json, "gallery", pml_service_manifest(job->service)->items);
     json_count(&json, "carried", job->carried);
     json_number(&json, "share", share(job));
     json_count(&json, "bytes", job->answer.size);
@@ -216,7 +229,7 @@ static exit_code check(const struct arguments *arguments)
     if (code == EXIT_OK)
         code = output_apart(&command_find, arguments->out, arguments->pack, "the pack");
     const char *place = strchr(arguments->store, ':');
-    if (code == EXIT_OK && place && !pml_store_shared(arguments->store))
+    if (code == EXIT_OK && place && strncmp(arguments->store, "sqlite:", 7) == 0)
         code = output_apart(&command_find, arguments->out, place + 1, "the store");
     return code == EXIT_OK ? output_check(&command_find, arguments->out, arguments->force) : code;
 }
@@ -227,7 +240,7 @@ static void close_job(struct job *job)
     free(job->listings);
     free(job->places);
     free(job->release);
-    pml_service_close(job->service);
+    pml_service_unref(job->service);
     pml_store_close(job->store);
     pack_file_close(&job->file);
 }
@@ -269,7 +282,7 @@ static const char help[] =
     "Options:\n"
     "  --release R.cbor    the release\n"
     "  --pack P.pmpk       the pack it was made with\n"
-    "  --store STORE       the gallery, as indexed with this pack (privatemail index): sqlite:FILE or postgres:URI\n"
+    "  --store STORE       where its gallery is (privatemail index): sqlite:FILE, postgres:URI or dir:FOLDER\n"
     "  --top N             candidates to show per slot, 0 to 1048576. Default 8\n"
     "  --nearest M         gaussian: candidates per slot in the answer, 1 to 1048576. Default 32\n"
     "  --out ANSWER.cbor   also write the answer (docs/SPEC.md, section 3)\n"

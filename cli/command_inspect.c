@@ -176,7 +176,10 @@ static void print_parameters(const struct pack_file *file)
     printf("dimensions      %" PRIu32 "\n", info->dimensions);
     if (info->lambda > 0)
         printf("bandwidth       %.6g, alpha %.6g\n", sqrt(65536.0 / info->lambda), info->alpha / 256.0);
-    printf("sketch          %" PRIu32 " bytes\n", info->sketch);
+    if (info->directions > 0)
+        printf("sketch          %" PRIu32 " bytes, coded along %" PRIu32 " directions\n", info->sketch, info->directions);
+    else
+        printf("sketch          %" PRIu32 " bytes\n", info->sketch);
     if (info->labels > 0)
         printf("head            guesses %" PRIu32 " labels\n", info->labels);
 }
@@ -258,6 +261,7 @@ static void write_parameters(struct json *json, const struct pack_file *file)
     json_number(json, "bandwidth", info->lambda > 0 ? sqrt(65536.0 / info->lambda) : NAN);
     json_number(json, "alpha", info->alpha / 256.0);
     json_count(json, "sketch", info->sketch);
+    json_count(json, "directions", info->directions);
     json_count(json, "labels", info->labels);
     json_bool(json, "cell_codes", info->cell_codes);
     json_bool(json, "lists", info->lists);

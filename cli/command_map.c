@@ -76,6 +76,9 @@ static exit_code check_paths(const struct arguments *arguments)
     const struct map_paths *paths = &arguments->paths;
     if (!paths->features == !paths->store)
         return command_fail(&command_map, EXIT_USAGE, "Give the rows of the map: either --features or --store.");
+    if (paths->store && !paths->pack)
+        return command_fail(&command_map, EXIT_USAGE,
+                            "The pack tells what a store's sketches say: give --pack with --store.");
     if (paths->store && (paths->labels || paths->modality))
         return command_fail(&command_map, EXIT_USAGE,
                             "--labels and --modality belong to --features: a store has its own. Leave them out.");
@@ -370,7 +373,8 @@ static exit_code run(int argc, char **argv)
 }
 
 static const char help[] =
-    "Usage: privatemail map (--features F.npy [--labels L.npy] | --store URI) [--pack P] --out MAP.svg [OPTIONS]\n\n"
+    "Usage: privatemail map (--features F.npy [--labels L.npy] [--pack P] | --store URI --pack P) --out MAP.svg "
+    "[OPTIONS]\n\n"
     "Draws a map of a gallery in which like things lie together. Rows are compared by the angle between them, as a\n"
     "search compares them. The map shows the gallery to whoever sees it: it is for its owner. An option that the\n"
     "method does not use is ignored, with a note.\n\n"
@@ -392,7 +396,8 @@ static const char help[] =
     "                                and so on, and may be left out\n"
     "  --features F.npy   float32, n rows\n"
     "  --labels L.npy     n integers, the class of each row\n"
-    "  --store URI        the sketches of a store, as privatemail index made it, with their classes\n"
+    "  --store URI        the sketches of a gallery (privatemail index), with their classes; without places for gaussian\n"
+    "                     releases only those of items that stand in a list\n"
     "  --pack P           its front maps the features; its cells can be shown\n"
     "  --modality NAME    of the features, in a pack with fronts. Default: the first\n"
     "  --out MAP          .svg or .png, a picture; .npy, float32, n places\n"

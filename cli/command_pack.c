@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pack: builds a pack from public features and labels, and reports what is in it. */
-#include "cli/shared/front_options.h"
-#include "cli/shared/output.h"
+#include "cli/pack/pack_inputs.h"
 #include "cli/pack/pack_report.h"
+#include "cli/shared/output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,12 +10,13 @@
 #include <string.h>
 
 struct arguments {
-    const char *features, *labels, *out, *bandwidth, *codes, *slots, *model, *head;
+    struct pack_paths paths;
+    const char *out, *bandwidth, *codes, *slots, *model;
     uint64_t neighbours, dims, cells, prototypes_per_cell, rows_per_prototype, slot_count, sketch, seed, threads;
+    uint64_t refine;
     double alpha, share, epsilon;
     struct pack_crowd crowd;
-    struct front_arguments fronts;
-    bool gaussian, response_only, rows_are_public, soft, force, json;
+    bool refine_given, gaussian, response_only, rows_are_public, soft, plain_sketches, force, json;
 };
 
 /* ---- options ---- */
@@ -31,6 +32,7 @@ static exit_code check_counts(const struct arguments *arguments)
         {"slot-count", arguments->slot_count, 1, PML_SLOTS_MAX},
         {"sketch", arguments->sketch, 8, PML_SKETCH_MAX},
         {"threads", arguments->threads, 1, 256},
+        {"refine", arguments->refine, 1, PML_REFINE_MAX},
     };
     return options_check_limits(&command_pack, limits, sizeof limits / sizeof limits[0], true);
 }
@@ -59,10 +61,10 @@ static exit_code read_slots(const struct arguments *arguments, struct pml_build_
                             codes);
     options->slots = slots[0] == 'o' ? PML_SLOTS_ONE : slots[0] == 'c' ? PML_SLOTS_CLASS : PML_SLOTS_GROUP;
     options->codes = (enum pml_codes)kind;
-    if (!arguments->labels && options->slots != PML_SLOTS_ONE)
+    if (!arguments->paths.labels && options->slots != PML_SLOTS_ONE)
         return command_fail(&command_pack, EXIT_USAGE, "--slots %s needs --labels. Give them, or use --slots one.",
                             slots);
-    if (!arguments->labels && (options->codes == PML_CODES_CLASS || options->codes == PML_CODES_LDA))
+    if (!arguments->paths.labels && (options->codes == PML_CODES_CLASS || options->codes == PML_CODES_LDA))
         return command_fail(&command_pack, EXIT_USAGE, "--codes %s needs --labels. Give them, or use --codes pca.",
                             codes);
     if (options->slots == PML_SLOTS_ONE && arguments->alpha > 0.0)
@@ -89,12 +91,12 @@ static exit_code check_gaussian(const struct arguments *arguments)
                             "--gaussian puts a copy of every row of %s into the pack as its anchors. The pack is "
                             "public: everybody who has it can read these rows. If they are public, add "
                             "--rows-are-public.",
-                            arguments->features);
+                            arguments->paths.features);
     if (arguments->rows_per_prototype == 1 && !arguments->rows_are_public)
         return command_fail(&command_pack, EXIT_USAGE,
                             "with --rows-per-prototype 1 some prototypes are copies of rows of %s. The pack is public: "
                             "everybody who has it can read these rows. If they are public, add --rows-are-public.",
-                            arguments->features);
+                            arguments->paths.features);
     return EXIT_OK;
 }
 
@@ -139,6 +141,8 @@ static exit_code read_options(const struct arguments *arguments, struct pml_buil
     options->rows_are_public = arguments->rows_are_public;
     options->slot_count = (unsigned)arguments->slot_count;
     options->sketch = (unsigned)arguments->sketch;
+    options->plain_sketches = arguments->plain_sketches;
+    options->refine = !arguments->refine_given ? 0 : arguments->refine > 0 ? (int)arguments->refine : -1;
     options->soft = arguments->soft || arguments->crowd.arguments.asked;
     options->gaussian = arguments->gaussian;
     options->model = arguments->model;
@@ -151,7 +155,7 @@ static exit_code read_options(const struct arguments *arguments, struct pml_buil
 /* The counts use 0 for "not given", so a given 0 is refused here. */
 static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
-    enum { OWN = 27, NOT_ZERO = 11, CROWD = OWN + FRONT_OPTIONS };
+    enum { OWN = 30, REFINE = 29, NOT_ZERO = 11, CROWD = OWN + FRONT_OPTIONS };
     struct option_spec specs[CROWD + CROWD_OPTIONS] = {
         {"neighbours", OPTION_COUNT, &arguments->neighbours, false, false},
         {"dims", OPTION_COUNT, &arguments->dims, false, false},
@@ -164,8 +168,8 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"delta", OPTION_NUMBER, &arguments->crowd.delta, false, false},
         {"share", OPTION_NUMBER, &arguments->share, false, false},
         {"epsilon", OPTION_NUMBER, &arguments->epsilon, false, false},
-        {"features", OPTION_TEXT, &arguments->features, true, false},
-        {"labels", OPTION_TEXT, &arguments->labels, false, false},
+        {"features", OPTION_TEXT, &arguments->paths.features, true, false},
+        {"labels", OPTION_TEXT, &arguments->paths.labels, false, false},
         {"out", OPTION_TEXT, &arguments->out, true, false},
         {"bandwidth", OPTION_TEXT, &arguments->bandwidth, false, false},
         {"alpha", OPTION_NUMBER, &arguments->alpha, false, false},
@@ -173,15 +177,18 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
         {"slots", OPTION_TEXT, &arguments->slots, false, false},
         {"gaussian", OPTION_FLAG, &arguments->gaussian, false, false},
         {"model", OPTION_TEXT, &arguments->model, false, false},
-        {"head", OPTION_TEXT, &arguments->head, false, false},
+        {"head", OPTION_TEXT, &arguments->paths.head, false, false},
         {"response-only", OPTION_FLAG, &arguments->response_only, false, false},
         {"rows-are-public", OPTION_FLAG, &arguments->rows_are_public, false, false},
         {"soft", OPTION_FLAG, &arguments->soft, false, false},
+        {"plain-sketches", OPTION_FLAG, &arguments->plain_sketches, false, false},
         {"seed", OPTION_COUNT, &arguments->seed, false, false},
         {"force", OPTION_FLAG, &arguments->force, false, false},
         {"json", OPTION_FLAG, &arguments->json, false, false},
+        {"gallery", OPTION_TEXT, &arguments->paths.gallery, false, false},
+        [REFINE] = {"refine", OPTION_COUNT, &arguments->refine, false, false},
     };
-    front_options_fill(&arguments->fronts, specs + OWN);
+    front_options_fill(&arguments->paths.fronts, specs + OWN);
     crowd_options_fill(&arguments->crowd.arguments, specs + CROWD);
     exit_code code = options_parse(&command_pack, argc, argv, specs, CROWD + CROWD_PLAN_OPTIONS, NULL, 0, 0);
     for (size_t i = 0; i < NOT_ZERO && code == EXIT_OK; i++) {
@@ -190,6 +197,7 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
             return command_fail(&command_pack, EXIT_USAGE, "--%s must not be 0. Leave it out for the default.",
                                 specs[i].name);
     }
+    arguments->refine_given = specs[REFINE].given;
     arguments->crowd.epsilon = arguments->epsilon;
     arguments->crowd.down = arguments->share;
     return code == EXIT_OK ? pack_crowd_check(&arguments->crowd, specs + CROWD) : code;
@@ -206,8 +214,14 @@ static void tell_choices(const struct arguments *arguments, const struct pml_bui
             "privatemail pack: %zu cells per slot, chosen for epsilon %g and answers of the share %g (index --share "
             "%g).\n",
             report->cells, report->epsilon, report->share, report->share);
+    if (arguments->paths.gallery)
+        fprintf(
+            stderr,
+            "privatemail pack: WARNING: the pack publishes means of %zu rows or more of %s. Whoever knows all but one "
+            "of them can compute that one (docs/SERVER.md).\n",
+            report->rows_per_prototype, arguments->paths.gallery);
     const bool told = arguments->codes && strcmp(arguments->codes, "lda") == 0;
-    if (arguments->labels && !arguments->slots && !told)
+    if (arguments->paths.labels && !arguments->slots && !told)
         fprintf(stderr,
                 "privatemail pack: one slot, so the labels are not used. --slots class makes a slot per class.\n");
     if (report->bandwidth_raised)
@@ -231,7 +245,7 @@ static exit_code build(const struct arguments *arguments, const struct pml_build
     progress_end();
     if (outcome != PML_DONE)
         return command_fail(&command_pack, outcome == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s",
-                            arguments->features, message.text);
+                            arguments->paths.features, message.text);
     if (arguments->crowd.arguments.asked) {
         report.share = arguments->crowd.cells.share;
         report.epsilon = arguments->crowd.epsilon;
@@ -250,48 +264,10 @@ static exit_code build(const struct arguments *arguments, const struct pml_build
     return code;
 }
 
-struct inputs {
-    struct pml_features features;
-    struct pml_labels labels;
-    struct front_inputs fronts;
-    struct head_input head;
-};
-
-static exit_code read_inputs(const struct arguments *arguments, struct inputs *inputs)
-{
-    struct pml_message message = {""};
-    exit_code code = front_inputs_read(&command_pack, &arguments->fronts, &inputs->fronts);
-    if (code == EXIT_OK)
-        code = head_input_read(&command_pack, arguments->head, &inputs->head);
-    if (code != EXIT_OK)
-        return code;
-    pml_outcome outcome = pml_features_read(arguments->features, &inputs->features, &message);
-    if (outcome == PML_DONE && arguments->labels)
-        outcome = pml_labels_read(arguments->labels, &inputs->labels, &message);
-    if (outcome != PML_DONE)
-        return command_input(&command_pack, outcome, &message);
-    if (arguments->labels && inputs->labels.rows != inputs->features.rows)
-        return command_fail(&command_pack, EXIT_INPUT,
-                            "%s has %zu labels, but %s has %zu rows. Give one label per row.", arguments->labels,
-                            inputs->labels.rows, arguments->features, inputs->features.rows);
-    return head_input_agree(&command_pack, arguments->head, &inputs->head, &inputs->fronts, inputs->features.columns);
-}
-
 /* The output must not overwrite an input. */
 static exit_code check_output(const struct arguments *arguments)
 {
-    const struct option_list *const lists[] = {&arguments->fronts.fronts, &arguments->fronts.with};
-    exit_code code = output_apart(&command_pack, arguments->out, arguments->features, "the features");
-    if (code == EXIT_OK)
-        code = output_apart(&command_pack, arguments->out, arguments->labels, "the labels");
-    if (code == EXIT_OK)
-        code = output_apart(&command_pack, arguments->out, arguments->head, "the head");
-    for (size_t i = 0; i < 2; i++) {
-        for (size_t j = 0; j < lists[i]->count && code == EXIT_OK; j++) {
-            const char *file = strchr(lists[i]->values[j], '=');
-            code = output_apart(&command_pack, arguments->out, file ? file + 1 : NULL, i == 0 ? "a front" : "rows");
-        }
-    }
+    exit_code code = pack_inputs_apart(&arguments->paths, arguments->out);
     if (code == EXIT_OK)
         code = output_check(&command_pack, arguments->out, arguments->force);
     return code == EXIT_OK ? output_try(&command_pack, arguments->out, 1) : code;
@@ -308,22 +284,23 @@ static exit_code run(int argc, char **argv)
         code = check_output(&arguments);
     if (code != EXIT_OK)
         return code;
-    struct inputs inputs = {0};
-    code = read_inputs(&arguments, &inputs);
+    struct pack_inputs inputs = {0};
+    code = pack_inputs_read(&arguments.paths, &inputs);
     if (code == EXIT_OK && arguments.crowd.arguments.asked)
-        code = pack_crowd_plan(&arguments.crowd, inputs.features.rows + front_inputs_rows(&inputs.fronts));
-    if (arguments.crowd.arguments.asked)
+        code = pack_crowd_plan(&arguments.crowd, pack_inputs_rows(&inputs));
+    if (arguments.crowd.arguments.asked) {
         options.cells = arguments.crowd.cells.cells;
+        options.list_share = arguments.crowd.cells.share;
+    }
     options.fronts = &inputs.fronts.fronts;
     options.modality = inputs.fronts.modality;
     options.with = inputs.fronts.with;
-    options.head = arguments.head ? &inputs.head.front : NULL;
+    options.gallery = &inputs.gallery;
+    options.gallery_modality = inputs.fronts.modality;
+    options.head = arguments.paths.head ? &inputs.head.front : NULL;
     if (code == EXIT_OK)
-        code = build(&arguments, &options, &inputs.features, arguments.labels ? &inputs.labels : NULL);
-    pml_features_free(&inputs.features);
-    pml_labels_free(&inputs.labels);
-    front_inputs_free(&inputs.fronts);
-    head_input_free(&inputs.head);
+        code = build(&arguments, &options, &inputs.features, arguments.paths.labels ? &inputs.labels : NULL);
+    pack_inputs_free(&inputs);
     return code;
 }
 
@@ -338,9 +315,7 @@ static const char help[] =
     "  --out P.pmpk       the pack to write\n"
     "  --slots S          one: a single slot; class: a slot per class; group: a slot per group of classes. Default "
     "one\n"
-    "  --slot-count G     with --slots group: the number of groups, 1 to 1024. Default 128, or one per class if there "
-    "are\n"
-    "                     fewer\n"
+    "  --slot-count G     with --slots group: the number of groups, 1 to 1024. Default 128 or the number of classes\n"
     "  --share F          chooses the number of cells for answers of this share of the gallery (index --share), 1e-6 "
     "to\n"
     "                     0.5. Default 0.02\n"
@@ -348,7 +323,7 @@ static const char help[] =
     "  --crowd N          chooses the number of cells for N clients that ask in a crowd instead. Then --share is all\n"
     "                     that comes down to a client, with the answers to its fakes, and --epsilon is the crowd's,\n"
     "                     default 0.1\n"
-    "  --noise relay      the same, instead of --crowd N, when the relay makes the fakes: no answer to one comes down\n"
+    "  --noise relay      the same, instead of --crowd N, when the relay makes the fakes\n"
     "  --floor E, --delta D, --honest H, --copies-max V\n"
     "                     with either: as for privatemail crowd. Defaults 8, 1e-8, 0.5, 8\n"
     "  --cells m          sets the number of cells per slot instead, 2 to 65536. A response names one of them\n"
@@ -357,18 +332,22 @@ static const char help[] =
     "  --rows-per-prototype N\n"
     "                     every prototype is the mean of at least N different rows, 1 to 1024. N = 1 needs\n"
     "                     --rows-are-public. Default 2\n"
-    "  --soft             rows beside a prototype's own count in its mean too, the less the farther they are, where "
-    "cells\n"
-    "                     have fewer than 36 rows on average. --crowd does this\n"
-    "  --rows-are-public  says that everybody may read the rows\n"
-    "  --sketch L         bytes of a sketch, 8 to 256. Default: the number of features, rounded up to a multiple of 8, "
-    "at\n"
-    "                     most 256\n"
+    "  --soft             soft prototypes where cells have few rows, as --crowd makes them (docs/CLI.md)\n"
+    "  --gallery G.npy    rows of the gallery, which make better cells and prototypes. WARNING: the pack then "
+    "publishes\n"
+    "                     means of small groups of these rows (docs/SERVER.md)\n"
+    "  --refine N         rounds in which cells are refined, 0 to 64. Default 4, 0 with several slots\n"
+    "  --rows-are-public  says that everybody may read --features\n"
+    "  --sketch L         bytes of a sketch, 8 to 256. Default 131. Rows that vary less, or have fewer features,\n"
+    "                     make shorter ones: 7 bits per feature at most\n"
+    "  --plain-sketches   sketches of int8 values, twice as long for the same result, that devices read which know\n"
+    "                     packs up to version 0.4. Default L: the number of features, rounded up to a multiple of 8,\n"
+    "                     at most 256\n"
     "  --dims k           coordinates of the embedding, 1 to 16. Default 16, but 2 for codes random and class\n"
     "  --codes C          codes of the embedding: pca, spectral, lda, random or class (docs/CLI.md). Default pca with\n"
     "                     --gaussian, else random\n"
     "  --gaussian         add what the Gaussian needs: all rows, as its anchors. Needs --rows-are-public\n"
-    "  --response-only    do not add it. This is the default\n"
+    "  --response-only    do not: the default\n"
     "  --neighbours K     with --gaussian: anchors that make a row of the embedding, 1 to 64. Default 10\n"
     "  --bandwidth S      with --gaussian: width of the kernel, 0.004 to 256, or auto. Default auto\n"
     "  --alpha A          with --gaussian: weight of the label graph, 0 to 4. Default 0\n"
@@ -376,7 +355,8 @@ static const char help[] =
     "  --modality NAME    whose features --features are. Default: the first\n"
     "  --with NAME=F.npy  public rows of another modality\n"
     "  --head H.pmfr      guesses labels (privatemail train --head)\n"
-    "  --model NAME       names the model that made the features, up to 64 bytes; devices that name another one refuse\n"
+    "  --model NAME       names the model that made the features, up to 64 bytes; devices that name another one "
+    "refuse\n"
     "                     the pack. Default: no name\n"
     "  --seed N           seed of codes, clustering and sketches. Default 0\n"
     "  --threads N        1 to 256. Default: the number of processors. Never changes the bytes\n"

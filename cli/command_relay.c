@@ -4,7 +4,7 @@
 #include "cli/shared/command.h"
 #include "common/parallel.h"
 #include "server/relay/relay.h"
-#include "service_life.h"
+#include "cli/serve/service_life.h"
 
 #include <privatemail_crowd.h>
 #include <stdio.h>

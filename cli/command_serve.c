@@ -1,36 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0
  * serve: answers releases over HTTP until a signal stops it, and writes one log line per request. */
 #define _XOPEN_SOURCE 700
-#include "cli/shared/pack_file.h"
-#include "service_life.h"
+#include "cli/serve/serve_galleries.h"
+#include "cli/serve/service_life.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS_MAX = 256, CONNECTIONS_MAX = 100000, TIMEOUT_MAX = 3600, DESCRIPTORS_SPARE = 256 /* files, stores */ };
+enum {
+    THREADS_MAX = 256,
+    CONNECTIONS_MAX = 100000,
+    TIMEOUT_MAX = 3600,
+    POLL_MAX = 3600,
+    DESCRIPTORS_SPARE = 256 /* files, stores */
+};
 
 struct arguments {
     struct option_list packs, stores, connect_to;
     const char *listen, *files, *allow_origin, *log, *ohttp_key;
-    uint64_t threads, connections, timeout, grace, nearest, cache_bytes;
+    uint64_t threads, connections, timeout, grace, nearest, cache_bytes, poll;
     bool log_address, json;
 };
 
 struct job {
     const struct arguments *arguments;
     struct pack_file files[OPTION_LIST_MAX];
-    struct pml_store *stores[OPTION_LIST_MAX]; /* the i-th was indexed with the i-th pack */
-    struct pml_service *services[OPTION_LIST_MAX];
+    struct galleries galleries;
     struct pml_http_pack packs[OPTION_LIST_MAX];
-    struct pml_cache *cache;     /* NULL: none is wanted */
     struct pml_gateway *gateway; /* NULL: none is wanted */
     char address[PML_HTTP_ADDRESS_MAX];
     char connect[1024]; /* origins, a space before each */
     struct pml_http *http;
 };
 
-/* ---- packs and stores ---- */
+/* ---- packs and galleries ---- */
 
 static exit_code open_packs(struct job *job)
 {
@@ -48,62 +52,6 @@ static exit_code open_packs(struct job *job)
     return EXIT_OK;
 }
 
-/* A store for one pack knows which pack it was indexed with. */
-static exit_code open_own(struct job *job, const char *uri)
-{
-    const size_t count = job->arguments->packs.count;
-    struct pml_message message = {""};
-    struct pml_store *store = NULL;
-    pml_outcome outcome = pml_store_open(&store, uri, NULL, &message);
-    if (outcome != PML_DONE)
-        return command_input(&command_serve, outcome, &message);
-    size_t index = 0;
-    while (index < count && memcmp(job->files[index].info.id, pml_store_describe(store)->pack, PML_ID_SIZE) != 0)
-        index++;
-    if (index == count || job->stores[index]) {
-        pml_store_close(store);
-        return command_fail(&command_serve, EXIT_INPUT,
-                            index == count
-                                ? "%s was indexed with none of the packs. Give its pack with --pack, or leave it out."
-                                : "%s is the second store of its pack. Leave one of them out.",
-                            uri);
-    }
-    job->stores[index] = store;
-    return EXIT_OK;
-}
-
-/* A store that holds many galleries is asked for every pack that has no store yet. */
-static exit_code open_shared(struct job *job, const char *uri)
-{
-    struct pml_message message = {""};
-    size_t opened = 0;
-    for (size_t i = 0; i < job->arguments->packs.count; i++) {
-        pml_outcome outcome =
-            job->stores[i] ? PML_ABSENT : pml_store_open(&job->stores[i], uri, job->files[i].info.id, &message);
-        if (outcome != PML_DONE && outcome != PML_ABSENT)
-            return command_input(&command_serve, outcome, &message);
-        opened += outcome == PML_DONE;
-    }
-    char shown[PML_STORE_SHOWN_MAX];
-    pml_store_show(uri, shown);
-    return opened > 0 ? EXIT_OK
-                      : command_fail(&command_serve, EXIT_INPUT,
-                                     "%s has no complete gallery for a pack that needs one. Make it with privatemail "
-                                     "index, or leave it out.",
-                                     shown);
-}
-
-static exit_code open_stores(struct job *job)
-{
-    const struct option_list *uris = &job->arguments->stores;
-    exit_code code = EXIT_OK;
-    for (int shared = 0; shared < 2; shared++)
-        for (size_t i = 0; i < uris->count && code == EXIT_OK; i++)
-            if (pml_store_shared(uris->values[i]) == shared)
-                code = (shared ? open_shared : open_own)(job, uris->values[i]);
-    return code;
-}
-
 static exit_code open_gateway(struct job *job)
 {
     struct pml_message message = {""};
@@ -112,53 +60,21 @@ static exit_code open_gateway(struct job *job)
     return outcome == PML_DONE ? EXIT_OK : command_input(&command_serve, outcome, &message);
 }
 
-static exit_code open_services(struct job *job)
+static exit_code open_galleries(struct job *job)
 {
-    struct pml_progress progress = {progress_show, NULL, "embedding"};
-    if (job->arguments->cache_bytes > 0 && !(job->cache = pml_cache_open((size_t)job->arguments->cache_bytes)))
-        return command_no_memory(&command_serve);
-    struct pml_service_options options = {.nearest = (uint32_t)job->arguments->nearest,
-                                          .progress = &progress,
-                                          .cache = job->cache,
-                                          .measure = job->gateway != NULL};
-    for (size_t i = 0; i < job->arguments->packs.count; i++) {
-        struct pml_message message = {""};
-        const char *path = job->arguments->packs.values[i];
-        if (!job->stores[i])
-            return command_fail(&command_serve, EXIT_USAGE,
-                                "%s has no store. Make one with privatemail index and give it with --store.", path);
-        pml_outcome outcome =
-            pml_service_open(&job->services[i], &job->files[i].pack, job->stores[i], &options, &message);
-        progress_end();
-        if (outcome != PML_DONE)
-            return command_fail(&command_serve, outcome == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s", path,
-                                message.text);
-        job->packs[i] = (struct pml_http_pack){job->files[i].bytes, job->files[i].size, job->services[i]};
-    }
-    return EXIT_OK;
-}
-
-/* The time of an answer must not tell a relay whether its cell was asked for before: all parts are read now, if the cache
- * can hold them. */
-static exit_code fill_cache(struct job *job)
-{
-    uint64_t cost = 0;
-    for (size_t i = 0; i < job->arguments->packs.count && job->gateway; i++)
-        cost += pml_service_parts_cost(job->services[i]);
-    if (cost > job->arguments->cache_bytes) {
-        fprintf(
-            stderr,
-            "privatemail serve: all parts of answers take %llu bytes, more than the cache has: a relay may learn from "
-            "the time of an answer whether its cell was asked for before. Give --cache-bytes %llu or more.\n",
-            (unsigned long long)cost, (unsigned long long)cost);
-        return EXIT_OK;
-    }
-    for (size_t i = 0; i < job->arguments->packs.count && job->gateway; i++) {
-        if (pml_service_fill_cache(job->services[i]) != PML_DONE)
-            return command_fail(&command_serve, EXIT_INPUT, "%s: the store cannot be read. Check it, or try again.",
-                                job->arguments->packs.values[i]);
-    }
-    return EXIT_OK;
+    const struct arguments *arguments = job->arguments;
+    job->galleries = (struct galleries){.paths = &arguments->packs,
+                                        .uris = &arguments->stores,
+                                        .files = job->files,
+                                        .nearest = arguments->nearest,
+                                        .cache_bytes = arguments->cache_bytes,
+                                        .poll = arguments->poll,
+                                        .fill = job->gateway != NULL};
+    const exit_code code = galleries_open(&job->galleries);
+    for (size_t i = 0; i < arguments->packs.count && code == EXIT_OK; i++)
+        job->packs[i] =
+            (struct pml_http_pack){job->files[i].bytes, job->files[i].size, job->galleries.galleries[i].follow};
+    return code;
 }
 
 /* ---- log ---- */
@@ -180,7 +96,7 @@ static exit_code start(struct job *job)
     struct pml_message message = {""};
     struct pml_http_options options = {.packs = job->packs,
                                        .pack_count = arguments->packs.count,
-                                       .cache = job->cache,
+                                       .cache = job->galleries.cache,
                                        .gateway = job->gateway,
                                        .threads = (unsigned)arguments->threads,
                                        .connections = (unsigned)arguments->connections,
@@ -200,36 +116,56 @@ static exit_code start(struct job *job)
     return EXIT_OK;
 }
 
+/* The pack, the version of its gallery and how many items that has. */
+static void tell_pack(const struct job *job, size_t index, struct json *json)
+{
+    struct pml_service *service = pml_follow_take(job->packs[index].follow);
+    char version[PML_NAME_DIGITS + 1];
+    pml_name_write(pml_service_version(service), version);
+    if (json) {
+        json_open(json, NULL, '{');
+        json_text(json, "pack", job->files[index].id);
+        json_text(json, "version", version);
+        json_count(json, "gallery", pml_service_manifest(service)->items);
+        json_close(json, '}');
+    } else {
+        printf("  pack %s: gallery %s, %llu items\n", job->files[index].id, version,
+               (unsigned long long)pml_service_manifest(service)->items);
+    }
+    pml_service_unref(service);
+}
+
 static exit_code tell_start(const struct job *job)
 {
     size_t count = job->arguments->packs.count;
+    struct json json = {0};
     if (job->arguments->json) {
-        struct json json = {0};
         json_open(&json, NULL, '{');
         json_text(&json, "listen", job->address);
         json_open(&json, "packs", '[');
-        for (size_t i = 0; i < count; i++) {
-            json_open(&json, NULL, '{');
-            json_text(&json, "pack", job->files[i].id);
-            json_count(&json, "gallery", pml_store_describe(job->stores[i])->items);
-            json_close(&json, '}');
-        }
-        json_close(&json, ']');
-        json_close(&json, '}');
     } else {
         printf("privatemail serve: http://%s/ answers for %zu pack%s, the newest %s\n", job->address, count,
                count == 1 ? "" : "s", job->files[0].id);
+    }
+    for (size_t i = 0; i < count; i++)
+        tell_pack(job, i, job->arguments->json ? &json : NULL);
+    if (job->arguments->json) {
+        json_close(&json, ']');
+        json_close(&json, '}');
     }
     if (fflush(stdout) == 0)
         return EXIT_OK;
     return command_fail(&command_serve, EXIT_OUTPUT, "stdout cannot be written. Send it elsewhere.");
 }
 
-/* What is wrong with the keys does not stop the service. */
+/* What is wrong with galleries or keys does not stop the service. */
 static void reload(void *context)
 {
-    const struct job *job = context;
+    struct job *job = context;
     struct pml_message message = {""};
+    galleries_look(&job->galleries);
+    if (!job->gateway)
+        return;
     if (pml_gateway_reload(job->gateway, &message) == PML_DONE)
         fprintf(stderr, "privatemail serve: the keys were read again\n");
     else
@@ -250,16 +186,15 @@ static size_t running(void *context)
 
 static exit_code serve(struct job *job)
 {
-    const struct service_life life = {.service = job,
-                                      .reload = job->gateway ? reload : NULL,
-                                      .drain = drain,
-                                      .running = running,
-                                      .grace = job->arguments->grace};
-    service_block_signals(job->gateway != NULL);
+    const struct service_life life = {
+        .service = job, .reload = reload, .drain = drain, .running = running, .grace = job->arguments->grace};
+    service_block_signals(true);
     exit_code code = start(job);
     if (code != EXIT_OK)
         return code;
-    code = tell_start(job);
+    code = galleries_follow(&job->galleries);
+    if (code == EXIT_OK)
+        code = tell_start(job);
     if (code == EXIT_OK)
         service_wait(&life);
     pml_http_stop(job->http);
@@ -277,6 +212,7 @@ static exit_code check(const struct arguments *arguments)
         {"grace", arguments->grace, 0, TIMEOUT_MAX},
         {"nearest", arguments->nearest, 1, PML_CANDIDATES_MAX},
         {"cache-bytes", arguments->cache_bytes, 0, SIZE_MAX / 4},
+        {"poll", arguments->poll, 0, POLL_MAX},
     };
     exit_code code = options_check_limits(&command_serve, limits, sizeof limits / sizeof limits[0], false);
     if (code == EXIT_OK)
@@ -306,13 +242,9 @@ static exit_code join_origins(struct job *job)
 
 static void close_job(struct job *job)
 {
-    for (size_t i = 0; i < OPTION_LIST_MAX; i++) {
-        pml_service_close(job->services[i]);
-        if (job->stores[i])
-            pml_store_close(job->stores[i]);
+    galleries_close(&job->galleries);
+    for (size_t i = 0; i < OPTION_LIST_MAX; i++)
         pack_file_close(&job->files[i]);
-    }
-    pml_cache_close(job->cache);
     pml_gateway_close(job->gateway);
 }
 
@@ -325,7 +257,8 @@ static exit_code run(int argc, char **argv)
                                   .timeout = 30,
                                   .grace = 10,
                                   .nearest = PML_NEAREST_DEFAULT,
-                                  .cache_bytes = 256u << 20};
+                                  .cache_bytes = 256u << 20,
+                                  .poll = 1};
     struct option_spec specs[] = {
         {"pack", OPTION_LIST, &arguments.packs, true, false},
         {"store", OPTION_LIST, &arguments.stores, true, false},
@@ -336,6 +269,7 @@ static exit_code run(int argc, char **argv)
         {"grace", OPTION_COUNT, &arguments.grace, false, false},
         {"nearest", OPTION_COUNT, &arguments.nearest, false, false},
         {"cache-bytes", OPTION_COUNT, &arguments.cache_bytes, false, false},
+        {"poll", OPTION_COUNT, &arguments.poll, false, false},
         {"ohttp-key", OPTION_TEXT, &arguments.ohttp_key, false, false},
         {"files", OPTION_TEXT, &arguments.files, false, false},
         {"connect-to", OPTION_LIST, &arguments.connect_to, false, false},
@@ -351,8 +285,7 @@ static exit_code run(int argc, char **argv)
         return code;
     service_raise_limit(arguments.connections, arguments.threads, DESCRIPTORS_SPARE);
     struct job job = {.arguments = &arguments};
-    exit_code (*const steps[])(struct job *) = {join_origins,  open_packs, open_stores, open_gateway,
-                                                open_services, fill_cache, serve};
+    exit_code (*const steps[])(struct job *) = {join_origins, open_packs, open_gateway, open_galleries, serve};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && code == EXIT_OK; i++)
         code = steps[i](&job);
     close_job(&job);
@@ -361,12 +294,14 @@ static exit_code run(int argc, char **argv)
 
 static const char help[] =
     "Usage: privatemail serve --pack P.pmpk --store STORE [OPTIONS]\n\n"
-    "Answers releases over HTTP (docs/SERVER.md) until SIGTERM or SIGINT. Plain HTTP: put a reverse proxy with TLS in\n"
-    "front of it.\n\n"
+    "Answers releases over HTTP (docs/SERVER.md) until SIGTERM or SIGINT, and follows changes of the galleries. Plain "
+    "HTTP:\n"
+    "put a reverse proxy with TLS in front of it.\n\n"
     "Options:\n"
     "  --pack P.pmpk       a pack to serve; give it up to 16 times, the newest pack first\n"
-    "  --store STORE       the gallery, as indexed with a pack (privatemail index): sqlite:FILE, one per pack, in any\n"
-    "                      order; or postgres:URI, one for all packs indexed there\n"
+    "  --store STORE       where galleries are (privatemail index): sqlite:FILE, postgres:URI or dir:FOLDER; give it "
+    "up to\n"
+    "                      16 times. A pack's gallery is taken from the first store that has one\n"
     "  --listen HOST:PORT  where to listen; [::1]:8080 for IPv6; port 0 takes a free one. Default 127.0.0.1:8080\n"
     "  --threads N         threads that answer requests, 1 to 256. Default: the number of processors\n"
     "  --connections N     open connections, up to 100000; beyond it, queries get status 503. Default 1000\n"
@@ -375,7 +310,10 @@ static const char help[] =
     "  --grace S           seconds for running requests to end after SIGTERM; a second signal ends at once. Default "
     "10\n"
     "  --nearest M         gaussian: candidates per slot in an answer, 1 to 1048576. Default 32\n"
-    "  --cache-bytes N     memory for parts of response answers that are kept; 0 keeps none. Default 268435456\n"
+    "  --cache-bytes N     memory for parts of answers that are kept; 0 keeps none. Default 268435456\n"
+    "  --poll S            seconds between looks for a newer gallery, up to 3600; 0: SIGHUP only. SIGHUP always looks "
+    "at\n"
+    "                      once. Default 1\n"
     "  --ohttp-key FILE    be the gateway of a relay too, with these keys (privatemail keys); SIGHUP reads them again\n"
     "  --files DIR         also serve the files of this folder, such as a web page. Default: none\n"
     "  --connect-to O      let its pages ask origin O too, such as a relay's; up to 16 times. Default: none\n"

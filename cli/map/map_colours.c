@@ -23,7 +23,6 @@ static exit_code read_prototypes(const struct map_inputs *inputs, uint32_t slot,
                                  uint32_t *cells)
 {
     const struct pack_file *pack = &inputs->pack;
-    const bool sketches = inputs->rows.columns != pack->info.features;
     const size_t count = pack->info.prototypes, columns = pack->info.features;
     const int8_t *rows;
     uint32_t *norms = malloc(count * sizeof *norms);
@@ -33,10 +32,11 @@ static exit_code read_prototypes(const struct map_inputs *inputs, uint32_t slot,
                          : command_no_memory(&command_map);
     for (size_t i = 0; code == EXIT_OK && status == PML_OK && i < count; i++) {
         int8_t *out = prototypes->values + i * prototypes->columns;
-        if (sketches)
-            status = pml_sketch(&pack->pack, pml_rows_kernels(), rows + i * columns, out);
-        else
+        int8_t sketch[PML_SKETCH_MAX];
+        if (!inputs->sketches)
             memcpy(out, rows + i * columns, columns);
+        else if ((status = pml_sketch(&pack->pack, pml_rows_kernels(), rows + i * columns, sketch)) == PML_OK)
+            status = pml_sketch_row(&pack->pack, sketch, out);
         pml_rows_measure(prototypes, i);
     }
     free(norms);

@@ -17,6 +17,7 @@ struct map_paths {
 
 struct map_inputs {
     struct pml_rows rows;
+    bool sketches;            /* rows are what a store's sketches tell (pml_sketch_row) */
     struct pml_labels labels; /* values: NULL when there are none */
     struct pack_file pack;    /* bytes: NULL when there is none */
     map_colour colour;

@@ -22,6 +22,8 @@ void pack_report_print(const char *out, const struct pack_file *file, const stru
     if (report->repeated > 0)
         printf(" (%zu repeat others: their slots have too few rows)", report->repeated);
     printf("; sketches of %zu bytes\n", report->sketch);
+    if (report->gallery > 0)
+        printf("prototypes depend on %zu rows of the gallery\n", report->gallery);
     if (report->bandwidth > 0.0)
         printf("bandwidth %.6g\n", report->bandwidth);
     if (certified == PML_OK)
@@ -53,6 +55,8 @@ void pack_report_write(const char *out, const struct pack_file *file, const stru
     json_count(&json, "prototypes", report->prototypes);
     json_count(&json, "repeated", report->repeated);
     json_count(&json, "rows_per_prototype", report->rows_per_prototype);
+    json_count(&json, "gallery", report->gallery);
+    json_count(&json, "refine", report->refine);
     json_number(&json, "epsilon", report->epsilon > 0.0 ? report->epsilon : NAN);
     json_number(&json, "share", report->share > 0.0 ? report->share : NAN);
     pack_crowd_write(crowd, &json);

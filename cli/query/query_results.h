@@ -13,7 +13,7 @@ struct query_results {
     uint64_t most;        /* bytes of an answer that are kept */
     pml_ranking *ranking; /* NULL before the first answer */
     /* the ranking's */
-    uint8_t memory[PML_RANKING_MEMORY(PML_FEATURES_MAX) + PML_FRONT_MEMORY(PML_FEATURES_MAX, PML_FEATURES_MAX)];
+    uint8_t memory[PML_RANKING_MEMORY(PML_FEATURES_MAX, PML_SKETCH_MAX, PML_DIRECTIONS_MAX) + PML_FRONT_MEMORY(PML_FEATURES_MAX, PML_FEATURES_MAX)];
     pml_match fresh[PML_MATCHES_MAX];   /* of the answer that is being taken … */
     pml_match matches[PML_MATCHES_MAX]; /* … and of all that were */
     size_t top;

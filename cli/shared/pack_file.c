@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <privatemail_platform.h>
+
 enum {
     RELEASE_SIZE_MAX = 65536, /* more than any release has (SPEC 7) */
     MESSAGE_SIZE_MAX = 64,    /* more than any message of a crowd has (SPEC 2) */
@@ -17,7 +19,7 @@ enum {
 static pml_status adopt(struct pack_file *file, uint8_t *bytes, size_t size, const uint8_t *id, const char *model)
 {
     memset(file, 0, sizeof *file);
-    pml_status status = pml_pack_open(&file->pack, bytes, size, id, model);
+    pml_status status = pml_pack_open_with(&file->pack, bytes, size, id, model, pml_platform_kernels());
     if (status == PML_OK)
         status = pml_pack_describe(&file->pack, &file->info);
     if (status == PML_OK)

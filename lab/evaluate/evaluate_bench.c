@@ -3,8 +3,10 @@
 #include "evaluate_bench.h"
 #include "evaluate_noiseless.h"
 
-#include "server/index/index_build.h"
-#include "server/store/store_memory.h"
+#include "server/index/gallery_items.h"
+#include "server/lists/index_own.h"
+#include "server/index/index_parts.h"
+#include "server/store/store.h"
 #include "tools/pack/cells_rule.h"
 #include "tools/pack/pack_builder.h"
 
@@ -33,16 +35,28 @@ static void drop_pack(struct evaluate_bench *bench)
     bench->cells = 0;
 }
 
-static exit_code build_pack(struct evaluate_bench *bench, unsigned cells, bool crowd)
+/* Cells of a given number are refined for pack's own choice of a share, others for that of the lists. */
+static double refined_share(const struct evaluate_options *options, double share)
+{
+    return options->cells > 0 || options->cells_per_item > 0 || options->mechanism == PML_GAUSSIAN ? 0.0 : share;
+}
+
+static exit_code build_pack(struct evaluate_bench *bench, unsigned cells, double share, bool crowd)
 {
     const struct evaluate_options *options = bench->options;
-    const struct evaluate_set *set = &bench->data->public;
+    const struct evaluate_set *set = &bench->data->public, *gallery = &bench->data->gallery;
     const struct pml_build_options build = {.cells = cells,
                                             .slots = options->slots,
                                             .slot_count = (unsigned)options->slot_count,
                                             .sketch = (unsigned)options->sketch,
+                                            .plain_sketches = options->plain_sketches,
                                             .rows_per_prototype = (unsigned)options->rows_per_prototype,
                                             .soft = crowd || options->soft,
+                                            /* The Gaussian does not look at cells. */
+                                            .refine = options->mechanism == PML_GAUSSIAN ? -1 : options->refine,
+                                            .list_share = refined_share(options, share),
+                                            .gallery = options->with_gallery ? &gallery->features : NULL,
+                                            .gallery_modality = gallery->modality,
                                             .rows_are_public = 1, /* the pack never leaves this process */
                                             .gaussian = options->mechanism == PML_GAUSSIAN,
                                             .codes = options->mechanism == PML_GAUSSIAN ? (enum pml_codes)options->codes
@@ -69,6 +83,7 @@ static exit_code build_pack(struct evaluate_bench *bench, unsigned cells, bool c
     }
     bench->cells = cells;
     bench->crowd = crowd;
+    bench->share = refined_share(options, share);
     return EXIT_OK;
 }
 
@@ -115,42 +130,24 @@ static exit_code take_slots(struct evaluate_bench *bench)
     return EXIT_OK;
 }
 
-static pml_outcome sketch_item(void *context, size_t index)
-{
-    const struct evaluate_bench *bench = context;
-    const struct pml_rows *rows = &bench->data->gallery.rows;
-    const size_t width = bench->pack.info.sketch;
-    int8_t *sketch = bench->sketches + index * width;
-    if (pml_sketch(&bench->pack.pack, pml_rows_kernels(), rows->values + index * rows->columns, sketch) != PML_OK)
-        return PML_REFUSED;
-    bench->inverse[index] = pml_inverse_norm(sketch, width);
-    return PML_DONE;
-}
-
-static exit_code set_pack(struct evaluate_bench *bench, unsigned cells, bool crowd)
+static exit_code set_pack(struct evaluate_bench *bench, unsigned cells, double share, bool crowd)
 {
     const size_t rows = bench->data->gallery.features.rows;
     drop_pack(bench);
-    exit_code code = build_pack(bench, cells, crowd);
+    exit_code code = build_pack(bench, cells, share, crowd);
     if (code != EXIT_OK)
         return code;
     if (!bench->items) {
         bench->items = malloc(rows * sizeof *bench->items);
         bench->slots = calloc(rows, sizeof *bench->slots);
-        bench->inverse = malloc(rows * sizeof *bench->inverse);
         bench->popular = malloc(rows * sizeof *bench->popular);
         if (bench->data->voters.labels.values)
             bench->voter_slots = calloc(bench->data->voters.labels.rows, sizeof *bench->voter_slots);
         for (size_t i = 0; bench->items && i < rows; i++)
             bench->items[i] = i;
     }
-    free(bench->sketches);
-    bench->sketches = malloc(rows * bench->pack.info.sketch);
-    if (!bench->items || !bench->slots || !bench->inverse || !bench->popular || !bench->sketches ||
-        (bench->data->voters.labels.values && !bench->voter_slots))
+    if (!bench->items || !bench->slots || !bench->popular || (bench->data->voters.labels.values && !bench->voter_slots))
         return command_no_memory(command);
-    if (pml_parallel((unsigned)bench->options->threads, rows, sketch_item, bench, NULL) != PML_DONE)
-        return command_status(command, "the gallery's sketches", PML_ERROR_FEATURES);
     return take_slots(bench);
 }
 
@@ -163,7 +160,7 @@ static exit_code count_slots(struct evaluate_bench *bench, size_t *slots)
     *slots = 1;
     if (bench->options->slots == PML_SLOTS_ONE)
         return EXIT_OK;
-    exit_code code = bench->cells > 0 ? EXIT_OK : set_pack(bench, FEWEST, true);
+    exit_code code = bench->cells > 0 ? EXIT_OK : set_pack(bench, FEWEST, PML_SHARE_DEFAULT, true);
     if (code == EXIT_OK)
         *slots = bench->pack.info.slots;
     return code;
@@ -187,7 +184,8 @@ exit_code evaluate_bench_crowd_cells(struct evaluate_bench *bench, double epsilo
     if (code != EXIT_OK)
         return code;
     const double fakes = options->crowd.relay ? 0.0 : promise.fakes / (double)(slots * FEWEST);
-    const size_t rows = bench->data->public.features.rows + front_inputs_rows(&bench->data->fronts);
+    const size_t rows = bench->data->public.features.rows + front_inputs_rows(&bench->data->fronts) +
+                        (options->with_gallery ? bench->data->gallery.features.rows : 0);
     double total = share;
     for (int round = 0; round < ROUNDS; round++) {
         *cells = pml_cells_rule_crowd(total, fakes, options->crowd.floor, rows, slots).cells;
@@ -200,9 +198,11 @@ exit_code evaluate_bench_crowd_cells(struct evaluate_bench *bench, double epsilo
 
 static void drop_service(struct evaluate_bench *bench)
 {
-    pml_service_close(bench->service);
+    pml_service_unref(bench->service);
+    pml_cache_close(bench->cache);
     pml_store_close(bench->store);
     bench->service = NULL;
+    bench->cache = NULL;
     bench->store = NULL;
 }
 
@@ -225,33 +225,107 @@ static pml_outcome know_gallery(struct evaluate_bench *bench)
     return PML_DONE;
 }
 
-static pml_outcome fill_store(struct evaluate_bench *bench, const struct pml_store_info *info,
-                              struct pml_message *message)
+/* Every cell lists a share of its own slot; with a share of 0 items are in the lists of their own cells. The Gaussian needs
+ * no lists. */
+static pml_outcome make_lists(const struct evaluate_bench *bench, uint32_t share, struct pml_cell_lists *lists)
+{
+    const struct evaluate_options *options = bench->options;
+    const unsigned threads = (unsigned)options->threads;
+    if (options->mechanism == PML_GAUSSIAN)
+        return PML_DONE;
+    if (share == 0)
+        return pml_lists_own(lists, &bench->pack.pack, &bench->data->gallery.rows, bench->slots,
+                             (uint32_t)options->cells_per_item, threads);
+    uint32_t *wanted = malloc(bench->pack.info.slots * sizeof *wanted);
+    if (!wanted)
+        return PML_NO_MEMORY;
+    pml_lists_wanted_each(bench->gallery, share, wanted);
+    const pml_outcome outcome = pml_lists_make(lists, bench->gallery, &bench->pack.pack, wanted, threads, NULL);
+    free(wanted);
+    return outcome;
+}
+
+/* Sketches and places of all items. */
+static pml_outcome describe_items(const struct evaluate_bench *bench, struct pml_items *items,
+                                  struct pml_message *message)
 {
     const struct evaluate_set *set = &bench->data->gallery;
     const unsigned threads = (unsigned)bench->options->threads;
-    struct pml_cell_lists lists = {0};
+    const struct pml_newcomers newcomers = {
+        .rows = &set->rows, .items = bench->items, .labels = set->labels.values, .slots = bench->slots};
+    const struct pml_items nobody = {0};
+    struct pml_succession succession;
     struct pml_embedding *embedding = NULL;
-    struct pml_store_writer *writer;
-    const struct pml_gallery gallery = {.rows = &set->rows,
-                                        .items = bench->items,
-                                        .labels = set->labels.values,
-                                        .slots = bench->slots,
-                                        .lists = &lists};
-    pml_outcome outcome = pml_store_memory_make(&bench->store, &writer, info, message);
+    pml_outcome outcome = pml_succession_make(&succession, &nobody, &newcomers, NULL, 0, message);
+    if (outcome == PML_DONE && bench->pack.info.anchors > 0)
+        outcome = pml_embedding_make(&embedding, &bench->pack.pack, (unsigned)bench->options->iterations, threads, NULL,
+                                     message);
+    if (outcome == PML_DONE)
+        outcome =
+            pml_items_follow(items, &nobody, &succession, &newcomers, &bench->pack.pack, embedding, threads, message);
+    pml_embedding_free(embedding);
+    pml_succession_free(&succession);
+    return outcome;
+}
+
+static pml_outcome put_version(const struct evaluate_bench *bench, const struct pml_manifest *manifest,
+                               struct pml_message *message)
+{
+    struct pml_bytes bytes = {0};
+    struct pml_pointer pointer = {0};
+    pml_outcome outcome = pml_manifest_write(manifest, &bytes);
+    if (outcome == PML_DONE)
+        outcome = pml_store_put(bench->store, PML_PARTS, bytes.bytes, bytes.size, &pointer.version, message);
+    if (outcome == PML_DONE)
+        outcome = pml_store_switch(bench->store, manifest->pack, &pointer, message);
+    pml_bytes_free(&bytes);
+    return outcome;
+}
+
+/* `share` in millionths. */
+static pml_outcome fill_store(struct evaluate_bench *bench, uint32_t share, struct pml_message *message)
+{
+    struct pml_cell_lists lists = {0};
+    struct pml_items items = {0};
+    struct pml_manifest manifest = {0};
+    struct pml_parts_report report;
+    pml_outcome outcome = pml_store_memory_open(&bench->store);
     if (outcome == PML_DONE)
         outcome = know_gallery(bench);
-    if (outcome == PML_DONE && info->share > 0)
-        outcome = pml_lists_make(&lists, bench->gallery, &bench->pack.pack, info->share, threads, NULL);
-    if (outcome == PML_DONE && info->dimensions > 0)
-        outcome = pml_embedding_make(&embedding, &bench->pack.pack, info->iterations, threads, NULL, message);
     if (outcome == PML_DONE)
-        outcome = pml_index_fill(writer, info, &bench->pack.pack, embedding, &gallery, 0, threads, NULL, message);
+        outcome = make_lists(bench, share, &lists);
     if (outcome == PML_DONE)
-        outcome = pml_store_finish(writer, message);
-    pml_embedding_free(embedding);
+        outcome = describe_items(bench, &items, message);
+    const struct pml_parts_source source = {.pack = &bench->pack.pack,
+                                            .count = items.count,
+                                            .items = items.numbers,
+                                            .labels = items.labels,
+                                            .slots = items.slots,
+                                            .sketches = items.sketches,
+                                            .lists = lists.starts ? &lists : NULL,
+                                            .list = share > 0 ? 1 : 0, /* it differs from slot to slot */
+                                            .places = items.dimensions > 0 ? items.places : NULL,
+                                            .iterations = (uint32_t)bench->options->iterations,
+                                            .threads = (unsigned)bench->options->threads};
+    if (outcome == PML_DONE)
+        outcome = pml_parts_make(bench->store, &source, &manifest, &report, message);
+    if (outcome == PML_DONE)
+        outcome = put_version(bench, &manifest, message);
+    pml_manifest_free(&manifest);
+    pml_items_free(&items);
     pml_lists_free(&lists);
     return outcome;
+}
+
+/* Parts are proved when they are read from the store, so they are read once. */
+static pml_outcome open_service(struct evaluate_bench *bench, uint32_t nearest, struct pml_message *message)
+{
+    const struct pml_service_options options = {
+        .nearest = nearest, .threads = (unsigned)bench->options->threads, .cache = bench->cache};
+    if (!bench->cache)
+        return PML_NO_MEMORY;
+    pml_outcome outcome = pml_service_open(&bench->service, &bench->pack.pack, bench->store, &options, message);
+    return outcome == PML_DONE ? pml_service_fill_cache(bench->service) : outcome;
 }
 
 static pml_outcome measure_noiseless(struct evaluate_bench *bench, uint32_t nearest, struct pml_message *message)
@@ -266,24 +340,22 @@ exit_code evaluate_bench_set(struct evaluate_bench *bench, unsigned cells, doubl
     const struct evaluate_options *options = bench->options;
     const size_t rows = bench->data->gallery.features.rows;
     struct pml_message message = {"out of memory. Close other programs."};
-    exit_code code = bench->cells == cells && bench->crowd == crowd ? EXIT_OK : set_pack(bench, cells, crowd);
+    const double refined = refined_share(options, share);
+    const bool ready =
+        bench->cells == cells && bench->crowd == crowd && !(bench->share < refined) && !(bench->share > refined);
+    exit_code code = ready ? EXIT_OK : set_pack(bench, cells, share, crowd);
     if (code != EXIT_OK)
         return code;
     const bool own = options->mechanism == PML_GAUSSIAN || options->cells_per_item > 0;
-    const struct pml_index_choice choice = {.cells_per_item =
-                                                options->cells_per_item > 0 ? (uint32_t)options->cells_per_item : 1,
-                                            .share = own ? 0 : (uint32_t)(share * PML_SHARE_UNIT + 0.5),
-                                            .iterations = (uint32_t)options->iterations};
-    const struct pml_store_info info = pml_index_describe(&bench->pack.info, rows, &choice);
-    const double nearest = share * (double)rows / bench->pack.info.slots + 0.5; /* the Gaussian's: M = f·N/G */
-    const struct pml_service_options serving = {.nearest = nearest < 1.0 ? 1 : (uint32_t)nearest,
-                                                .threads = (unsigned)options->threads};
+    const double share_nearest = share * (double)rows / bench->pack.info.slots + 0.5; /* the Gaussian's: M = f·N/G */
+    const uint32_t nearest = share_nearest < 1.0 ? 1 : (uint32_t)share_nearest;
     drop_service(bench);
-    pml_outcome outcome = fill_store(bench, &info, &message);
+    bench->cache = pml_cache_open(SIZE_MAX / 2);
+    pml_outcome outcome = fill_store(bench, own ? 0 : (uint32_t)(share * PML_SHARE_UNIT + 0.5), &message);
     if (outcome == PML_DONE)
-        outcome = pml_service_open(&bench->service, &bench->pack.pack, bench->store, &serving, &message);
+        outcome = open_service(bench, nearest, &message);
     if (outcome == PML_DONE && options->mechanism == PML_GAUSSIAN)
-        outcome = measure_noiseless(bench, serving.nearest, &message);
+        outcome = measure_noiseless(bench, nearest, &message);
     return outcome != PML_DONE ? command_input(command, outcome, &message) : EXIT_OK;
 }
 
@@ -295,8 +367,6 @@ void evaluate_bench_close(struct evaluate_bench *bench)
     free(bench->items);
     free(bench->slots);
     free(bench->voter_slots);
-    free(bench->sketches);
-    free(bench->inverse);
     free(bench->popular);
     free(bench->noiseless);
 }

@@ -7,7 +7,7 @@
 #include "cli/shared/pack_file.h"
 #include "evaluate_data.h"
 
-#include "server/index/index_lists.h"
+#include "server/lists/index_lists.h"
 #include "server/service/service.h"
 
 struct evaluate_bench {
@@ -16,15 +16,15 @@ struct evaluate_bench {
     struct pack_file pack;
     unsigned cells; /* that the pack was built with; 0: there is no pack yet */
     bool crowd;     /* it was built as for a crowd */
+    double share;   /* of the lists that its cells were refined for; 0: pack's own choice */
     uint64_t *items;
     uint32_t *slots;                   /* of the gallery, in this pack */
     uint32_t *voter_slots;             /* of the voters; NULL: each votes in every slot */
     struct pml_lists_gallery *gallery; /* of these slots */
     uint32_t *popular;                 /* its rows; those nearest to most others come first */
     double *noiseless;                 /* of each query (evaluate_noiseless.h); NULL: response */
-    int8_t *sketches;                  /* of the gallery, for the baseline */
-    uint32_t *inverse;                 /* of the sketches' lengths */
     struct pml_store *store;
+    struct pml_cache *cache;
     struct pml_service *service;
 };
 

@@ -38,9 +38,13 @@ static exit_code draw_set(struct evaluate_set *set, unsigned first, unsigned cou
     return EXIT_OK;
 }
 
-static exit_code draw_all(struct evaluate_data *data)
+static exit_code draw_all(struct evaluate_data *data, const struct evaluate_options *options)
 {
     exit_code code = draw_set(&data->public, 0, 60);
+    if (code == EXIT_OK && options->public_votes)
+        code = draw_set(&data->voters, 0, 60);
+    if (options->slots == PML_SLOTS_ONE)
+        pml_labels_free(&data->voters.labels); /* each votes in the only slot */
     if (code == EXIT_OK)
         code = draw_set(&data->gallery, 60, 120);
     return code == EXIT_OK ? draw_set(&data->queries, 180, 10) : code;
@@ -86,8 +90,10 @@ static exit_code check_columns(const struct evaluate_data *data, const struct ev
 static exit_code read_all(struct evaluate_data *data, const struct evaluate_options *options)
 {
     struct evaluate_set *const sets[] = {&data->public, &data->gallery, &data->queries, &data->voters};
-    const struct evaluate_files *const files[] = {&options->public, &options->gallery, &options->queries,
-                                                  &options->voters};
+    /* Classes of public rows tell in which slot they vote. */
+    const struct evaluate_files voting = {options->public.features,
+                                          options->slots == PML_SLOTS_ONE ? NULL : options->public.labels};
+    const struct evaluate_files *files[] = {&options->public, &options->gallery, &options->queries, &options->voters};
     struct front_arguments fronts = options->fronts;
     fronts.modality = options->public_modality ? options->public_modality : fronts.modality;
     exit_code code = front_inputs_read(command, &fronts, &data->fronts);
@@ -101,6 +107,8 @@ static exit_code read_all(struct evaluate_data *data, const struct evaluate_opti
     if (code == EXIT_OK)
         code = front_inputs_find(command, &data->fronts, "voters-modality", options->voters_modality,
                                  data->queries.modality, &data->voters.modality);
+    if (code == EXIT_OK && options->public_votes && data->public.modality == data->queries.modality)
+        files[3] = &voting;
     for (size_t i = 0; i < 4 && code == EXIT_OK; i++) {
         if (!files[i]->features)
             continue;
@@ -278,7 +286,7 @@ static exit_code take_classes(struct evaluate_data *data, const struct evaluate_
 
 exit_code evaluate_data_make(struct evaluate_data *data, const struct evaluate_options *options)
 {
-    exit_code code = options->public.features ? read_all(data, options) : draw_all(data);
+    exit_code code = options->public.features ? read_all(data, options) : draw_all(data, options);
     if (code != EXIT_OK)
         return code;
     data->top = data->gallery.features.rows < EVALUATE_TOP ? data->gallery.features.rows : EVALUATE_TOP;

@@ -39,41 +39,30 @@ static void draw_part(struct evaluate_download *download, size_t count)
         download->taken[download->part[i]] = 0;
 }
 
-/* SPEC 5.13. */
-static int64_t sketch_score(const int8_t *left, const int8_t *right, size_t width, int64_t left_inverse,
-                            int64_t right_inverse)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < width; i++)
-        sum += left[i] * right[i];
-    const int64_t cosine = sum * left_inverse * right_inverse, unit = (int64_t)1 << 30;
-    return cosine >= 0 ? cosine / unit : -((unit - 1 - cosine) / unit);
-}
-
-static size_t rank_part(const struct evaluate_bench *bench, const int8_t *sketch, const uint32_t *part, size_t count,
+/* The best of a part by their whole rows (SPEC 5.3): a download has no sketches that could lose anything. */
+static size_t rank_part(const struct evaluate_bench *bench, const int8_t *query, const uint32_t *part, size_t count,
                         uint32_t best[EVALUATE_TOP])
 {
-    const size_t width = bench->pack.info.sketch;
-    const uint32_t inverse = pml_inverse_norm(sketch, width);
+    const struct pml_rows *rows = &bench->data->gallery.rows;
     int64_t scores[EVALUATE_TOP];
     const struct pml_nearest nearest = {scores, best, EVALUATE_TOP};
     pml_nearest_clear(&nearest);
-    for (size_t i = 0; i < count; i++)
-        pml_nearest_offer(
-            &nearest, sketch_score(sketch, bench->sketches + part[i] * width, width, inverse, bench->inverse[part[i]]),
-            part[i]);
+    for (size_t i = 0; i < count; i++) {
+        const int64_t dot = pml_dot(query, rows->values + part[i] * rows->columns, rows->columns);
+        pml_nearest_offer(&nearest, dot * rows->inverse[part[i]], part[i]);
+    }
     return count < EVALUATE_TOP ? count : EVALUATE_TOP;
 }
 
-size_t evaluate_download_random(struct evaluate_download *download, const int8_t *sketch, size_t count,
+size_t evaluate_download_random(struct evaluate_download *download, const int8_t *query, size_t count,
                                 uint32_t best[EVALUATE_TOP])
 {
     draw_part(download, count);
-    return rank_part(download->bench, sketch, download->part, count, best);
+    return rank_part(download->bench, query, download->part, count, best);
 }
 
-size_t evaluate_download_popular(const struct evaluate_download *download, const int8_t *sketch, size_t count,
+size_t evaluate_download_popular(const struct evaluate_download *download, const int8_t *query, size_t count,
                                  uint32_t best[EVALUATE_TOP])
 {
-    return rank_part(download->bench, sketch, download->bench->popular, count, best);
+    return rank_part(download->bench, query, download->bench->popular, count, best);
 }

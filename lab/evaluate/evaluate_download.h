@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a download without a query would find: a random part of the gallery, or the part that is nearest to most of it,
- * ranked by the sketches that the client ranks by. */
+ * ranked by their rows. */
 #ifndef CLI_EVALUATE_DOWNLOAD_H
 #define CLI_EVALUATE_DOWNLOAD_H
 
@@ -20,10 +20,10 @@ pml_outcome evaluate_download_open(struct evaluate_download *download, const str
                                    uint64_t stream);
 void evaluate_download_close(struct evaluate_download *download);
 
-/* The best of `count` rows for this sketch of a query, drawn at random or popular ones. Returns how many they are. */
-size_t evaluate_download_random(struct evaluate_download *download, const int8_t *sketch, size_t count,
+/* The best of `count` rows for this row of a query, drawn at random or popular ones. Returns how many they are. */
+size_t evaluate_download_random(struct evaluate_download *download, const int8_t *query, size_t count,
                                 uint32_t best[EVALUATE_TOP]);
-size_t evaluate_download_popular(const struct evaluate_download *download, const int8_t *sketch, size_t count,
+size_t evaluate_download_popular(const struct evaluate_download *download, const int8_t *query, size_t count,
                                  uint32_t best[EVALUATE_TOP]);
 
 #endif

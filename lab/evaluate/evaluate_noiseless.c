@@ -2,7 +2,7 @@
  * Places queries as a server places releases, but without noise. It makes no release. */
 #include "evaluate_noiseless.h"
 
-#include "server/index/index_build.h"
+#include "server/gallery/places.h"
 
 #include <stdlib.h>
 
@@ -15,25 +15,21 @@ struct noiseless {
     double *shares;
 };
 
-struct count {
-    const struct evaluate_data *data;
-    size_t query, found;
-};
-
-/* A pml_take_fn. */
-static pml_outcome count_nearest(void *context, size_t index, const struct pml_fragment *candidates)
+/* Which share of a query's true neighbours is among the items that are nearest to a place. */
+static pml_outcome count_nearest(const struct noiseless *noiseless, size_t query, const double *place)
 {
-    struct count *count = context;
-    const size_t top = count->data->top;
-    struct pml_candidate candidate;
-    (void)index;
-    for (size_t offset = 0; offset < candidates->bytes.size;) {
-        if (!pml_candidate_read(candidates->bytes.bytes, candidates->bytes.size, &offset, &candidate))
-            return PML_DAMAGED;
-        for (size_t i = 0; i < top; i++)
-            count->found += count->data->nearest[count->query * top + i] == candidate.item;
-    }
-    return PML_DONE;
+    const struct evaluate_data *data = noiseless->bench->data;
+    struct pml_near *near = NULL;
+    size_t count = 0, found = 0;
+    const pml_outcome outcome =
+        pml_places_nearest(pml_service_places(noiseless->bench->service, noiseless->slots[query]), place,
+                           noiseless->nearest, &near, &count);
+    for (size_t at = 0; at < count && outcome == PML_DONE; at++)
+        for (size_t i = 0; i < data->top; i++)
+            found += data->nearest[query * data->top + i] == near[at].item;
+    noiseless->shares[query] = (double)found / (double)data->top;
+    free(near);
+    return outcome;
 }
 
 /* A pml_piece_fn. */
@@ -44,15 +40,12 @@ static pml_outcome place_query(void *context, size_t query)
     const size_t slots = info->slots, k = info->dimensions, slot = noiseless->slots[query];
     float *released = calloc(slots * k, sizeof *released);
     double *places = malloc(slots * k * sizeof *places);
-    struct count count = {noiseless->bench->data, query, 0};
     pml_outcome outcome = released && places ? PML_DONE : PML_NO_MEMORY;
     for (size_t c = 0; c < k && outcome == PML_DONE; c++)
         released[slot * k + c] = noiseless->rows[query * k + c];
     if (outcome == PML_DONE) {
         pml_embedding_place(noiseless->all, released, places);
-        const struct pml_point point = {(uint32_t)slot, places + slot * k};
-        outcome = pml_store_nearest(noiseless->bench->store, &point, 1, noiseless->nearest, count_nearest, &count);
-        noiseless->shares[query] = (double)count.found / (double)noiseless->bench->data->top;
+        outcome = count_nearest(noiseless, query, places + slot * k);
     }
     free(released);
     free(places);

@@ -4,14 +4,16 @@
 
 #include "common/parallel.h"
 #include "server/embedding/embedding.h"
-#include "server/store/store.h"
+#include "server/lists/index_lists.h"
 #include "tools/codes/codes.h"
+#include "tools/pack/pack_builder.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct words {
-    const char *epsilon, *share, *mechanism, *slots, *class_from, *cells, *scope, *codes;
+    const char *epsilon, *share, *mechanism, *slots, *class_from, *cells, *scope, *codes, *voters;
+    uint64_t refine;
 };
 
 static const struct command *const command = &command_evaluate;
@@ -158,8 +160,13 @@ static exit_code check_codes(const struct words *words, bool iterations_given, s
     return EXIT_OK;
 }
 
-static exit_code check_voters(const struct evaluate_options *options)
+/* Public rows vote, unless others do, or none. */
+static exit_code read_voters(const struct words *words, struct evaluate_options *options)
 {
+    const bool lists = options->mechanism != PML_GAUSSIAN && options->cells_per_item == 0;
+    const bool none = words->voters && strcmp(words->voters, "none") == 0;
+    options->public_votes = lists && (!words->voters || strcmp(words->voters, "public") == 0);
+    options->voters.features = none || options->public_votes ? NULL : words->voters;
     if (!options->voters.features && (options->voters.labels || options->voters_modality))
         return command_fail(command, EXIT_USAGE, "--voters-%s needs --voters.",
                             options->voters.labels ? "labels" : "modality");
@@ -167,6 +174,21 @@ static exit_code check_voters(const struct evaluate_options *options)
         return command_fail(command, EXIT_USAGE,
                             "voters vote for lists of a share. Leave --voters, or --mechanism and --cells-per-item "
                             "out.");
+    return EXIT_OK;
+}
+
+/* How the packs are built. */
+static exit_code check_pack(const struct words *words, bool refine_given, struct evaluate_options *options)
+{
+    if (words->refine > PML_REFINE_MAX)
+        return command_fail(command, EXIT_USAGE, "--refine must be 0 to %d.", PML_REFINE_MAX);
+    options->refine = !refine_given ? 0 : words->refine > 0 ? (int)words->refine : -1;
+    if (options->with_gallery && options->slots != PML_SLOTS_ONE)
+        return command_fail(command, EXIT_USAGE, "--with-gallery needs one slot. Leave it or --slots out.");
+    if (options->with_gallery && options->rows_per_prototype == 1)
+        return command_fail(command, EXIT_USAGE,
+                            "with --rows-per-prototype 1 a pack would show rows of the gallery. Leave that or "
+                            "--with-gallery out.");
     return EXIT_OK;
 }
 
@@ -219,7 +241,7 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
 {
     struct words words = {0};
     *options = (struct evaluate_options){.releases = 4, .looks = 1};
-    enum { OWN = 34, ITERATIONS = 33, CROWD = OWN + FRONT_OPTIONS };
+    enum { OWN = 37, ITERATIONS = 34, REFINE = 35, CROWD = OWN + FRONT_OPTIONS };
     struct option_spec specs[CROWD + CROWD_OPTIONS] = {
         {"delta", OPTION_NUMBER, &options->delta, false, false},
         {"public", OPTION_TEXT, &options->public.features, false, false},
@@ -238,6 +260,7 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
         {"cells-per-item", OPTION_COUNT, &options->cells_per_item, false, false},
         {"rows-per-prototype", OPTION_COUNT, &options->rows_per_prototype, false, false},
         {"soft", OPTION_FLAG, &options->soft, false, false},
+        {"plain-sketches", OPTION_FLAG, &options->plain_sketches, false, false},
         {"releases", OPTION_COUNT, &options->releases, false, false},
         {"scope", OPTION_TEXT, &words.scope, false, false},
         {"sketch", OPTION_COUNT, &options->sketch, false, false},
@@ -246,7 +269,7 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
         {"json", OPTION_FLAG, &options->json, false, false},
         {"ask", OPTION_TEXT, &options->ask, false, false},
         {"public-modality", OPTION_TEXT, &options->public_modality, false, false},
-        {"voters", OPTION_TEXT, &options->voters.features, false, false},
+        {"voters", OPTION_TEXT, &words.voters, false, false},
         {"voters-labels", OPTION_TEXT, &options->voters.labels, false, false},
         {"voters-modality", OPTION_TEXT, &options->voters_modality, false, false},
         {"head", OPTION_TEXT, &options->head, false, false},
@@ -255,12 +278,14 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
         {"dims", OPTION_COUNT, &options->dims, false, false},
         {"neighbours", OPTION_COUNT, &options->neighbours, false, false},
         [ITERATIONS] = {"iterations", OPTION_COUNT, &options->iterations, false, false},
+        [REFINE] = {"refine", OPTION_COUNT, &words.refine, false, false},
+        {"with-gallery", OPTION_FLAG, &options->with_gallery, false, false},
     };
     front_options_fill(&options->fronts, specs + OWN);
     crowd_options_fill(&options->crowd, specs + CROWD);
     exit_code code = options_parse(command, argc, argv, specs, CROWD + CROWD_OPTIONS, NULL, 0, 0);
     for (size_t i = 0; i < OWN && code == EXIT_OK; i++) { /* 0 stands for "not given" */
-        const bool zero_allowed = specs[i].value == &options->seed || i == ITERATIONS;
+        const bool zero_allowed = specs[i].value == &options->seed || i == ITERATIONS || i == REFINE;
         if (specs[i].kind == OPTION_COUNT && specs[i].given && *(uint64_t *)specs[i].value == 0 && !zero_allowed)
             return command_fail(command, EXIT_USAGE, "--%s must not be 0. Leave it out for the default.",
                                 specs[i].name);
@@ -270,13 +295,15 @@ exit_code evaluate_options_parse(int argc, char **argv, struct evaluate_options 
     if (code == EXIT_OK)
         code = read_words(&words, options);
     if (code == EXIT_OK)
+        code = read_voters(&words, options);
+    if (code == EXIT_OK)
         code = check_files(options);
     if (code == EXIT_OK)
         code = check_cells(&words, options);
     if (code == EXIT_OK)
         code = check_codes(&words, specs[ITERATIONS].given, options);
     if (code == EXIT_OK)
-        code = check_voters(options);
+        code = check_pack(&words, specs[REFINE].given, options);
     if (code == EXIT_OK)
         code = check_crowd(options);
     if (code == EXIT_OK)

@@ -21,7 +21,8 @@ struct evaluate_files {
 
 struct evaluate_options {
     struct evaluate_files public, gallery, queries; /* no features: the sample gallery is drawn */
-    struct evaluate_files voters;                   /* no features: only items vote for lists */
+    struct evaluate_files voters;                   /* no features: only items vote for lists, or … */
+    bool public_votes;                              /* … public rows do too */
     struct front_arguments fronts;                  /* --modality is that of the gallery */
     const char *public_modality, *ask;              /* of public rows and queries; NULL: that of the gallery */
     const char *voters_modality;                    /* NULL: that of the queries */
@@ -35,13 +36,15 @@ struct evaluate_options {
     uint64_t cells_per_item;     /* 0: lists of a share */
     uint64_t slot_count;         /* of groups; 0: the default of pack */
     uint64_t rows_per_prototype; /* 0: the default of pack */
+    int refine;                  /* likewise; negative: none */
+    bool with_gallery;           /* packs are built as `pack --gallery` does */
     uint64_t releases, sketch, seed, threads;
     int codes;                             /* an enum pml_codes: of the Gaussian */
     uint64_t dims, neighbours, iterations; /* likewise; 0 for dims and neighbours: the defaults of pack */
     uint64_t looks;                        /* rows of --queries that make one query */
     const char *head;                      /* NULL: none */
     const char *class_from; /* where a device gets the class of its query from: true, predicted or head */
-    bool soft, json;
+    bool soft, plain_sketches, json;
 };
 
 /* Reads and checks all options, and fills in the defaults. */

@@ -9,6 +9,7 @@
 #include "cli/shared/crowd_bundle.h"
 #include "cli/shared/match_list.h"
 #include "evaluate_download.h"
+#include "server/gallery/manifest.h"
 
 #include <math.h>
 #include <privatemail_platform.h>
@@ -42,7 +43,8 @@ struct worker {
     uint8_t *release;
     size_t release_size;
     struct crowd_bundle bundle;
-    uint8_t ranking[PML_RANKING_MEMORY(PML_FEATURES_MAX) + PML_FRONT_MEMORY(PML_FEATURES_MAX, PML_FEATURES_MAX)];
+    uint8_t ranking[PML_RANKING_MEMORY(PML_FEATURES_MAX, PML_SKETCH_MAX, PML_DIRECTIONS_MAX) +
+                    PML_FRONT_MEMORY(PML_FEATURES_MAX, PML_FEATURES_MAX)];
     struct pml_bytes answer;
     struct trial trial;
     struct evaluate_download download;
@@ -100,38 +102,37 @@ static int arm_anew(struct worker *worker)
     return status;
 }
 
-/* A pml_slot_fn: appends the slot to the answer, and notes true neighbours in what will be ranked. */
-static pml_outcome take_slot(void *context, uint32_t slot, const struct pml_fragment *candidates)
+/* Appends the part of a slot to the answer, and notes true neighbours in what will be ranked. */
+static pml_outcome take_slot(struct worker *worker, const struct pml_part *part)
 {
-    struct worker *worker = context;
     struct pml_candidate candidate;
+    struct pml_list list;
+    if (!pml_list_open(&list, &worker->crew->bench->pack.info, part->bytes, part->size, 0))
+        return PML_DAMAGED;
     const bool ranked =
-        worker->ranked && (worker->crew->bench->options->scope == PML_ALL_SLOTS || slot == worker->slot);
-    for (size_t offset = 0; ranked && offset < candidates->bytes.size;) {
-        if (!pml_candidate_read(candidates->bytes.bytes, candidates->bytes.size, &offset, &candidate))
-            return PML_DAMAGED;
+        worker->ranked && (worker->crew->bench->options->scope == PML_ALL_SLOTS || list.slot == worker->slot);
+    while (ranked && pml_list_next(&list, &candidate))
         worker->trial.reached |= nearest_bit(worker, candidate.item);
-    }
-    worker->trial.carried += candidates->count;
-    if (pml_answer_write_slot(&worker->answer, slot, candidates->count) != PML_DONE)
-        return PML_NO_MEMORY;
-    return pml_bytes_append(&worker->answer, candidates->bytes.bytes, candidates->bytes.size);
+    worker->trial.carried += list.count;
+    return pml_bytes_append(&worker->answer, part->bytes, part->size);
 }
 
 static int get_answer(struct worker *worker, const uint8_t *release, size_t size)
 {
     const struct evaluate_bench *bench = worker->crew->bench;
-    const pml_pack_info *info = &bench->pack.info;
     pml_release_view view;
+    struct pml_parts parts = {0};
     worker->answer.size = 0;
     pml_status status = pml_service_read(bench->service, release, size, &view);
     if (status != PML_OK)
         return status;
-    const uint32_t slots = view.mechanism == PML_CROWD ? 1 : info->slots;
-    worker->trial.gallery = pml_store_describe(bench->store)->items;
-    if (pml_answer_write_header(&worker->answer, info->id, slots, info->sketch, worker->trial.gallery) != PML_DONE)
-        return PML_NO_MEMORY;
-    const pml_outcome outcome = pml_service_visit(bench->service, &view, take_slot, worker);
+    worker->trial.gallery = pml_service_manifest(bench->service)->items;
+    pml_outcome outcome = pml_service_parts(bench->service, &view, &parts);
+    if (outcome == PML_DONE)
+        outcome = pml_bytes_append(&worker->answer, parts.parts[0]->bytes, parts.parts[0]->size);
+    for (size_t i = 1; i < parts.count && outcome == PML_DONE; i++)
+        outcome = take_slot(worker, parts.parts[i]);
+    pml_parts_free(&parts);
     worker->trial.bytes += worker->answer.size;
     worker->trial.sent += size;
     return outcome;
@@ -214,15 +215,16 @@ static size_t count_of_class(const struct worker *worker, const uint32_t *rows, 
     return same;
 }
 
-static void add_figures(struct worker *worker, const int8_t *sketch, double *figures)
+static void add_figures(struct worker *worker, double *figures)
 {
     const struct evaluate_data *data = worker->crew->bench->data;
     const struct trial *trial = &worker->trial;
     const int32_t *classes = data->queries.labels.values;
     const size_t rows = data->gallery.features.rows, carried = trial->carried < rows ? (size_t)trial->carried : rows;
     uint32_t best[EVALUATE_TOP], popular[EVALUATE_TOP];
-    const size_t drawn = evaluate_download_random(&worker->download, sketch, carried, best),
-                 held = evaluate_download_popular(&worker->download, sketch, carried, popular);
+    const int8_t *query = data->queries.rows.values + worker->query * data->queries.rows.columns;
+    const size_t drawn = evaluate_download_random(&worker->download, query, carried, best),
+                 held = evaluate_download_popular(&worker->download, query, carried, popular);
     size_t found = 0, original = 0, of_class = 0, of_class_by_chance = 0;
     for (size_t i = 0; i < trial->found; i++) {
         found += nearest_bit(worker, trial->matches[i].item) != 0;
@@ -261,19 +263,14 @@ static int measure_query(struct worker *worker)
                              .label = bench->data->classes ? bench->data->classes[worker->query] : 0,
                              .modality = (uint32_t)bench->data->queries.modality};
     double *figures = worker->crew->figures + worker->query * EVALUATE_FIGURES;
-    const struct pml_rows *rows = &bench->data->queries.rows;
-    int8_t sketch[PML_SKETCH_MAX];
-    int status = pml_sketch(&bench->pack.pack, NULL, rows->values + worker->query * rows->columns, sketch);
-    if (status == PML_OK)
-        status = pml_pack_slot(&bench->pack.pack, query.label, &worker->slot);
+    int status = pml_pack_slot(&bench->pack.pack, query.label, &worker->slot);
     for (uint64_t i = 0; i < bench->options->releases && status == PML_OK; i++) {
         status = run_trial(worker, &query);
         if (status == PML_OK)
-            add_figures(worker, sketch, figures);
+            add_figures(worker, figures);
     }
     for (size_t i = 0; i < EVALUATE_FIGURES; i++)
         figures[i] /= (double)bench->options->releases;
-    wipe(sketch, sizeof sketch);
     return status;
 }
 

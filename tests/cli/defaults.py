@@ -49,7 +49,7 @@ def test_default_pack(tester):
 def test_default_answers(tester):
     made = tester.json("index", "index", "--pack", "default.pmpk", "--features", "many_gallery.npy", "--store",
                        "sqlite:default.store")
-    tester.check((made["lists"], made["share"], made["cells_per_item"]) == ("share", 0.02, 0), "lists: %s" % made)
+    tester.check((made["lists"], made["list"], made["share"], made["cells_per_item"]) == ("list", 60, 0.02, 0), "lists: %s" % made)
     for row in range(5):
         tester.succeeds("release", "privatize", "--pack", "default.pmpk", "--features", "many.npy", "--row", row,
                         "--epsilon", 4, "--out", "default.cbor", "--force")

@@ -38,8 +38,12 @@ def test_pack(tester, schemas):
     data = tester.read("p.pmpk")
     tester.check(built["pack"] == data[8:24].hex() and built["bytes"] == len(data), "pack: id and size are the file's")
     tester.check([built[key] for key in ("anchors", "classes", "slots", "cells", "prototypes", "sketch")]
-                 == [200, 5, 5, 8, 8, 16],
+                 == [200, 5, 5, 8, 8, 14] and data[6] == 5,
                  "pack: counts %s" % built)
+    plain = tester.json("plain", *base, "--plain-sketches", "--out", "plain.pmpk")
+    tester.check(plain["sketch"] == 16 and tester.read("plain.pmpk")[6] == 2, "plain sketches: %s" % plain)
+    tester.check({size: tester.json("bytes", *base, "--sketch", size, "--out", "plain.pmpk", "--force")["sketch"]
+                  for size in (8, 13, 14, 16)} == {8: 8, 13: 13, 14: 14, 16: 14}, "no more than 7 bits per feature")
     for threads in (1, 2):
         tester.succeeds("pack again", *base, "--threads", threads, "--out", "again.pmpk", "--force")
         tester.check(tester.read("again.pmpk") == data, "pack: same bytes with %d threads" % threads)
@@ -57,7 +61,7 @@ def test_pack(tester, schemas):
         "lda": ["--codes", "lda", *gaussian],
         "pca of classes": ["--slots", "class", "--alpha", "0.5", "--bandwidth", "1.5", *gaussian],
         "drawn": ["--codes", "random", *gaussian],
-        "only": ["--slots", "class", "--response-only", "--sketch", "16", "--cells", "4", "--prototypes-per-cell", "3"],
+        "only": ["--slots", "class", "--response-only", "--sketch", "12", "--cells", "4", "--prototypes-per-cell", "3"],
     }
     for name, options in variants.items():
         made = tester.json(name, *given, *options, "--out", name + ".pmpk")
@@ -73,7 +77,7 @@ def test_pack(tester, schemas):
                      "pack and inspect tell the same bandwidth")
     tester.check(tester.json("rule", "inspect", "for epsilon.pmpk")["cells"] == 5, "0.55·(0.1·e²)^0.37/0.1 is 4.9")
     only = tester.json("only", "inspect", "only.pmpk")
-    tester.check((only["cells"], only["sketch"]) == (4, 16) and 4 < only["prototypes"] <= 12, "at most 3 prototypes for each cell")
+    tester.check((only["cells"], only["sketch"]) == (4, 12) and 4 < only["prototypes"] <= 12, "at most 3 prototypes for each cell")
     tester.check(tester.json("group", "inspect", "group.pmpk")["slots"] == 2, "--slot-count 2 gives 2 slots")
     dimensions = {name: tester.json(name, "inspect", name + ".pmpk")["dimensions"]
                   for name in ("spectral", "lda", "pca of classes", "drawn", "only")}
@@ -86,6 +90,45 @@ def test_pack(tester, schemas):
 def test_sample(tester, schemas):
     made = tester.json("sample", "sample", "--out", "shapes", "--classes", "2", "--per-class", "8", "--no-images")
     tester.check(not schema_faults(schemas["sample"], made), "sample: %s" % schema_faults(schemas["sample"], made))
+
+
+def test_gallery(tester, schemas):
+    """Rows of a gallery make cells, with a warning, and no row of it is in the pack."""
+    source = np.random.default_rng(6)
+    gallery = np.concatenate([source.standard_normal((300, 16)).astype("f4"), np.load(tester.path("public.npy"))[:50]])
+    tester.save("gallery.npy", gallery)
+    base = ["pack", "--features", "public.npy", "--cells", "12", "--gaussian", "--rows-are-public"]
+    packs = {}
+    for name, words in (("without", []), ("with", ["--gallery", "gallery.npy"]), ("refine", ["--refine", "0"])):
+        packs[name] = tester.json(name, *base, *words, "--out", name + ".pmpk")
+        tester.check(not schema_faults(schemas["pack"], packs[name]), "pack %s the gallery" % name)
+    shown = tester.json("inspect", "inspect", "with.pmpk")
+    tester.check([packs["with"][key] for key in ("gallery", "rows_per_prototype", "refine", "anchors")] == [300, 8, 4, 200] and
+                 shown["anchors"] == 200, "rows that are not public count, none is an anchor: %s" % packs["with"])
+    tester.check([packs["without"][key] for key in ("gallery", "rows_per_prototype", "refine")] == [0, 2, 4] and
+                 packs["refine"]["refine"] == 0 and len({pack["pack"] for pack in packs.values()}) == 3, "three packs: %s" % packs)
+    data = tester.read("with.pmpk")
+    rows = [np.array(reference.quantise(row.view("u4").tolist()), "i1").tobytes() for row in gallery]
+    tester.check([sum(row in data for row in part) for part in (rows[:300], rows[300:])] == [0, 50],
+                 "only public rows can be read from the pack")
+    done = tester.succeeds("warning", *base, "--gallery", "gallery.npy", "--out", "with.pmpk", "--force")
+    tester.check(b"WARNING" in done.stderr and b"means of 8 rows or more of gallery.npy" in done.stderr and
+                 b"300 rows of the gallery" in done.stdout, "what is published is told: %r" % done.stderr)
+    again = tester.succeeds("threads", *base, "--gallery", "gallery.npy", "--threads", "1", "--out", "again.pmpk", "--force")
+    tester.check(not again.returncode and tester.read("again.pmpk") == tester.read("with.pmpk"), "same bytes with one thread")
+    tester.save("narrow.npy", gallery[:, :8])
+    tester.save("few.npy", gallery[:7])
+    gallery[5, 3] = np.nan
+    tester.save("nan.npy", gallery)
+    for what, code, needles, words in (
+            ("narrow", 3, ["8 features", "16"], ["--gallery", "narrow.npy"]),
+            ("few", 3, ["7 different rows"], ["--gallery", "few.npy"]), ("NaN", 3, ["nan.npy", "row 5"], ["--gallery", "nan.npy"]),
+            ("missing", 3, ["none.npy"], ["--gallery", "none.npy"]),
+            ("single rows", 3, ["--gallery"], ["--gallery", "gallery.npy", "--rows-per-prototype", "1"]),
+            ("classes", 3, ["--slots one"], ["--gallery", "gallery.npy", "--slots", "class", "--labels", "labels.npy"]),
+            ("rounds", 2, ["--refine", "64"], ["--refine", "65"])):
+        tester.fails("gallery: " + what, code, needles, *base, *words, "--out", "bad.pmpk")
+    tester.fails("gallery: its own file", 2, ["gallery"], *base, "--gallery", "gallery.npy", "--out", "gallery.npy", "--force")
 
 
 def test_inspect(tester, schemas):
@@ -190,6 +233,7 @@ def run_all(tester):
     make_collection(tester)
     test_help(tester)
     test_pack(tester, schemas)
+    test_gallery(tester, schemas)
     test_sample(tester, schemas)
     test_inspect(tester, schemas)
     test_releases(tester, schemas)

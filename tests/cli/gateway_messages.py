@@ -8,8 +8,11 @@ import cbor2
 
 from sealed import (CHUNK, EPOCH, PATH, SINGLE, TAG, Message, Single, batch, binary_request, crowd_release, epoch_request,
                     read_answers, read_keys, read_response)
+from served_parts import describe, served
+from serving import answer_form, reference_gallery
 
 SLOTS, CELLS = 5, 8
+NEAREST = 32     # of a Gaussian answer's slot, by default
 
 
 class Client:
@@ -18,8 +21,9 @@ class Client:
     def __init__(self, tester, server, name="p", slots=SLOTS):
         self.tester, self.server, self.slots = tester, server, slots
         self.pack = tester.read(name + ".pmpk")[8:24]
-        self.gallery = json.loads(server.request("GET", "/v1/pack/%s/gallery" % self.pack.hex()).body)
-        self.sealed = self.gallery["sealed"]
+        self.gallery = describe(server, self.pack.hex())
+        self.parts = served(server, self.pack.hex())[0]
+        self.sealed, self.form = self.gallery["sealed"], answer_form(tester, name)
         self.keys = read_keys(server.request("GET", PATH).body)
         self.epoch = int(time.time())
 
@@ -41,7 +45,7 @@ class Client:
                           reply.headers["Cache-Control"] == "no-store", "batch: %d %s" % (reply.status, reply.body[:200]))
         epoch, pack, digest, answers = read_answers(reply.body)
         self.tester.check((epoch, pack, "%016x" % digest) == (options.get("epoch", self.epoch), self.pack,
-                                                              self.gallery["gallery"]), "head of the answers")
+                                                              self.gallery["version"][:16]), "head of the answers")
         self.tester.check(len(answers) == len(messages) and {len(answer) for answer in answers} ==
                           {self.sealed["answer"]}, "every answer has the public length")
         return answers
@@ -71,7 +75,8 @@ def inside(message, answer):
 
 
 def header(client, slots):
-    return cbor2.dumps([1, client.pack, slots, 16, client.gallery["items"]])
+    version, size = client.form
+    return cbor2.dumps([version, client.pack, slots, size, client.gallery["items"]])
 
 
 # ---- requests on their own ----
@@ -100,20 +105,37 @@ def test_single(tester, server):
             for slot in range(SLOTS):
                 plaintext, size = client.single(binary_request(client.release(slot, cell)), aead)
                 found.add(size)
-                part = server.request("GET", "/v1/gallery/%s/%d/%d" % (client.gallery["gallery"], slot, cell)).body
-                tester.check(read_response(plaintext) == (200, header(client, 1) + part), "cell (%d, %d)" % (slot, cell))
+                tester.check(read_response(plaintext) == (200, header(client, 1) + client.parts.part(slot, cell)),
+                             "cell (%d, %d)" % (slot, cell))
         tester.check(len(found) == 1, "all cells have one length: %s" % found)
     tester.check(lengths["response", 3] - lengths["response", 1] == 16, "they differ by the nonce alone")
-    test_longest(tester, server, client)
+    test_longest(tester, client)
 
 
-def test_longest(tester, server, client):
-    """The constants are those of the longest answers, no more."""
-    parts = [[len(server.request("GET", "/v1/gallery/%s/%d/%d" % (client.gallery["gallery"], slot, cell)).body)
-              for cell in range(CELLS)] for slot in range(SLOTS)]
-    for length, release, slots in ((sum(map(max, parts)), tester.read("p-response.cbor"), SLOTS),
-                                   (max(map(max, parts)), client.release(0, 0), 1)):
-        content = len(header(client, slots)) + length
+def longest_gaussian(tester):
+    """Bytes of the longest list of every slot, by SPEC 10.5, together."""
+    gallery, length = reference_gallery(tester), 0
+    for slot in range(SLOTS):
+        sizes = sorted((len(gallery.payloads[row]) for row in range(len(gallery.labels)) if gallery.slots[row] == slot),
+                       reverse=True)[:NEAREST]
+        length += 24 + sum(size + gallery.pack.L + 21 for size in sizes)
+    return length
+
+
+def constant(length):
+    """SPEC 8.1: rounded up."""
+    step = 2 ** max(0, length.bit_length() - 1 - 5)
+    return -(-length // step) * step
+
+
+def test_longest(tester, client):
+    """The constants are those of SPEC 10.5."""
+    parts = [[len(client.parts.part(slot, cell)) for cell in range(CELLS)] for slot in range(SLOTS)]
+    longest = constant(len(header(client, 1)) + max(map(max, parts)))
+    tester.check(client.parts.manifest.longest == longest, "the manifest's constant length")
+    for content, release in ((len(header(client, SLOTS)) + longest_gaussian(tester), tester.read("p-gaussian.cbor")),
+                             (len(header(client, SLOTS)) + sum(map(max, parts)), tester.read("p-response.cbor")),
+                             (longest, client.release(0, 0))):
         plaintext, _ = client.single(binary_request(release))
         wanted = max(512, 1 + 2 + 1 + (4 if content >= 16384 else 2) + content + 1)
         tester.check(len(plaintext) == wanted, "A is %d and not %d" % (len(plaintext), wanted))
@@ -176,8 +198,7 @@ def test_batch(tester, server, name="p", slots=SLOTS):
     messages = [client.message(*pair) for pair in asked]
     tester.check({len(message.bytes) for message in messages} == {client.sealed["message"]}, "messages look alike")
     for pair, message, answer in zip(asked, messages, client.ask(messages)):
-        part = server.request("GET", "/v1/gallery/%s/%d/%d" % (client.gallery["gallery"], *pair)).body
-        tester.check(inside(message, answer) == (200, header(client, 1) + part), "cell %s" % (pair,))
+        tester.check(inside(message, answer) == (200, header(client, 1) + client.parts.part(*pair)), "cell %s" % (pair,))
     same = client.message(0, 0)
     first, second = client.ask([same, same])
     tester.check(first != second and same.open(first) == same.open(second), "the same message, sealed anew")

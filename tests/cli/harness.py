@@ -93,6 +93,8 @@ class Tester:
         found = {}
         for folder, _, names in os.walk(self.folder):
             for name in names:
+                if name.endswith(("-shm", "-wal")):  # SQLite's own, of any reader
+                    continue
                 path = os.path.join(folder, name)
                 with open(path, "rb") as stream:
                     found[os.path.relpath(path, self.folder)] = hash(stream.read())

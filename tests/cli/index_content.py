@@ -1,120 +1,92 @@
-"""What `privatemail index` writes: every row of the store against the independent implementation of SPEC."""
+"""What `privatemail index` writes: everything in the store against the independent implementation of SPEC."""
 import os
 import random
 import socket
-import sqlite3
-import struct
 import sys
 import tempfile
 
-import cbor2
 import numpy as np
 
-from harness import INPUT, ROOT, USAGE, golden, read_schemas, reference, schema_faults
+from harness import INPUT, ROOT, USAGE, golden, read_schemas, schema_faults
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "server"))
-from reference_server import lists_of_share  # noqa: E402
-
-MASK = (1 << 64) - 1
-
-
-def digest(values, h=0):
-    """SPEC 8."""
-    for value in values:
-        if isinstance(value, bytes):
-            padded = value + bytes(-len(value) % 8)
-            words = [len(value), *struct.unpack("<%dQ" % (len(padded) // 8), padded)]
-        else:
-            words = [value & MASK]
-        for word in words:
-            z = (h + 0x9E3779B97F4A7C15 & MASK) ^ word
-            z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK
-            z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
-            h = z ^ z >> 31
-    return h
+import cases_sketch  # noqa: E402
+from reference_server import Gallery, quantise_rows  # noqa: E402
+from reference_store import Record, Store, Version, constant_length, pages_of  # noqa: E402
 
 
-def signed(value):
-    return value - (1 << 64) if value >> 63 else value
+def check_lists(tester, name, gallery, version):
+    pack = gallery.pack
+    lists = [[gallery.part(slot, cell) for cell in range(version.cells)] for slot in range(pack.G)]
+    tester.check(all(version.part(slot, cell) == lists[slot][cell] for slot in range(pack.G)
+                     for cell in range(version.cells)), name + ": lists")
+    longest = max((len(part) for row in lists for part in row), default=0)
+    tester.check(version.longest == (constant_length(pack, len(gallery.labels), longest) if version.cells else 0),
+                 name + ": constant length")
 
 
-def read_store(path):
-    database = sqlite3.connect("file:%s?mode=ro&immutable=1" % path, uri=True)
-    try:
-        return (dict(database.execute("SELECT key, value FROM meta")),
-                database.execute("SELECT item, slot, place, digest, candidate FROM items ORDER BY item").fetchall(),
-                database.execute("SELECT slot, cell, item FROM cells ORDER BY 1, 2, 3").fetchall(),
-                [database.execute("PRAGMA " + name).fetchone()[0] for name in ("application_id", "user_version")])
-    finally:
-        database.close()
+def check_places(tester, name, gallery, version, iterations):
+    for slot in range(gallery.pack.G if version.dimensions else 0):
+        items, places, payloads, pages, told = version.places(slot)
+        rows = np.flatnonzero(gallery.slots == slot)
+        rows = rows[np.argsort(gallery.ids[rows])]
+        tester.check(items.tolist() == gallery.ids[rows].tolist() and told == iterations and
+                     payloads.tolist() == [len(gallery.payloads[row]) for row in rows], name + ": items of the places")
+        tester.check(np.allclose(places, gallery.places[rows], rtol=1e-4, atol=1e-3), name + ": places")
+        right = pages_of(items.tolist(), 16, 64)
+        tester.check([first for first, _ in pages] == [page[0] for page in right] and
+                     all(data == gallery.page(slot, page) for (_, data), page in zip(pages, right)), name + ": pages")
 
 
-def store_digest(meta, items, cells):
-    keys = ("pack", "items", "sketch", "dimensions", "cells_per_item", "share", "iterations")
-    values = [meta[key] for key in keys]
-    for item, slot, place, own, _ in items:
-        values += [item, slot] + ([] if place is None else [place]) + [own]
-    return signed(digest(values + [number for row in cells for number in row]))
+def check_private(tester, name, gallery, store, version, cells_per_item, iterations):
+    """What index remembers is what it was given; nothing else is in the store."""
+    pack = gallery.pack
+    pointer = store.pointers[pack.id]
+    record = Record(store, pointer[1])
+    state = record.states[0]
+    tester.check(record.pack == state.pack == pack.id and record.history[0][0] == pointer[0] and pointer[2] == bytes(32),
+                 name + ": record")
+    tester.check((state.items, state.list, state.cells_per_item, state.iterations, state.d, state.L) ==
+                 (len(gallery.labels), gallery.length, cells_per_item, iterations, pack.d, pack.L), name + ": state")
+    order = np.argsort(gallery.ids).tolist()
+    tester.check(state.pages == pages_of(gallery.ids[order].tolist(), 128, 512), name + ": pages of items")
+    same = all(state.rows[int(gallery.ids[row])][:2] == (gallery.labels[row], gallery.slots[row]) and
+               state.rows[int(gallery.ids[row])][2].tolist() == gallery.rows[row].tolist() and
+               state.rows[int(gallery.ids[row])][5] == gallery.payloads[row] for row in order)
+    tester.check(same and len(state.rows) == len(order), name + ": items that index remembers")
+    tester.check(set(store.private) == record.blobs, name + ": nothing else is private")
+    needed = set().union(*(Version(store, kept).needed() for kept, _ in record.history))
+    tester.check(set(store.parts) == needed, name + ": no other parts")
 
 
-def shared_cells(pack, rows, share):
-    """SPEC 6.5, lists of a share. rows: (item, slot, quantised)."""
-    cells = []
-    for slot in range(pack.G):
-        mine = [(item, query) for item, own, query in rows if own == slot]
-        part = slice(slot * pack.M, (slot + 1) * pack.M)
-        if mine:
-            ids, queries = zip(*mine)
-            listed = lists_of_share(np.array(queries), ids, np.array(pack.prototypes[part]),
-                                    np.array(pack.prototype_norms[part]), np.array(pack.cells[part]), pack.m,
-                                    round(share * 1e6))
-            cells += [(slot, cell, ids[row]) for cell, members in enumerate(listed) for row in members]
-    return cells
-
-
-def expected_rows(pack, features, labels, ids, payloads, per_item, share):
-    """The items without their places, and the cells."""
-    slots = dict(pack.classes)
-    items, cells, rows = [], [], []
-    for row, label, item in zip(features, labels, ids):
-        query = reference.quantise([int(bits) for bits in row.view("u4")])
-        slot = slots.get(int(label), 0)
-        candidate = cbor2.dumps([item, int(label), struct.pack("%db" % pack.L, *reference.sketch(pack, query)),
-                                 payloads.get(item, b"")])
-        items.append((item, slot, signed(digest([candidate])), candidate))
-        part = slice(slot * pack.M, (slot + 1) * pack.M)
-        order = reference.ranked(query, pack.prototypes[part], pack.prototype_norms[part]) if pack.m else []
-        own = dict.fromkeys(pack.cells[part][index] for index in order)
-        cells += [(slot, cell, item) for cell in list(own)[:per_item]]
-        rows.append((item, slot, query))
-    if share and pack.m:
-        cells = shared_cells(pack, rows, share)
-    return sorted(items), sorted(cells)
-
-
-def check_store(tester, name, pack, report, features, labels, ids, payloads, per_item, share):
-    meta, items, cells, head = read_store(tester.path(name))
-    expected_items, expected_cells = expected_rows(pack, features, labels, ids, payloads, per_item, share)
-    lists = "none" if not pack.m else "share" if share else "own"
-    tester.check(head == [0x504D4C53, 2] and meta["done"] == 1 and meta["pack"] == pack.id, name + ": head")
-    tester.check([(i, s, d, c) for i, s, _, d, c in items] == expected_items, name + ": items")
-    tester.check(cells == expected_cells, name + ": cells")
-    k = pack.k if pack.n else 0
-    tester.check(all((place is None) if k == 0 else np.isfinite(np.frombuffer(place, "<f4")).all() and
-                     len(place) == 4 * k for _, _, place, _, _ in items), name + ": places")
-    tester.check(meta["digest"] == store_digest(meta, items, cells), name + ": digest")
-    sizes = sorted(sum(1 for slot, cell, _ in cells if (slot, cell) == (s, p))
-                   for s in range(pack.G) for p in range(pack.m))
+def check_report(tester, name, gallery, report, version, cells_per_item):
+    pack = gallery.pack
+    sizes = sorted(len(gallery.listed(slot, cell)) for slot in range(pack.G) for cell in range(version.cells))
     told = [report[key] for key in ("smallest_cell", "median_cell", "largest_cell", "empty_cells", "cells")]
     middle = [sizes[0], (sizes[(len(sizes) - 1) // 2] + sizes[len(sizes) // 2]) / 2, sizes[-1]] if sizes else [None] * 3
     tester.check(told == middle + [sizes.count(0), len(sizes)], "%s: cells %s" % (name, told))
-    tester.check((meta["lists"], meta["cells_per_item"], meta["share"]) ==
-                 (lists, per_item if lists == "own" else 0, round(share * 1e6) if lists == "share" else 0),
-                 "%s: lists in %s" % (name, meta))
-    tester.check((report["items"], report["dimensions"], report["cells_per_item"], report["payloads"]) ==
-                 (len(ids), k, per_item if lists == "own" else 0, len(payloads)) and report["lists"] == lists and
-                 report["share"] == (share if lists == "share" else None) and
-                 report["payload_bytes"] == sum(map(len, payloads.values())), "%s: report %s" % (name, report))
+    lists = "none" if not pack.m else "list" if gallery.length else "own"
+    payloads = [payload for payload in gallery.payloads if payload]
+    tester.check((report["version"], report["items"], report["dimensions"], report["lists"], report["list"]) ==
+                 (version.name.hex(), len(gallery.labels), version.dimensions, lists, gallery.length) and
+                 (report["cells_per_item"], report["payloads"], report["payload_bytes"]) ==
+                 (cells_per_item, len(payloads), sum(map(len, payloads))), "%s: report %s" % (name, report))
+
+
+def check_store(tester, name, gallery, report, per_item, iterations):
+    pack = gallery.pack
+    store = Store(tester.path(name))
+    version = Version(store, store.pointers[pack.id][0])
+    cells_per_item = per_item if pack.m and not gallery.length else 0
+    iterations = iterations if pack.n else 0
+    tester.check(store.head in (None, [0x504D4C53, 3]), name + ": head")
+    tester.check((version.pack, version.items, version.list, version.slots, version.cells, version.dimensions) ==
+                 (pack.id, len(gallery.labels), gallery.length, pack.G, pack.m, pack.k if pack.n else 0), name + ": manifest")
+    check_lists(tester, name, gallery, version)
+    check_places(tester, name, gallery, version, iterations)
+    check_private(tester, name, gallery, store, version, cells_per_item, iterations)
+    check_report(tester, name, gallery, report, version, cells_per_item)
+    return store
 
 
 def make_gallery(tester, pack, rows, seed):
@@ -143,13 +115,17 @@ def write_payloads(tester, ids):
 def test_content(tester):
     schemas = read_schemas()
     packs = [(name, pack) for name, pack in golden.make_packs() if pack.L]
-    tester.check(len(packs) >= 6, "golden packs with sketches")
+    coded = [(name, pack) for name, pack, _ in cases_sketch.make_packs() if not pack.fronts]
+    tester.check(len(packs) >= 6 and len(coded) >= 6 and all(pack.code for _, pack in coded), "golden packs with sketches")
+    packs += coded
     for number, (name, pack) in enumerate(packs):
         tester.write("pack", pack.bytes)
         features, labels = make_gallery(tester, pack, 30, number)
-        ids, per_item, share, more = list(range(30)), 1 + number % 2, 0, ["--cells-per-item", 1 + number % 2]
-        if number % 4 in (0, 3):
-            share, more = (0.05, 0.3)[number % 2], ["--share", (0.05, 0.3)[number % 2]]
+        ids, lists, more = list(range(30)), {"cells_per_item": 1 + number % 2}, ["--cells-per-item", 1 + number % 2]
+        if number % 4 == 0:
+            lists, more = {"millionths": 50000}, ["--share", 0.05]
+        elif number % 4 == 3:
+            lists, more = {"length": 1 + number}, ["--list", 1 + number]
         if number % 3 == 0:
             ids = [int(i) for i in np.random.default_rng(number).permutation(60)[:30]]
             ids[4] = (1 << 63) - 1
@@ -162,14 +138,17 @@ def test_content(tester):
             tester.write("payloads/999999", b"")
             tester.write("payloads/.7", b"")
             more += ["--payloads", "payloads"]
-        out = "store %d" % number
+        out = "%s %d" % ("store", number)
+        uri = ("dir:" if number % 5 == 2 else "sqlite:") + out
         report = tester.json(name, "index", "--pack", "pack", "--features", "features.npy", "--labels", "labels.npy",
-                             "--iterations", 2, "--store", "sqlite:" + out, *more)
+                             "--iterations", 2, "--store", uri, *more)
         faults = schema_faults(schemas["index"], report)
-        tester.check(not faults and report["pack"] == pack.id.hex() and report["store"] == "sqlite:" + out and
-                     report["resumed_at"] == 0, "%s: %s" % (name, faults))
-        check_store(tester, out, pack, report, features, labels, ids, payloads, per_item, share)
-    left = [name for name in os.listdir(tester.folder) if ".building" in name or ".tmp" in name]
+        tester.check(not faults and report["pack"] == pack.id.hex() and report["store"] == uri and
+                     report["resumed"] == "" and report["added"] == 30, "%s: %s" % (name, faults))
+        gallery = Gallery(pack.bytes, features, labels, ids, [payloads.get(item, b"") for item in ids], iterations=2, **lists)
+        gallery.rows = quantise_rows(features)
+        check_store(tester, out, gallery, report, lists.get("cells_per_item", 0), 2)
+    left = [name for name in os.listdir(tester.folder) if ".tmp" in name or name.endswith(("-wal", "-shm"))]
     tester.check(not left, "nothing is left beside: %s" % left)
 
 
@@ -183,8 +162,9 @@ def test_text(tester):
     done = tester.succeeds("no labels", "index", "--pack", "one", "--features", "features.npy", "--payloads", "payloads",
                            "--store", "sqlite:nolabels")
     tester.check(b"20 items for pack" in done.stdout and b"belong to no item" in done.stderr, "text: %r" % done.stdout)
-    _, items, _, _ = read_store(tester.path("nolabels"))
-    tester.check(all(cbor2.loads(row[4])[1] == 0 for row in items), "without labels all are of class 0")
+    store = Store(tester.path("nolabels"))
+    rows = Record(store, store.pointers[one.id][1]).states[0].rows
+    tester.check(len(rows) == 20 and all(row[0] == 0 for row in rows.values()), "without labels all are of class 0")
 
 
 def make_socket(path):
@@ -207,21 +187,27 @@ def test_bad_input(tester):
                  for word in ("--" + name.replace("_", "-"), value)]
         tester.fails(what, code, needles, "index", *words)
 
-    for name in ("pack", "features", "store"):
+    for name in ("pack", "store"):
         fails("no " + name, USAGE, ["--" + name], **{name: None})
+    fails("no features", USAGE, ["--features", "--add"], features=None, labels=None)
+    fails("two ways", USAGE, ["--features", "--add"], add="features.npy")
+    for value in ("0", "1048577"):
+        fails("list", USAGE, ["--list"], list=value)
+    fails("keep", USAGE, ["--keep"], keep="0")
     fails("no labels", USAGE, ["--labels"], labels=None)
     for value in ("0", "3"):
         fails("cells", USAGE, ["--cells-per-item"], cells_per_item=value)
     for value in ("0", "0.51", "-0.1", "nan", "1e-7"):
         fails("share", USAGE, ["--share"], share=value)
     fails("two kinds of lists", USAGE, ["--share", "--cells-per-item"], share="0.1", cells_per_item="1")
+    fails("two lengths", USAGE, ["--share", "--list"], share="0.1", list="1")
     fails("iterations", USAGE, ["--iterations", "64"], iterations="65")
     for value in ("0", "257"):
         fails("threads", USAGE, ["--threads"], threads=value)
     fails("pack without sketches", INPUT, ["bare", "sketches"], pack="bare")
     fails("no pack", INPUT, ["features.npy"], pack="features.npy")
     for uri in ("bad", "sqlite:", "postgresql:x"):
-        fails("store " + uri, USAGE, ["--store", "sqlite:FILE"], store=uri)
+        fails("store " + uri, USAGE, ["--store"], store=uri)
     tester.save("narrow.npy", features[:, :-1].copy())
     fails("narrow", INPUT, ["narrow.npy", "features"], features="narrow.npy")
     tester.save("short.npy", labels[:-1])

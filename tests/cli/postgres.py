@@ -1,12 +1,14 @@
 """A PostgreSQL of one's own, from Debian's packages: in a new folder, on a socket there (and a port of 127.0.0.1 when
 one is wanted), under a user that is not root, and gone afterwards.
 
-    python3 tests/cli/postgres.py COMMAND [ARGUMENT...]
+    python3 tests/cli/postgres.py [--replica] COMMAND [ARGUMENT...]
 
-runs a command that finds it in PML_TEST_POSTGRES ("host=... user=... dbname=..."). Exit code: the command's; 77 when
-PostgreSQL is not installed."""
+runs a command that finds it in PML_TEST_POSTGRES ("host=... user=... dbname=..."). With --replica there is a streaming
+replica too: PML_TEST_REPLICA leads to it, PML_TEST_HOSTS is the URI of both, and PML_TEST_STOP and PML_TEST_START are
+commands that stop the first at once, and start it again. Exit code: the command's; 77 when PostgreSQL is not installed."""
 import glob
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -30,9 +32,9 @@ def free_port(host="127.0.0.1"):
 
 class Postgres:
     """`folder`: where its data are made, the log of writes apart from them; `address`: where it listens beside its
-    socket, "" for nowhere; `prefix`: a command that runs it."""
+    socket, "" for nowhere; `prefix`: a command that runs it; `primary`: the one whose replica it is."""
 
-    def __init__(self, *settings, folder=None, address="", prefix=()):
+    def __init__(self, *settings, folder=None, address="", prefix=(), primary=None):
         self.binaries = find_binaries()
         if not self.binaries:
             raise FileNotFoundError("PostgreSQL is not installed: scripts/setup.sh --services installs it")
@@ -48,9 +50,12 @@ class Postgres:
                                     "unix_socket_directories=" + self.folder, *settings]
         self.conninfo = "host=%s port=%d user=tests dbname=postgres" % (self.folder, self.port)
         self.log = os.path.join(self.folder, "log")
-        self.run("initdb", "-U", "tests", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8", "-X",
-                 os.path.join(self.folder, "wal"))
-        if address:
+        if primary:  # -R makes standby.signal
+            self.run("pg_basebackup", "-d", primary.conninfo, "-R", "-X", "stream", "-c", "fast", "--no-sync")
+        else:
+            self.run("initdb", "-U", "tests", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8", "-X",
+                     os.path.join(self.folder, "wal"))
+        if address and not primary:
             with open(self.data + "/pg_hba.conf", "a", encoding="utf-8") as stream:
                 stream.write("host all all all trust\n")
         self.start()
@@ -62,8 +67,15 @@ class Postgres:
                               timeout=120)
 
     def start(self):
-        options = " ".join("-c '%s'" % setting for setting in self.settings)
-        self.run("pg_ctl", "-w", "-l", self.log, "-o", options, "start")
+        self.run("pg_ctl", *self.start_arguments())
+
+    def start_arguments(self):
+        return ["-w", "-l", self.log, "-o", " ".join("-c '%s'" % setting for setting in self.settings), "start"]
+
+    def command(self, program, *arguments):
+        """For a shell."""
+        whole = self.prefix + self.owner + [os.path.join(self.binaries, program), "-D", self.data, *arguments]
+        return "cd %s && %s >/dev/null 2>&1" % (shlex.quote(self.folder), shlex.join(whole))
 
     def stop(self, mode="fast"):
         self.run("pg_ctl", "-w", "-m", mode, "stop")
@@ -89,10 +101,21 @@ class Postgres:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def run_with_replica(command):
+    with Postgres(address="127.0.0.1") as primary, Postgres(address="127.0.0.1", primary=primary) as replica:
+        hosts = "postgres://tests@127.0.0.1:%d,127.0.0.1:%d/postgres" % (primary.port, replica.port)
+        found = {"PML_TEST_POSTGRES": primary.conninfo, "PML_TEST_REPLICA": replica.conninfo, "PML_TEST_HOSTS": hosts,
+                 "PML_TEST_STOP": primary.command("pg_ctl", "-w", "-m", "immediate", "stop"),
+                 "PML_TEST_START": primary.command("pg_ctl", *primary.start_arguments())}
+        return subprocess.run(command, env=dict(os.environ, **found)).returncode
+
+
 def main():
     if not find_binaries():
         print("no PostgreSQL here: scripts/setup.sh --services installs it", file=sys.stderr)
         return SKIPPED
+    if sys.argv[1] == "--replica":
+        return run_with_replica(sys.argv[2:])
     with Postgres() as database:
         return subprocess.run(sys.argv[1:], env=dict(os.environ, PML_TEST_POSTGRES=database.conninfo)).returncode
 

@@ -13,6 +13,7 @@ import yaml
 
 from harness import ROOT
 from sealed import EPOCH, PATH, SINGLE, Message, Single, batch, binary_request, crowd_release, read_keys
+from served_parts import describe
 from serving import CBOR, Answer, Server, pack_id, raw_post, read_all
 
 
@@ -78,8 +79,8 @@ def parse(data):
 def requests_of(tester, server, document):
     """(path of the document, method, path, body, header fields)"""
     release, own = tester.read("p-response.cbor"), pack_id(tester)
-    gallery = json.loads(server.request("GET", "/v1/pack/%s/gallery" % own).body)
-    gallery, length = gallery["gallery"], gallery["sealed"]["answer"]
+    told = describe(server, own)
+    version, length = told["version"], told["sealed"]["answer"]
     other = bytearray(release)
     other[6] ^= 1
     yield from (("/v1/query", "post", "/v1/query", body, headers) for body, headers in (
@@ -87,9 +88,8 @@ def requests_of(tester, server, document):
         (bytes(65537), CBOR), (release, {"Content-Type": "text/plain"})))
     for name, path, tag, wrong in (
             ("/v1/pack/{id}", "/v1/pack/" + own, own, "/v1/pack/" + own[::-1]),
-            ("/v1/pack/{id}/gallery", "/v1/pack/%s/gallery" % own, "%s.%d" % (gallery, length), "/v1/pack/%s/gallery" % own[::-1]),
-            ("/v1/gallery/{digest}/{slot}/{cell}", "/v1/gallery/%s/1/0" % gallery, gallery + ".1.0",
-             "/v1/gallery/%s/9/0" % gallery)):
+            ("/v1/pack/{id}/gallery", "/v1/pack/%s/gallery" % own, "%s.%d" % (version, length), "/v1/pack/%s/gallery" % own[::-1]),
+            ("/v1/part/{name}", "/v1/part/" + version, version, "/v1/part/" + version[::-1])):
         for method in ("get", "head"):
             yield name, method, path, None, {}
             yield name, method, path, None, {"If-None-Match": '"%s"' % tag}
@@ -99,7 +99,7 @@ def requests_of(tester, server, document):
                 yield name, method, path, None, {"Range": "bytes=0-9"}
                 yield name, method, path, None, {"Range": "bytes=99999999-"}
         yield name, "delete", path, None, {}
-    for path in ("/healthz", "/metrics"):
+    for path in ("/v1/packs", "/healthz", "/metrics"):
         for method in ("get", "head", "delete"):
             yield path, method, path, None, {}
             yield path, "head" if method == "head" else "get", path, None, {"X": "\x01"}
@@ -163,8 +163,7 @@ def run_all(tester):
     tester.succeeds("keys", "keys", "--out", "openapi.keys")
     with Server(tester, "--ohttp-key", "openapi.keys", "--timeout", "1", "--connections", "20", "--threads", "2") as server:
         routes = set(re.findall(r'request_seconds_count{route="(/[^"]+)"}', server.request("GET", "/metrics").body.decode()))
-        named = {re.sub(r"{(\w+)}", lambda word: {"digest": "D"}.get(word[1], word[1].upper()), path)
-                 for path in document.tree["paths"]}
+        named = {re.sub(r"{(\w+)}", lambda word: word[1].upper(), path) for path in document.tree["paths"]}
         tester.check(routes == named, "all routes are documented: %s" % (routes ^ named))
         for name, method, path, body, headers in [*requests_of(tester, server, document), *sealed_requests(tester, server)]:
             answer = server.request(method.upper(), path, body, headers)
@@ -187,6 +186,5 @@ def run_all(tester):
         for method in ("get", "head", "post"):
             answer = server.request(method.upper(), PATH)
             tester.check(answer.status == 404 and not document.faults(PATH, method, answer), "no keys: %d" % answer.status)
-    left = {each for each in document.expected() - document.seen if each[:1] != ("/v1/gallery/{digest}/{slot}/{cell}",) or
-            each[2] != 503}
+    left = {each for each in document.expected() - document.seen if each[:1] != ("/v1/part/{name}",) or each[2] != 503}
     tester.check(not left, "documented, but never answered: %s" % sorted(left))

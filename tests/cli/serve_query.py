@@ -9,11 +9,10 @@ import subprocess
 import threading
 import time
 
-import cbor2
 import numpy as np
 
 from harness import BUDGET, INPUT, OUTPUT, PRIVACY, USAGE, read_budget, read_schemas, reference, schema_faults
-from serving import NETWORK, QUERY, Server, pack_id, reference_gallery
+from serving import NETWORK, QUERY, Server, pack_id, reference_gallery, reference_server
 
 UNIT = 1 << 20
 
@@ -33,7 +32,7 @@ def test_find(tester, schemas):
         tester.check(told["carried"] == carried and told["gallery"] == 200 and told["share"] == carried / 200 and
                      told["mechanism"] == mechanism and told["pack"] == pack_id(tester), "find: %s" % told)
         for slot, rows in zip(told["slots"], chosen):
-            first = [{"item": int(row), "class": int(gallery.labels[row])} for row in rows[:3]]
+            first = [{"item": item, "class": label} for item, label, _, _ in gallery.candidates(rows)[:3]]
             tester.check(slot["count"] == len(rows) and slot["candidates"] == first, "find: slot %s" % slot)
             tester.check(("cell" in slot) == (mechanism == "response") and
                          ("place" in slot) == (mechanism == "gaussian"), "find: keys of a slot")
@@ -76,8 +75,7 @@ def test_query(tester, schemas, server):
             tester.check(not faults, "query: %s" % faults)
             release = tester.read("kept.cbor")
             rows = gallery.chosen(release)
-            slots = [[(int(gallery.ids[row]), int(gallery.labels[row]), gallery.sketches[row].tolist(), b"")
-                      for row in each] for each in rows]
+            slots = [gallery.candidates(each) for each in rows]
             best = reference.rank_answer(gallery.pack, slots, [[0] * len(each) for each in slots], bits, label,
                                          scope == "all", 5)
             tester.check([(each["id"], each["class"], each["score"]) for each in told["results"]] ==
@@ -108,11 +106,9 @@ def test_payloads(tester, server):
 
 def test_long_answers(tester, server):
     """A server that sends without end does not fill the memory: what --payloads keeps has a limit."""
-    head = cbor2.loads(server.post(tester.read("p-response.cbor")).body)
-    count, payload = 1000, bytes(65535)
-    slots = [cbor2.dumps([slot, count if slot == 0 else 0]) for slot in range(head[2])]
-    long = cbor2.dumps([*head[:4], count]) + slots[0] + b"".join(
-        cbor2.dumps([item, 0, bytes([1 + item % 7]) * head[3], payload]) for item in range(count)) + b"".join(slots[1:])
+    pack, count, payload = reference_server.ServerPack(tester.read("p.pmpk")), 1000, bytes(65535)
+    long = reference_server.write_slots(pack, count, [[(item, 0, [1 + item % 7] * pack.L, payload) for item in range(count)]] +
+                                        [[]] * (pack.G - 1))
     os.mkdir(tester.path("found"))
     base = ["--scope", "all", "--payloads", "found"]
     for options, limit, room in (([], 16 << 20, 64 << 20), (["--most-bytes", "1000"], 1000, 32 << 20),
@@ -352,6 +348,17 @@ def test_unusable_query(tester, server):
                  "--epsilon", "8", "--mechanism", "gaussian")
     tester.check(server.metric('requests_total{route="/v1/query"') == before, "nothing was sent")
     tester.check(not os.path.exists(tester.path("u.budget")), "nothing was paid")
+
+
+def run_answers(tester):
+    """What reads answers."""
+    schemas = read_schemas()
+    test_find(tester, schemas)
+    with Server(tester) as server:
+        test_query(tester, schemas, server)
+        test_payloads(tester, server)
+        test_long_answers(tester, server)
+        test_retries(tester, server)
 
 
 def run_all(tester):

@@ -21,17 +21,20 @@ import reference_server  # noqa: E402
 NETWORK = 8
 CBOR = {"Content-Type": "application/cbor"}
 QUERY = ["--features", "query.npy", "--labels", "query_labels.npy"]
+PLAIN = ["--plain-sketches"]
 
 
-def make_galleries(tester):
-    """Two packs of one collection, each with a store; payloads for some items; releases of both mechanisms."""
+def make_galleries(tester, *options):
+    """Two packs of one collection, each with a store; payloads for some items; releases of both mechanisms. Options of the
+    packs."""
     flow.make_collection(tester)
     os.mkdir(tester.path("payloads"))
     for i in range(0, 200, 2):
         tester.write("payloads/%d.bin" % i, b"payload of %d" % i * (i % 7))
     for name, seed in (("p", 3), ("old", 4)):
         tester.succeeds("pack", "pack", "--features", "public.npy", "--labels", "labels.npy", "--seed", seed,
-                        *WHOLE, "--out", name + ".pmpk")
+                        *WHOLE, *options, "--out", name + ".pmpk")
+        tester.check(answer_form(tester, name) == ((1, 16) if options else (2, 14)), "the kind of sketches of " + name)
         tester.succeeds("index", "index", "--pack", name + ".pmpk", "--features", "public.npy", "--labels",
                         "labels.npy", "--payloads", "payloads", *OWN, "--store", "sqlite:%s.store" % name)
         for mechanism in ("response", "gaussian"):
@@ -41,6 +44,12 @@ def make_galleries(tester):
 
 def pack_id(tester, name="p"):
     return tester.read(name + ".pmpk")[8:24].hex()
+
+
+def answer_form(tester, name="p"):
+    """(version of answers, bytes of a sketch) of a pack."""
+    data = tester.read(name + ".pmpk")
+    return 2 if data[6] == 5 else 1, int.from_bytes(data[78:80], "little")
 
 
 def reference_gallery(tester, name="p"):

@@ -13,7 +13,8 @@ sys.dont_write_bytecode = True  # the tree of sources stays as it is
 import numpy as np  # noqa: E402
 from bad_input import changed  # noqa: E402
 from harness import BUDGET, INPUT, OUTPUT, USAGE, Tester, read_schemas  # noqa: E402
-from index_content import digest  # noqa: E402
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
+from reference_store import digest  # noqa: E402
 from reference_crowd import crowd_prices, crowd_release, public_list, read_bundle  # noqa: E402
 from test_crowd_messages import CROWD, POLICY, amounts, make_packs, packs, receipt  # noqa: E402
 

@@ -15,13 +15,15 @@ import numpy as np  # noqa: E402
 from bad_input import changed  # noqa: E402
 from flow import make_collection  # noqa: E402
 from harness import BUDGET, INPUT, OUTPUT, PRIVACY, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
-from reference import quantise, sketch, sketch_score  # noqa: E402
+from reference import quantise, scorer, sketch  # noqa: E402
 from reference_crowd import crowd_prices, crowd_release, public_list, read_budget_2, read_bundle, symbol_of  # noqa: E402
-from reference_formats import write_answer, write_budget  # noqa: E402
+from reference_formats import write_budget  # noqa: E402
+from served_parts import served  # noqa: E402
 from serving import Server  # noqa: E402
-from reference_server import DevicePack as Pack  # noqa: E402
+from reference_server import DevicePack as Pack, Gallery, write_slots  # noqa: E402
 
 SLOTS = {"one": ["--slots", "one", "--cells", "16"], "class": ["--slots", "class", "--cells", "5"]}
+SLOTS.update({"plain-" + name: [*options, "--plain-sketches"] for name, options in SLOTS.items()})
 CROWD = ["privatize", "--pack", "one.pmpk", "--features", "query.npy", "--crowd", "4000", "--epsilon", "1",
          "--out", "new.cbor"]
 POLICY = ["privatize", "--pack", "one.pmpk", "--features", "query.npy", "--crowd", "4000", "--clusters", "2",
@@ -101,7 +103,8 @@ def test_receipts(tester, schema):
 # ---- what is sent, and what is kept ----
 
 def test_bundles(tester, schema):
-    for name, pack in packs(tester).items():
+    for name in ("one", "class"):
+        pack = packs(tester)[name]
         command = changed(POLICY, pack=name + ".pmpk", own="3", own_out=name + ".own", repeat="300",
                           out=name + ".cbor", labels="query_labels.npy")
         told = receipt(tester, schema, name, command)
@@ -233,19 +236,29 @@ def test_decode(tester, schema):
 
 def test_answers(tester, schema):
     """A message of a crowd is answered like the slot of a response release that names the same cell."""
-    pack = packs(tester)["class"]
-    with Server(tester, names=("class",)) as server:
+    for name in ("class", "plain-class"):
+        check_answers(tester, schema, name)
+
+
+def check_answers(tester, schema, name):
+    pack = packs(tester)[name]
+    right = Gallery(tester.read(name + ".pmpk"), np.load(tester.path("public.npy")), np.load(tester.path("labels.npy")),
+                    millionths=100000)
+    tester.check((pack.code is None) == (name != "class"), "%s: the kind of its sketches" % name)
+    with Server(tester, names=(name,)) as server:
+        gallery = served(server, pack.id.hex())[0]
         for symbol in range(pack.G * pack.m):
             slot, cell = divmod(symbol, pack.m)
             tester.write("m.cbor", crowd_release(pack, symbol))
-            found = tester.json("find", "find", "--release", "m.cbor", "--pack", "class.pmpk", "--store",
-                                "sqlite:class.store", "--top", 100, "--out", "m.answer", "--force")
+            found = tester.json("find", "find", "--release", "m.cbor", "--pack", name + ".pmpk", "--store",
+                                "sqlite:%s.store" % name, "--top", 100, "--out", "m.answer", "--force")
             tester.check(not schema_faults(schema, found) and found["mechanism"] == "crowd", found)
             tester.check([(item["slot"], item["cell"]) for item in found["slots"]] == [(slot, cell)], found)
-            part = server.request("GET", "/v1/gallery/%s/%d/%d" % (gallery(tester, server, pack), slot, cell))
             answer = server.post(tester.read("m.cbor"))
             tester.check(answer.status == 200 and answer.body == tester.read("m.answer") and
-                         answer.body.endswith(part.body), "symbol %d: header and part are the answer" % symbol)
+                         answer.body.endswith(gallery.part(slot, cell)), "symbol %d: header and part are the answer" % symbol)
+            expected = right.write([right.listed(slot, cell) if each == slot else [] for each in range(pack.G)], slot)
+            tester.check(answer.body == expected, "%s, symbol %d: the answer is the reference's" % (name, symbol))
             shown = json.loads(server.post(tester.read("m.cbor"), Accept="application/json").body)
             tester.check([item["slot"] for item in shown["slots"]] == [slot] and
                          [c["item"] for c in shown["slots"][0]["candidates"]] ==
@@ -254,8 +267,8 @@ def test_answers(tester, schema):
 
 def test_ranking(tester, schema):
     """The answers to own messages become one list: every item once, as the reference ranks the union of their lists."""
-    for name, scope, pack in (("one", "own", packs(tester)["one"]), ("class", "own", packs(tester)["class"]),
-                              ("class", "all", packs(tester)["class"])):
+    for name, scope in (("plain-one", "own"), ("plain-class", "all"), ("one", "own"), ("class", "own"), ("class", "all")):
+        pack = packs(tester)[name]
         bundle = changed(POLICY, pack=name + ".pmpk", labels="query_labels.npy", own="3", out="rank.cbor", own_out="rank.own")
         tester.succeeds("bundle", *bundle, "--force")
         tester.succeeds("lists that overlap", "index", "--pack", name + ".pmpk", "--features", "public.npy", "--labels",
@@ -269,10 +282,10 @@ def test_ranking(tester, schema):
                                 "sqlite:rank.store", "--top", 1000, "--out", answers[-1], "--force")
             lists[at] = found["slots"][0]
         rows, label = np.load(tester.path("public.npy")), int(np.load(tester.path("query_labels.npy"))[0])
-        query = own_sketch(pack, np.load(tester.path("query.npy"))[0])
+        score = scorer(pack, own_row(tester))
         ranked = [candidate["item"] for at in own for candidate in lists[at]["candidates"]
                   if scope == "all" or lists[at]["slot"] == pack.slot_of(label)]
-        expected = sorted((-sketch_score(query, own_sketch(pack, rows[item])), item) for item in set(ranked))[:20]
+        expected = sorted((-score(sketch(pack, row_of(rows[item]))), item) for item in set(ranked))[:20]
         command = ["decode", "--pack", name + ".pmpk", "--features", "query.npy", "--labels", "query_labels.npy", "--top", 20,
                    "--scope", scope]
         told = tester.json("rank", *command, *answers, "--own", "rank.own")
@@ -306,29 +319,36 @@ def test_ranking(tester, schema):
 
 def test_merging(tester):
     """Many small answers of a server that gives one item several sketches: the best of each item counts, in any order."""
-    pack, rows = packs(tester)["one"], np.load(tester.path("public.npy"))
-    query, random, best, names = own_sketch(pack, np.load(tester.path("query.npy"))[0]), np.random.default_rng(7), {}, []
+    for name in ("one", "plain-one"):
+        check_merging(tester, name)
+
+
+def check_merging(tester, name):
+    pack, rows = packs(tester)[name], np.load(tester.path("public.npy"))
+    score, random, best, names = scorer(pack, own_row(tester)), np.random.default_rng(7), {}, []
     for i in range(12):
-        candidates = [(int(item), 0, own_sketch(pack, rows[random.integers(len(rows))]), b"")
-                      for item in random.integers(9, size=4)]
+        items = random.integers(9, size=4)
+        if pack.code:       # in such a list every item is there once
+            items = np.unique(items)
+        candidates = [(int(item), 0, sketch(pack, row_of(rows[random.integers(len(rows))])), b"") for item in items]
         for item, _, other, _ in candidates:
-            best[item] = max(best.get(item, -2 ** 31), sketch_score(query, other))
+            best[item] = max(best.get(item, -2 ** 31), score(other))
         names.append("small%d.answer" % i)
-        tester.write(names[-1], write_answer(pack, len(rows), [candidates])[0])
+        tester.write(names[-1], write_slots(pack, len(rows), [candidates]))
     ranked = sorted((-score, item) for item, score in best.items())
     for top in (1, 3, 8, 9, 20):
         for order in (names, names[::-1], list(random.permutation(names))):
-            told = tester.json("merge", "decode", *order, "--pack", "one.pmpk", "--features", "query.npy", "--top", top)
+            told = tester.json("merge", "decode", *order, "--pack", name + ".pmpk", "--features", "query.npy", "--top", top)
             tester.check([(round(-result["score"] * 2 ** 30), result["id"]) for result in told["results"]] == ranked[:top],
-                         "top %d: %s, not %s" % (top, told["results"], ranked))
+                         "%s, top %d: %s, not %s" % (name, top, told["results"], ranked))
 
 
-def own_sketch(pack, features):
-    return sketch(pack, quantise([struct.unpack("<I", struct.pack("<f", value))[0] for value in features]))
+def row_of(features):
+    return quantise([struct.unpack("<I", struct.pack("<f", value))[0] for value in features])
 
 
-def gallery(tester, server, pack):
-    return json.loads(server.request("GET", "/v1/pack/%s/gallery" % pack.id.hex()).body)["gallery"]
+def own_row(tester):
+    return row_of(np.load(tester.path("query.npy"))[0])
 
 
 # ---- bad input ----

@@ -11,15 +11,15 @@ import time
 
 sys.dont_write_bytecode = True  # the tree of sources stays as it is
 
-import cbor2  # noqa: E402
 import numpy as np  # noqa: E402
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
 from harness import INPUT, OWN, PRIVACY, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
-from index_content import read_store  # noqa: E402
 from reference_crowd import public_list  # noqa: E402
 from reference_fronts import random_kernels, random_matrix  # noqa: E402
-from reference_server import DevicePack, first_ranked, inverse_norm, quantise_rows, scores_of  # noqa: E402
+from reference_store import read_gallery  # noqa: E402
+from reference_server import (DevicePack, ServerPack, first_ranked, inverse_norm, quantise_rows, scores_of,  # noqa: E402
+                              sketch_rows, sketch_scores, write_slots)
 
 TOP = 8
 PARTS = ("public", "gallery", "queries")
@@ -42,41 +42,58 @@ class Truth:
             self.guesses.append(max(row, key=lambda label: (row.count(label), -row.index(label))))
 
     def popular(self):
-        """The gallery, those first that most of it has among its nearest (SPEC 6.5, without cells)."""
+        """The gallery, those first that most of it and of the public rows have among their nearest (SPEC 6.5, without
+        cells)."""
         rows = quantise_rows(self.features["gallery"].astype("f4"))
-        scores = scores_of(rows, rows, np.array([inverse_norm(row.tolist()) for row in rows]))
+        norms = np.array([inverse_norm(row.tolist()) for row in rows])
+        scores = scores_of(rows, rows, norms)
         np.fill_diagonal(scores, 1 << 62)  # first among its own nearest: its vote for itself
         votes = np.zeros(len(rows), np.int64)
         for rank, named in enumerate(first_ranked(scores, 17).T):
             np.add.at(votes, named, 232792560 // (rank + 4))
+        for rank, named in enumerate(first_ranked(scores_of(quantise_rows(self.features["public"].astype("f4")), rows, norms), 16).T):
+            np.add.at(votes, named, 232792560 // (rank + 4))
         return np.argsort(-votes, kind="stable")
 
-    def index(self, tester, cells, share, *options, queries="queries.npy", listing=(), asking=()):
-        """Own cells and sketches of the queries, lists and sketches of the gallery, for one slot. Options of the pack, of the
-        gallery's index and of the queries'."""
-        tester.succeeds("pack", "pack", "--features", "public.npy", "--cells", cells,
-                        *options, "--out", "p.pmpk", "--force")
+    def index(self, tester, cells, share, *options, epsilon=None, queries="queries.npy", listing=("--voters", "public.npy"),
+              asking=(), mapped=None):
+        """Own cells of the queries, lists and sketches of the gallery, for one slot. Options of the pack, of the gallery's
+        index and of the queries'. The cells are chosen for the share and this ε, or given. mapped: rows of queries and gallery
+        behind fronts."""
+        tester.succeeds("pack", "pack", "--features", "public.npy",
+                        *(["--epsilon", epsilon, "--share", share] if epsilon else ["--cells", cells]), *options, "--out", "p.pmpk", "--force")
         tester.succeeds("index", "index", "--pack", "p.pmpk", "--features", "gallery.npy", "--share", share,
                         "--store", "sqlite:gallery.store", "--force", *listing)
         tester.succeeds("index", "index", "--pack", "p.pmpk", "--features", queries,
                         *OWN, "--store", "sqlite:queries.store", "--force", *asking)
-        _, items, listed, _ = read_store(tester.path("gallery.store"))
-        _, queries, own, _ = read_store(tester.path("queries.store"))
+        items, listed = read_gallery(tester.path("gallery.store"), tester.read("p.pmpk"))
+        _, own = read_gallery(tester.path("queries.store"), tester.read("p.pmpk"))
         self.lists = [[item for _, cell, item in listed if cell == which] for which in range(cells)]
         self.own = {item: cell for _, cell, item in own}
-        sketches = [np.array([np.frombuffer(cbor2.loads(row[4])[2], "i1") for row in rows]).astype(object)
-                    for rows in (items, queries)]
-        norms = [np.array([math.isqrt((1 << 60) // int((row * row).sum())) for row in rows], object)
-                 for rows in sketches]
-        self.scores = (sketches[1] @ sketches[0].T * norms[0] * norms[1][:, None]) >> 30
+        self.pack = ServerPack(tester.read("p.pmpk"))
+        asked, gallery = mapped or [quantise_rows(self.features[part].astype("f4")) for part in ("queries", "gallery")]
+        self.sketches = np.array([np.frombuffer(items[item][3], "u1" if self.pack.code else "i1") for item in sorted(items)])
+        tester.check((self.sketches == sketch_rows(self.pack, gallery)).all(), "the store's sketches are the reference's")
+        self.scores = sketch_scores(self.pack, asked, self.sketches.astype(np.int64))
+        self.whole = scores_of(asked, gallery, np.array([inverse_norm(row.tolist()) for row in gallery]))
 
     def ranked(self, query, items):
+        """By sketches, as the device ranks an answer."""
         return sorted(items, key=lambda item: (-self.scores[query, item], item))
+
+    def ranked_whole(self, query, items):
+        """By whole rows, as the device ranks a download."""
+        return sorted(items, key=lambda item: (-self.whole[query, item], item))
+
+    def answer_bytes(self, cell):
+        """Bytes of the answer that lists a cell; evaluate gives items their classes."""
+        listed = [(item, int(self.labels["gallery"][item]), self.sketches[item].tolist(), b"") for item in sorted(self.lists[cell])]
+        return len(write_slots(self.pack, len(self.sketches), [listed]))
 
     def baseline(self, query, carried):
         """Expected recall of the best TOP of `carried` random items."""
-        count = self.scores.shape[1]
-        order, expected = self.ranked(query, range(count)), 0.0
+        count = self.whole.shape[1]
+        order, expected = self.ranked_whole(query, range(count)), 0.0
         all_sets = math.comb(count, carried)
         for item in self.nearest[query]:
             before = order.index(item)
@@ -132,10 +149,18 @@ def test_sample_gallery(tester):
 
 def test_figures(tester, truth):
     """At ε = 16 noise is as good as gone, so every figure but the baseline is known."""
+    found = [figures_of(tester, truth, *words) for words in (
+        ((), ()), (("--plain-sketches",), ("--plain-sketches",)), (("--gallery", "gallery.npy"), ("--with-gallery",)), (("--refine", "0"), ("--refine", "0")),
+        (("--refine", "1", "--gallery", "gallery.npy"), ("--refine", "1", "--with-gallery")))]
+    tester.check(len({pack for *_, pack in found}) == len(found), "each is another pack")
+
+
+def figures_of(tester, truth, packed, measured):
+    """Checks the figures of packs that `pack` builds with some options, and evaluate with others."""
     share, cells, queries = 0.07, 114, len(truth.features["queries"])
-    truth.index(tester, cells, share)
+    truth.index(tester, cells, share, *packed, epsilon=16)
     report = tester.json("figures", "evaluate", *ONE, "--epsilon", "16", "--share", share, "--releases", "3",
-                         "--threads", "2")
+                         "--threads", "2", *measured)
     check_schema(tester, "figures", report)
     row, count = report["rows"][0], len(truth.features["gallery"])
     carried = math.floor(share * count + 0.5)
@@ -153,25 +178,27 @@ def test_figures(tester, truth):
     for name, values in (("carried_recall", reached), ("instance_recall", found), ("class_recall", classes),
                          ("precision", precise)):
         error = np.std(values, ddof=1) / math.sqrt(queries)
-        tester.check(abs(row[name] - np.mean(values)) < 0.002 and abs(row[name + "_se"] - error) < 0.002,
+        tester.check(abs(row[name] - np.mean(values)) < 0.006 and abs(row[name + "_se"] - error) < 0.006,
                      "%s: %g, not %g" % (name, row[name], np.mean(values)))
     expected = np.mean([truth.baseline(query, carried) for query in range(queries)])
     tester.check(abs(row["baseline"] - expected) < 4 * row["baseline_se"] + 1e-9 and row["baseline_se"] > 0,
                  "baseline: %g +- %g, not %g" % (row["baseline"], row["baseline_se"], expected))
     same = truth.popular()[:carried].tolist()
-    expected = np.mean([np.isin(truth.nearest[query], truth.ranked(query, same)[:TOP]).mean() for query in range(queries)])
+    expected = np.mean([np.isin(truth.nearest[query], truth.ranked_whole(query, same)[:TOP]).mean() for query in range(queries)])
     tester.check(math.isclose(row["popular"], expected, rel_tol=1e-9) and row["popular_se"] > 0,
                  "popular: %g, not %g" % (row["popular"], expected))
     up = tester.json("inspect", "inspect", "p.pmpk")["table"][0]["response_bytes"]
     tester.check(row["bytes_up"] == up and row["queries"] == queries and row["releases"] == 3, "bytes: %s" % row)
-    size = len(cbor2.dumps(bytes(report["sketch"]))) * carried
-    tester.check(size < row["bytes_down"] < size + 10 * carried + 100, "bytes down: %g" % row["bytes_down"])
+    size = np.mean([truth.answer_bytes(truth.own[query]) for query in range(queries)])
+    tester.check(report["sketch"] == truth.pack.L and abs(row["bytes_down"] - size) < 1, "bytes down: %g, not %g" % (row["bytes_down"], size))
+    tester.check(report["voters"] == len(truth.features["public"]), "public rows vote")
+    return row["carried_recall"], row["instance_recall"], tester.read("p.pmpk")
 
 
 def test_noise(tester, truth):
     """Recall at a small ε: the right list with probability p, another one otherwise."""
     share, epsilon, cells = 0.1, 2.0, 5  # 0.55·(0.1·e²)^0.37/0.1
-    truth.index(tester, cells, share)
+    truth.index(tester, cells, share, epsilon=epsilon)
     keep = math.exp(epsilon) / (math.exp(epsilon) + cells - 1)
     expected = []
     for query, nearest in enumerate(truth.nearest):
@@ -273,7 +300,7 @@ def expect_fronts(truth, count):
             "original_recall": np.mean([np.isin(near, best[i]).mean() for i, near in enumerate(truth.original)]),
             "precision_at_8": np.mean([same[i, best[i]].sum() / TOP for i in range(len(same))]),
             "exact_precision_at_8": np.mean([same[i, truth.nearest[i]].mean() for i in range(len(same))]),
-            "random_precision_at_8": np.mean([same[i, truth.ranked(i, everything[np.random.default_rng(i).choice(
+            "random_precision_at_8": np.mean([same[i, truth.ranked_whole(i, everything[np.random.default_rng(i).choice(
                 len(everything), count, replace=False)])[:TOP]].mean() for i in range(len(same)) for _ in range(4)])}
 
 
@@ -287,7 +314,8 @@ def test_fronts(tester, truth):
         tester.write(name + ".pmfr", front.file())
     for part, rows in words.items():
         tester.save("words_%s.npy" % part, rows)
-    gallery = fronts["image"].rows(truth.features["gallery"].astype("f4")).astype(float)
+    mapped = fronts["image"].rows(truth.features["gallery"].astype("f4"))
+    gallery = mapped.astype(float)
     share, cells, keep = 0.07, 30, (truth.nearest, len(truth.features["gallery"]))
     carried = math.floor(share * keep[1] + 0.5)
     voters = ["--voters", "words_public.npy"]
@@ -298,11 +326,11 @@ def test_fronts(tester, truth):
         truth.nearest = np.argsort(-(unit[0] @ unit[1].T), axis=1, kind="stable")[:, :TOP]
         given = [*FRONTS, "--with", "text=words_public.npy"]
         for vote in (False, True):
-            truth.index(tester, cells, share, *given, queries=queries, asking=["--modality", ask],
+            truth.index(tester, cells, share, *given, queries=queries, asking=["--modality", ask], mapped=(asked, mapped),
                         listing=[*voters, "--voters-modality", "text"] if vote else [])
             report = tester.json("fronts", "evaluate", *ONE[:5], queries, *LABELS, *given, "--ask", ask, "--epsilon", "16",
                                  "--cells", cells, "--share", share, "--releases", "4",
-                                 *(voters + ["--voters-modality", "text"] if vote else []))
+                                 *(voters + ["--voters-modality", "text"] if vote else ["--voters", "none"]))
             check_schema(tester, "fronts", report)
             row, right = report["rows"][0], expect_fronts(truth, carried)
             tester.check((report["ask"], report["modality"], report["dimensions"], report["voters"]) ==
@@ -336,6 +364,11 @@ def test_fronts(tester, truth):
                                        ("no fronts", USAGE, ["text", "--front"], ["--ask", "text"]),
                                        ("narrow", INPUT, ["queries.npy", "text", "7"], [*FRONTS, "--ask", "text"]),
                                        ("own lists", USAGE, ["--voters"], ["--voters", "public.npy", "--cells-per-item", "1"]),
+                                       ("no voters of these", USAGE, ["--voters"], ["--voters", "none", "--voters-modality", "text"]),
+                                       ("gallery and classes", USAGE, ["--with-gallery"], ["--with-gallery", "--slots", "class"]),
+                                       ("rows of the gallery", USAGE, ["--with-gallery"],
+                                        ["--with-gallery", "--rows-per-prototype", "1"]),
+                                       ("refine", USAGE, ["--refine", "64"], ["--refine", "65"]),
                                        ("no voters", USAGE, ["--voters"], ["--voters-labels", "public_labels.npy"]),
                                        ("damaged", INPUT, ["gallery.npy"], ["--front", "image=gallery.npy"])):
         tester.fails("fronts: " + what, code, needles, "evaluate", *ONE, *words)

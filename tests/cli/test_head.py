@@ -13,6 +13,7 @@ from harness import INPUT, OUTPUT, USAGE, Tester, read_schemas, schema_faults  #
 from reference import bits_from_floats, floats_from_bits, quantise  # noqa: E402
 from reference_front import read_front_file  # noqa: E402
 from reference_head import mean_of_looks, read_head_file  # noqa: E402
+from reference_reader import section_start  # noqa: E402
 
 CLASSES, FEATURES, ROWS, LOOKS = 6, 14, 240, 3
 TRAIN = ("train", "--head", "--features", "public.npy", "--labels", "public_labels.npy")
@@ -83,8 +84,15 @@ def check_discriminant(tester, head, units, labels):
 def test_pack(tester, schemas):
     tester.succeeds("pack", "pack", "--features", "public.npy", "--cells", "4", "--head", "head.pmfr", "--out", "head.pmpk")
     tester.succeeds("plain", "pack", "--features", "public.npy", "--cells", "4", "--out", "plain.pmpk")
-    data, file = tester.read("head.pmpk"), tester.read("head.pmfr")
-    tester.check(data[6] == 4 and tester.read("plain.pmpk")[6] == 2 and data.endswith(file[128:]), "a pack of version 0.4")
+    data, file = tester.read("head.pmpk"), tester.read("head.pmfr")[128:]
+    tester.check(data[6] == 5 and tester.read("plain.pmpk")[6] == 5 and
+                 data[section_start(data, 16):section_start(data, 17)] == file + bytes(-len(file) % 16), "a pack of version 0.5")
+    old = ["pack", "--features", "public.npy", "--cells", "4", "--plain-sketches", "--out"]
+    tester.succeeds("plain sketches", *old, "old-head.pmpk", "--head", "head.pmfr")
+    tester.succeeds("plain sketches, no head", *old, "old.pmpk")
+    data = tester.read("old-head.pmpk")
+    tester.check(data[6] == 4 and tester.read("old.pmpk")[6] == 2 and data.endswith(file), "a pack of version 0.4")
+    tester.check(tester.json("inspect", "inspect", "old-head.pmpk")["labels"] == CLASSES, "inspect: a head in a pack of version 0.4")
     shown = tester.json("inspect", "inspect", "head.pmpk")
     faults = schema_faults(schemas["inspect"], shown)
     tester.check(not faults and shown["labels"] == CLASSES, "inspect: %s" % faults)
@@ -99,6 +107,8 @@ def test_guess(tester, schemas, rows):
     tester.check(not faults and len(said["rows"]) == len(rows) and said["labels"] == CLASSES, "guess: %s" % faults)
     wanted = [best_of(head, quantise(bits_from_floats(row.tolist())))[:3] for row in rows]
     tester.check([[guess["label"] for guess in row["guesses"]] for row in said["rows"]] == wanted, "guesses of the reference")
+    old = tester.json("version 0.4", "guess", "--pack", "old-head.pmpk", "--features", "test.npy", "--count", "3")
+    tester.check(old["rows"] == said["rows"], "the same guesses by a pack of version 0.4")
     one = tester.json("row", "guess", "--pack", "head.pmpk", "--features", "test.npy", "--row", "7")
     tester.check([row["row"] for row in one["rows"]] == [7] and len(one["rows"][0]["guesses"]) == 5
                  and one["rows"][0]["guesses"][:3] == said["rows"][7]["guesses"], "one row, five labels")

@@ -6,6 +6,7 @@ import tempfile
 
 sys.dont_write_bytecode = True  # the tree of sources stays as it is
 
+import index_changes  # noqa: E402
 import index_content  # noqa: E402
 import index_faults  # noqa: E402
 from harness import Tester  # noqa: E402
@@ -16,7 +17,7 @@ def main():
         print("usage: test_index.py path/to/privatemail", file=sys.stderr)
         return 2
     passed = failed = 0
-    for part in (index_content, index_faults):
+    for part in (index_content, index_changes, index_faults):
         with tempfile.TemporaryDirectory() as folder:
             tester = Tester(sys.argv[1], folder)
             part.run_all(tester)

@@ -111,7 +111,8 @@ def test_determinism(tester):
 
 
 def test_stores(tester):
-    """Rows of a store are its sketches, in the order of the items, whether a cell lists them or not."""
+    """Rows of a store are its sketches, in the order of the items: all of them where a gallery has places or every item its
+    own cell, else those that stand in a list."""
     tester.succeeds("pack", "pack", "--features", "public.npy", "--cells", "6", "--out", "one.pmpk")
     tester.succeeds("index", "index", "--pack", "one.pmpk", *ROWS_OF, *LABELS, *OWN, "--store", "sqlite:own.db")
     tester.succeeds("index", "index", "--pack", "one.pmpk", *ROWS_OF, "--share", "0.02", "--store", "sqlite:share.db")
@@ -119,10 +120,18 @@ def test_stores(tester):
     tester.check(made["rows"] == ROWS and made["colour"] == "class" and made["groups"] == CLASSES
                  and made["maps"][0]["nn_error"] < 0.05, "a store knows its classes: %s" % made)
     shared = tester.json("share", "map", "--store", "sqlite:share.db", "--pack", "one.pmpk", "--out", "share.npy")
-    tester.check(shared["rows"] == ROWS and shared["colour"] == "cell", "without classes, cells: %s" % shared)
-    tester.check(tester.read("own.npy") == tester.read("share.npy"), "the same items, the same map")
-    tester.check(tester.json("alone", "map", "--store", "sqlite:share.db", "--out", "alone.npy")["colour"] == "none",
-                 "a store alone has no cells")
+    tester.check(0 < shared["rows"] < ROWS and shared["colour"] == "cell", "items that a list has, and cells: %s" % shared)
+    tester.succeeds("pack", "pack", "--features", "public.npy", "--cells", "6", "--gaussian", "--codes", "random",
+                    "--rows-are-public", "--out", "both.pmpk")
+    for name, lists in (("places", ["--share", "0.02"]), ("both", OWN)):
+        tester.succeeds("index", "index", "--pack", "both.pmpk", *ROWS_OF, *lists, "--store", "sqlite:%s.db" % name)
+        tester.succeeds("map", "map", "--store", "sqlite:%s.db" % name, "--pack", "both.pmpk", "--out", name + ".npy")
+    tester.check(tester.read("places.npy") == tester.read("both.npy"), "the same items, the same map")
+    tester.fails("a store alone", USAGE, ("--pack",), "map", "--store", "sqlite:share.db", "--out", "alone.npy")
+    tester.succeeds("plain", "pack", "--features", "public.npy", "--cells", "6", "--plain-sketches", "--out", "plain.pmpk")
+    tester.succeeds("index", "index", "--pack", "plain.pmpk", *ROWS_OF, *LABELS, *OWN, "--store", "sqlite:plain.db")
+    plain = tester.json("plain", "map", "--store", "sqlite:plain.db", "--pack", "plain.pmpk", "--out", "plain.npy", "--measure")
+    tester.check(plain["rows"] == ROWS and plain["maps"][0]["nn_error"] < 0.05, "plain sketches make a map too: %s" % plain)
 
     cells = {}
     for what, source in (("file", ROWS_OF), ("store", ("--store", "sqlite:own.db"))):
@@ -181,10 +190,10 @@ def test_errors(tester):
             ("no out", USAGE, ("--out",), ROWS_OF),
             ("no rows", USAGE, ("--features", "--store"), out),
             ("both rows", USAGE, ("--features", "--store"), (*ROWS_OF, "--store", "sqlite:own.db", *out)),
-            ("labels of a store", USAGE, ("--labels",), ("--store", "sqlite:own.db", *LABELS, *out)),
+            ("labels of a store", USAGE, ("--labels",), ("--store", "sqlite:own.db", "--pack", "one.pmpk", *LABELS, *out)),
             ("modality without a pack", USAGE, ("--pack",), (*ROWS_OF, "--modality", "text", *out)),
             ("no such file", INPUT, ("absent.npy",), ("--features", "absent.npy", *out)),
-            ("no such store", INPUT, ("absent.db",), ("--store", "sqlite:absent.db", *out)),
+            ("no such store", INPUT, ("absent.db",), ("--store", "sqlite:absent.db", "--pack", "one.pmpk", *out)),
             ("neighbours", USAGE, ("--neighbours",), (*ROWS_OF, "--neighbours", "65", *out)),
             ("out is an input", USAGE, ("rows.npy",), (*ROWS_OF, "--out", "rows.npy", "--force")),
             ("out exists", OUTPUT, ("map.svg", "--force"), (*ROWS_OF, "--out", "map.svg")),

@@ -3,22 +3,22 @@ python3 tests/cli/test_modalities.py path/to/privatemail
 
 Needs numpy and cbor2. Ends with 'N passed, N failed'; exits non-zero when something failed."""
 import os
-import sqlite3
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True  # the tree of sources stays as it is
 
-import cbor2  # noqa: E402
 import numpy as np  # noqa: E402
 from harness import INPUT, OWN, USAGE, Tester, read_release, read_schemas, schema_faults  # noqa: E402
 from relay_parts import FEW, Gateway, Neighbours  # noqa: E402
 from relaying import Relay  # noqa: E402
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from reference import inverse_norm, unpack_symbols  # noqa: E402
+from reference import scorer, unpack_symbols  # noqa: E402
 from reference_fronts import NONE, Front, random_kernels, random_matrix  # noqa: E402
+from reference_reader import section_start  # noqa: E402
 from reference_server import ServerPack, first_ranked, scores_of, sketch_rows  # noqa: E402
+from reference_store import read_gallery  # noqa: E402
 
 IMAGE, TEXT, OUT = 20, 6, 8             # features
 PUBLIC, GALLERY, QUERIES = 90, 150, 30  # rows
@@ -43,8 +43,6 @@ def make_data(tester):
     return fronts, data
 
 
-
-
 def test_pack(tester, fronts, data):
     base = ["pack", "--features", "public_image.npy", *FRONTS, "--cells", "4", "--gaussian", "--rows-are-public"]
     for threads in (1, 2):
@@ -52,10 +50,16 @@ def test_pack(tester, fronts, data):
                         "both%d.pmpk" % threads)
     both = tester.read("both1.pmpk")
     tester.check(both == tester.read("both2.pmpk"), "fronts: the same bytes with any number of threads")
-    tester.check(both[6:8] == b"\3\0" and ServerPack(both).d == OUT, "fronts: a pack of version 0.3 and their dimension")
+    pack = ServerPack(both)
+    tester.check(both[6:8] == b"\5\0" and pack.d == OUT and pack.code, "fronts: a pack of version 0.5 and their dimension")
     bodies = b"".join(fronts[name].body() for name in ("image", "text"))
     records = b"".join(fronts[name].record(name.encode()) for name in ("image", "text")) + bytes(6 * 64)
-    tester.check(both.endswith(records + bodies), "fronts: record and body are those of the files")
+    whole = records + bodies
+    tester.check(both[section_start(both, 13):section_start(both, 17)] == whole + bytes(-len(whole) % 16), "fronts: record and body are those of the files")
+    tester.succeeds("plain", *base, "--with", "text=public_text.npy", "--plain-sketches", "--out", "plain.pmpk")
+    plain = tester.read("plain.pmpk")
+    tester.check(plain[6:8] == b"\3\0" and not ServerPack(plain).code and plain.endswith(records + bodies),
+                 "plain sketches: a pack of version 0.3")
     for name, rows in (("both1", np.concatenate([data["public", "image"], data["public", "text"]])),
                        ("image", data["public", "image"]), ("text", data["public", "text"])):
         if name != "both1":
@@ -63,8 +67,9 @@ def test_pack(tester, fronts, data):
         anchors = ServerPack(tester.read(name + ".pmpk")).anchors
         tester.check(sorted(anchors.tolist()) == sorted(rows.tolist()), "fronts: anchors of %s are mapped rows" % name)
     tester.succeeds("no front", "pack", "--features", "public_image.npy", "--cells", "4", "--out", "none.pmpk")
-    plain = tester.read("none.pmpk")
-    tester.check(plain[6:8] == b"\2\0", "without fronts: version 0.2 as ever")
+    tester.check(tester.read("none.pmpk")[6:8] == b"\5\0" and ServerPack(tester.read("none.pmpk")).fronts is None, "without fronts")
+    tester.succeeds("no front", "pack", "--features", "public_image.npy", "--cells", "4", "--plain-sketches", "--out", "old.pmpk")
+    tester.check(tester.read("old.pmpk")[6:8] == b"\2\0", "without fronts and with plain sketches: version 0.2 as ever")
     tester.succeeds("by class", *base, "--with", "text=public_text.npy", "--labels", "classes.npy", "--slots", "class",
                     "--out", "class.pmpk")
     by_class = ServerPack(tester.read("class.pmpk"))
@@ -75,7 +80,7 @@ def test_pack(tester, fronts, data):
         tester.check(sorted(own.tolist()) == sorted(right.tolist()), "fronts: row i of either modality has class i")
     crowd = tester.json("crowd", "pack", "--features", "public_image.npy", *FRONTS, "--with", "text=public_text.npy",
                         "--crowd", "1000", "--out", "crowd.pmpk")
-    tester.check(crowd["crowd"]["clients"] == 500 and tester.read("crowd.pmpk")[6] == 3, "fronts: a pack for a crowd")
+    tester.check(crowd["crowd"]["clients"] == 500 and tester.read("crowd.pmpk")[6] == 5, "fronts: a pack for a crowd")
 
 
 def test_inspect(tester, fronts):
@@ -96,13 +101,12 @@ def test_index(tester, data):
         tester.succeeds("index", "index", "--pack", "both1.pmpk", "--features", "gallery_%s.npy" % modality, *options, *OWN,
                         "--store", "sqlite:items.store", "--force")
         rows = data["gallery", modality]
-        with sqlite3.connect(tester.path("items.store")) as store:
-            cells = dict(store.execute("SELECT item, cell FROM cells"))
-            stored = dict(store.execute("SELECT item, candidate FROM items"))
+        stored, listed = read_gallery(tester.path("items.store"), tester.read("both1.pmpk"))
+        cells = {item: cell for _, cell, item in listed}
         scores = scores_of(rows, pack.prototypes[0], pack.prototype_norms[0])
         right = pack.prototype_cells[0][first_ranked(scores, 1)[:, 0]]
         tester.check([cells[i] for i in range(GALLERY)] == right.tolist(), "index %s: cells of mapped rows" % modality)
-        sketches = [list(np.frombuffer(cbor2.loads(stored[i])[2], "i1")) for i in range(GALLERY)]
+        sketches = [list(stored[i][3]) for i in range(GALLERY)]
         tester.check(sketches == sketch_rows(pack, rows).tolist(), "index %s: sketches of mapped rows" % modality)
 
 
@@ -111,18 +115,15 @@ class Asked:
 
     def __init__(self, tester, data, modality):
         self.pack, rows = ServerPack(tester.read("both1.pmpk")), data["queries", modality]
-        self.gallery, self.sketches = sketch_rows(self.pack, data["gallery", "image"]), sketch_rows(self.pack, rows)
-        with sqlite3.connect(tester.path("both1.store")) as store:
-            self.items = dict(store.execute("SELECT item, cell FROM cells"))
+        self.gallery, self.rows = sketch_rows(self.pack, data["gallery", "image"]).tolist(), rows.tolist()
+        self.items = {item: cell for _, cell, item in read_gallery(tester.path("both1.store"), tester.read("both1.pmpk"))[1]}
         scores = scores_of(rows, self.pack.prototypes[0], self.pack.prototype_norms[0])
         self.cells = self.pack.prototype_cells[0][first_ranked(scores, 1)[:, 0]]
 
     def results(self, row):
-        sketch = self.sketches[row]
-        norm = inverse_norm(sketch.tolist())
+        score = scorer(self.pack, self.rows[row])
         items = [item for item, cell in self.items.items() if cell == self.cells[row]]
-        return sorted(items, key=lambda item: (
-            -(int(sketch @ self.gallery[item]) * inverse_norm(self.gallery[item].tolist()) * norm >> 30), item))[:8]
+        return sorted(items, key=lambda item: (-score(self.gallery[item]), item))[:8]
 
 
 def test_query(tester, data):

@@ -2,69 +2,49 @@
 
 Starts a PostgreSQL of its own. Needs numpy, cbor2. Ends with 'N passed, N failed'; exits non-zero when something
 failed."""
-import io
-import json
 import os
-import sqlite3
 import sys
 import tempfile
 import time
 
 sys.dont_write_bytecode = True  # the tree of sources stays as it is
 
-import cbor2  # noqa: E402
-
-import index_content  # noqa: E402
 import index_faults  # noqa: E402
 from harness import INPUT, OUTPUT, OWN, Tester  # noqa: E402
 from postgres import Postgres, find_binaries  # noqa: E402
+from served_parts import served  # noqa: E402
 from serving import Server, make_galleries, pack_id, reference_gallery  # noqa: E402
 
 INDEX = ["index", "--features", "public.npy", "--labels", "labels.npy", "--payloads", "payloads", *OWN]
 
 
-def count_done(database):
-    """How many galleries are complete; a kill may come before there is a table of them."""
-    if database.query("SELECT to_regclass('privatemail_galleries') IS NULL") == "t":
-        return 0
-    return int(database.query("SELECT count(*) FROM privatemail_galleries WHERE state = 'done'"))
+def versions_of(database):
+    """The versions that are served; a kill may come before there is a table of them."""
+    if database.query("SELECT to_regclass('privatemail_pointers') IS NULL") == "t":
+        return []
+    return [name for name in database.query("SELECT encode(version, 'hex') FROM privatemail_pointers").split() if int(name, 16)]
 
 
 def test_killed(tester, database):
     """kill -9 at any time: the same gallery in the end, and none before it."""
-    seconds = index_faults.make_large(tester)
-    file = sqlite3.connect(tester.path("whole"))
-    expected = file.execute("SELECT value FROM meta WHERE key = 'digest'").fetchone()[0]
-    file.close()
-    resumed = []
+    index_faults.make_large(tester)
+    expected = tester.json("whole", "gallery", "--store", "sqlite:whole")
     for part in (0.2, 0.5, 0.8, 1.1):
         process = index_faults.start(tester, *index_faults.INDEX, "--store", database.uri())
-        time.sleep(part * seconds)
+        time.sleep(part * 2)
         index_faults.kill(process)
-        done = count_done(database)
-        tester.check(done == 0 or part > 1, "killed at %g: none is done" % part)
+        done = versions_of(database)
+        tester.check(done in ([], [expected["version"]]), "killed at %g: whole or none: %s" % (part, done))
         report = tester.json("killed at %g" % part, *index_faults.INDEX, "--store", database.uri(),
                              *(["--force"] if done else []))
-        resumed.append(report["resumed_at"])
-        found = database.query("SELECT digest, items, added FROM privatemail_galleries WHERE state = 'done'")
-        tester.check(found == "%d|40000|40000" % expected, "killed at %g: the same content: %s" % (part, found))
-        left = database.query("SELECT count(*) FROM pg_tables WHERE tablename ~ '^privatemail_(items|listed)_[0-9]+$'")
-        tester.check(left == "1", "killed at %g: %s tables are left" % (part, left))
+        tester.check(versions_of(database) == [report["version"]] == [expected["version"]], "killed at %g: the same" % part)
         tester.fails("it is there", OUTPUT, ["--force"], *index_faults.INDEX, "--store", database.uri())
-        clear(database)
-    tester.check(all(at % 4096 == 0 or at == 40000 for at in resumed) and any(resumed), "went on at %s" % resumed)
-
-
-def clear(database):
-    """The database as it was before."""
-    database.query("DO $$ DECLARE name text; BEGIN FOR name IN SELECT tablename FROM pg_tables WHERE tablename ~ "
-                   "'^privatemail_(items|cells|listed)_[0-9]+$' OR tablename = 'privatemail_galleries' LOOP "
-                   "EXECUTE 'DROP TABLE ' || name; END LOOP; END $$")
+        database.query("DROP TABLE privatemail_parts, privatemail_private, privatemail_pointers")
 
 
 def test_served(tester, database):
     """Two packs in one database: the answers of the reference, byte for byte."""
-    tester.fails("nothing is indexed", INPUT, ["postgres://", "privatemail index"], "serve", "--pack", "p.pmpk",
+    tester.fails("nothing is indexed", INPUT, ["no store", "privatemail index"], "serve", "--pack", "p.pmpk",
                  "--store", database.uri(), "--listen", "127.0.0.1:0")
     for name in ("p", "old"):
         report = tester.json("index " + name, *INDEX, "--pack", name + ".pmpk", "--store", database.uri())
@@ -95,55 +75,30 @@ def test_refused(tester, database):
     with Server(tester, stores=[uri]) as server:
         tester.check(server.post(tester.read("p-response.cbor")).status == 200, "a reader reads")
     tester.fails("may not write", OUTPUT, ["role"], *INDEX, "--pack", "p.pmpk", "--store", uri, "--force")
-    tester.fails("no such place", OUTPUT, ["check the URI"], *INDEX, "--pack", "p.pmpk", "--store",
+    tester.fails("no such place", OUTPUT, ["Check the URI"], *INDEX, "--pack", "p.pmpk", "--store",
                  "postgres:host=/nowhere dbname=x")
 
 
-def lies_about(items, fragment):
-    """(what, items, fragment) of rows that nobody wrote."""
-    stream = io.BytesIO(fragment)
-    candidates = [cbor2.load(stream) for _ in items]
-    first, rest = candidates[0], b"".join(map(cbor2.dumps, candidates[1:]))
-    whole = cbor2.dumps(first)
-    yield "cut", items, fragment[:-1]
-    yield "a byte more", items, fragment + b"\0"
-    yield "one less", items, rest
-    yield "one twice", items, whole + fragment
-    yield "nothing", items, b""
-    yield "no CBOR", items, b"\xff" * len(fragment)
-    yield "an item that is not listed", [items[0] + 1000, *items[1:]], fragment
-    yield "an item less", items[1:], fragment
-    yield "a short sketch", items, cbor2.dumps([first[0], first[1], first[2][1:], first[3]]) + rest
-    yield "another class", items, cbor2.dumps([first[0], 1 << 31, *first[2:]]) + rest
-    yield "a text", items, cbor2.dumps([*first[:3], "text"]) + rest
-    yield "a long head", items, b"\x98\x04" + whole[1:] + rest
-
-
 def test_lying_rows(tester, database):
-    """A cell that is not the list of its candidates is not passed on, though its digest fits."""
+    """Bytes that do not fit their name are not passed on, nor are those that are missing."""
     release = tester.read("p-response.cbor")
-    told = tester.json("find", "find", "--release", "p-response.cbor", "--pack", "p.pmpk", "--store", database.uri())
-    slot, cell = next((each["slot"], each["cell"]) for each in told["slots"] if each["count"] > 2)
-    number = database.query("SELECT gallery FROM privatemail_galleries WHERE state = 'done' AND pack = '\\x%s'" %
-                            pack_id(tester))
-    place = "privatemail_cells_%s WHERE slot = %d AND cell = %d" % (number, slot, cell)
-    items, fragment = database.query("SELECT items, encode(fragment, 'hex') FROM " + place).split("|")
-    items, fragment = json.loads(items.translate(str.maketrans("{}", "[]"))), bytes.fromhex(fragment)
-
-    def put(items, fragment):
-        own = index_content.signed(index_content.digest([slot, cell, *items, fragment]))
-        database.query("UPDATE %s SET items = '{%s}', fragment = '\\x%s', digest = %d WHERE %s" % (
-            place.split(" ")[0], ",".join(map(str, items)), fragment.hex(), own, place.split(" WHERE ")[1]))
-
     with Server(tester, "--cache-bytes", "0", stores=[database.uri()]) as server:
-        gallery = json.loads(server.request("GET", "/v1/pack/%s/gallery" % pack_id(tester)).body)["gallery"]
-        expected = server.post(release).body
-        for what, listed, bytes_ in lies_about(items, fragment):
-            put(listed, bytes_)
+        gallery, _ = served(server, pack_id(tester))
+        told = tester.json("find", "find", "--release", "p-response.cbor", "--pack", "p.pmpk", "--store", database.uri())
+        slot, cell = next((each["slot"], each["cell"]) for each in told["slots"] if each["count"] > 2)
+        name, expected, whole = gallery.manifest.parts[slot][cell][0], server.post(release).body, gallery.part(slot, cell)
+        for what, data in (("cut", whole[:-1]), ("a byte more", whole + b"\0"), ("nothing", b""),
+                           ("one bit", whole[:-1] + bytes([whole[-1] ^ 1])), ("another", gallery.part(slot, cell ^ 1)),
+                           ("missing", None), ("whole", whole)):
+            if data is None:
+                database.query("DELETE FROM privatemail_parts WHERE name = '\\x%s'" % name)
+            else:
+                database.query("INSERT INTO privatemail_parts VALUES ('\\x%s', '\\x%s') ON CONFLICT (name) DO UPDATE SET "
+                               "bytes = excluded.bytes" % (name, data.hex()))
             for answer in (server.post(release), server.post(release, Accept="application/json"),
-                           server.request("GET", "/v1/gallery/%s/%d/%d" % (gallery, slot, cell))):
-                tester.check((answer.status, answer.error()) == (503, "store"), "%s: %d" % (what, answer.status))
-        put(items, fragment)
+                           server.request("GET", "/v1/part/" + name)):
+                tester.check((answer.status, answer.error()) == ((200, None) if data == whole else (503, "store")),
+                             "%s: %d" % (what, answer.status))
         tester.check(server.post(release).body == expected, "the row that was written")
 
 

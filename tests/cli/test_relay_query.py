@@ -221,7 +221,8 @@ def test_interrupt(tester):
             kept, paid = (os.path.exists(tester.path(path)) for path in ("rows.npy.%d.cell" % row, name))
             tester.check(code == -signal.SIGINT and not (kept and not paid), "%g: %d %s %s %s" % (seconds, code, kept, paid, text))
             tester.check(not paid or spent(tester, name)["floor_spent"] in (0, 16 * UNIT), "what is paid")
-            tester.check(not [other for other in os.listdir(tester.folder) if ".tmp-" in other or other.endswith(".lock")],
+            tester.check(not [other for other in os.listdir(tester.folder) if ".tmp-" in other or
+                              (other.endswith(".lock") and not other.endswith(".store.lock"))],
                          "nothing is left over")
         with Neighbours(tester, relay.url):
             told = tester.json("afterwards", *query(relay.url, row, "--budget", name, "--wait", "30"))

@@ -21,7 +21,8 @@ import serve_hostile  # noqa: E402
 import serve_openapi  # noqa: E402
 import serve_query  # noqa: E402
 from harness import INPUT, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
-from serving import CBOR, NETWORK, Server, make_galleries, pack_id, reference_gallery  # noqa: E402
+from reference_lists import read_answer_2  # noqa: E402
+from serving import CBOR, NETWORK, PLAIN, Server, answer_form, make_galleries, pack_id, reference_gallery  # noqa: E402
 
 
 def read_sequence(data):
@@ -29,6 +30,20 @@ def read_sequence(data):
     while stream.tell() < len(data):
         items.append(cbor2.load(stream))
     return items
+
+
+def read_slots(pack, data):
+    """Per slot the candidates of an answer: [item, class, sketch, payload]."""
+    if pack.code:
+        return [[[item, label, bytes(sketch), payload] for item, label, sketch, payload in slot]
+                for slot in read_answer_2(pack, data)[1]]
+    slots = []
+    for item in read_sequence(data)[1:]:
+        if len(item) == 2:
+            slots.append([])
+        else:
+            slots[-1].append(item)
+    return slots
 
 
 def test_answers(tester, server):
@@ -46,25 +61,23 @@ def test_answers(tester, server):
         curl = subprocess.run(["curl", "-sS", "-H", "Content-Type: application/cbor", "--data-binary", "@" + name,
                                server.url + "/v1/query"], cwd=tester.folder, capture_output=True, timeout=30)
         tester.check(curl.stdout == expected and not curl.stderr, mechanism + ": curl gets the same")
-        items = read_sequence(answer.body)
-        tester.check(items[0] == [1, bytes.fromhex(pack_id(tester)), 5, 16, 200], "header %s" % items[0])
-        test_json(tester, server, release, items[1:])
+        version, size = answer_form(tester)
+        header = read_sequence(answer.body)[0]
+        tester.check(header == [version, bytes.fromhex(pack_id(tester)), 5, size, 200], "header %s" % header)
+        test_json(tester, server, release, read_slots(gallery.pack, answer.body))
 
 
-def test_json(tester, server, release, items):
+def test_json(tester, server, release, slots):
     """The same candidates as JSON."""
     answer = server.post(release, Accept="application/json")
     document = json.loads(answer.body)
-    slots = []
-    for item in items:
-        if len(item) == 2:
-            slots.append({"slot": item[0], "candidates": []})
-        else:
-            slots[-1]["candidates"].append({"item": item[0], "class": item[1],
-                                            "sketch": base64.b64encode(item[2]).decode(),
-                                            "payload": base64.b64encode(item[3]).decode()})
+    expected = [{"slot": slot, "candidates": [{"item": item, "class": label, "sketch": base64.b64encode(sketch).decode(),
+                                               "payload": base64.b64encode(payload).decode()}
+                                              for item, label, sketch, payload in candidates]}
+                for slot, candidates in enumerate(slots)]
     tester.check(answer.headers["Content-Type"] == "application/json" and document ==
-                 {"pack": pack_id(tester), "gallery": 200, "sketch": 16, "slots": slots}, "the answer as JSON")
+                 {"pack": pack_id(tester), "gallery": 200, "sketch": answer_form(tester)[1], "slots": expected},
+                 "the answer as JSON")
 
 
 def test_negotiation(tester, server):
@@ -295,7 +308,7 @@ def test_bad_start(tester):
     tester.fails("another pack's store", INPUT, ["old.store"], *base, "--pack", "p.pmpk", "--store", "sqlite:old.store")
     tester.fails("a pack without store", USAGE, ["old.pmpk", "--store"], *base, "--pack", "p.pmpk", "--pack",
                  "old.pmpk", "--store", "sqlite:p.store")
-    tester.fails("two stores of a pack", INPUT, ["second"], *base, "--pack", "p.pmpk", "--store", "sqlite:p.store",
+    tester.fails("two stores of a pack", INPUT, ["p.store"], *base, "--pack", "p.pmpk", "--store", "sqlite:p.store",
                  "--store", "sqlite:p.store")
     tester.fails("a pack twice", USAGE, ["same pack"], *base, "--pack", "p.pmpk", "--pack", "p.pmpk", "--store",
                  "sqlite:p.store")
@@ -303,7 +316,7 @@ def test_bad_start(tester):
     tester.fails("no folder", INPUT, ["--files"], *base, "--pack", "p.pmpk", "--store", "sqlite:p.store", "--files",
                  "p.pmpk")
     for option, value in (("threads", "0"), ("threads", "1000"), ("connections", "0"), ("timeout", "0"),
-                          ("grace", "5000"), ("nearest", "0"), ("cache-bytes", "x"), ("log", "loud"), ("listen", ""),
+                          ("grace", "5000"), ("poll", "3601"), ("nearest", "0"), ("cache-bytes", "x"), ("log", "loud"), ("listen", ""),
                           ("connect-to", "relay.example"), ("connect-to", "https://"), ("connect-to", "https://a/b"),
                           ("connect-to", "https://a; script-src *"), ("connect-to", "data:x"),
                           ("connect-to", "https://" + "a" * 1100)):
@@ -320,12 +333,23 @@ def test_documents(tester, server):
         tester.check(all(word in text for word in ("Usage:", "--json", "Exit codes:", "Example:")), command + " help")
 
 
+def test_plain(tester):
+    """What reads and writes answers, for packs with plain sketches: answers of version 1."""
+    make_galleries(tester, *PLAIN)
+    with Server(tester, "--threads", "2") as server:
+        test_answers(tester, server)
+    test_other_pack(tester)
+    serve_cache.run_all(tester, *PLAIN)
+    serve_query.run_answers(tester)
+
+
 def main():
     if len(sys.argv) != 2:
         print("usage: test_serve.py path/to/privatemail", file=sys.stderr)
         return 2
-    with tempfile.TemporaryDirectory() as folder:
-        tester = Tester(sys.argv[1], folder)
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+        plain, tester = Tester(sys.argv[1], other), Tester(sys.argv[1], folder)
+        test_plain(plain)
         make_galleries(tester)
         with Server(tester, "--threads", "2") as server:
             for test in (test_documents, test_answers, test_negotiation, test_refusals, test_packs,
@@ -337,8 +361,9 @@ def main():
         serve_openapi.run_all(tester)
         serve_hostile.run_all(tester)
         serve_query.run_all(tester)
-    print("%d passed, %d failed" % (tester.passed, tester.failed))
-    return 1 if tester.failed or not tester.passed else 0
+    passed, failed = plain.passed + tester.passed, plain.failed + tester.failed
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

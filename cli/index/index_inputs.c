@@ -4,43 +4,66 @@
 
 #include "common/digest.h"
 #include "common/files.h"
-#include "server/index/index_lists.h"
+#include "server/lists/index_lists.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- numbers ---- */
 
-/* One number per line. */
-static exit_code read_ids(const struct command *command, const char *path, uint64_t *items, size_t rows)
+/* One number per line. `items` is to be freed. */
+static exit_code read_ids(const struct command *command, const char *path, uint64_t **items, size_t *count)
 {
     struct pml_message message = {""};
     uint8_t *bytes = NULL;
-    size_t size = 0, line = 0;
+    size_t size = 0, lines = 1;
     pml_outcome outcome = pml_file_read(path, SIZE_MAX / 2, &bytes, &size, &message);
     exit_code code = EXIT_OK;
+    *count = 0;
     if (outcome != PML_DONE)
         return command_input(command, outcome, &message);
+    for (size_t i = 0; i < size; i++)
+        lines += bytes[i] == '\n';
+    *items = malloc(lines * sizeof **items);
+    if (!*items)
+        code = command_no_memory(command);
     const char *at = (const char *)bytes, *end = at + size;
-    for (; at < end && code == EXIT_OK; line++) {
+    for (; at < end && code == EXIT_OK; ++*count) {
         const char *next = memchr(at, '\n', (size_t)(end - at)), *stop = next ? next : end;
         if (stop > at && stop[-1] == '\r')
             stop--;
-        uint64_t item;
-        if (!index_number_read(at, stop, &item))
+        if (!index_number_read(at, stop, &(*items)[*count]))
             code = command_fail(command, EXIT_INPUT,
                                 "%s: line %zu is not a whole number from 0 to 9223372036854775807. Give one per line.",
-                                path, line + 1);
-        else if (line < rows)
-            items[line] = item;
+                                path, *count + 1);
         at = next ? next + 1 : end;
     }
-    if (code == EXIT_OK && line != rows)
-        code =
-            command_fail(command, EXIT_INPUT, "%s has %zu lines, but there are %zu rows of features. Give one per row.",
-                         path, line, rows);
     free(bytes);
     return code;
+}
+
+static exit_code read_numbers(const struct command *command, const char *path, struct index_inputs *inputs)
+{
+    size_t lines;
+    exit_code code = read_ids(command, path, &inputs->items, &lines);
+    if (code == EXIT_OK && lines != inputs->count)
+        code =
+            command_fail(command, EXIT_INPUT, "%s has %zu lines, but there are %zu rows of features. Give one per row.",
+                         path, lines, inputs->count);
+    return code;
+}
+
+static exit_code count_up(const struct command *command, uint64_t first, struct index_inputs *inputs)
+{
+    inputs->items = malloc((inputs->count + 1) * sizeof *inputs->items);
+    if (!inputs->items)
+        return command_no_memory(command);
+    if (first > (uint64_t)INT64_MAX - inputs->count)
+        return command_fail(command, EXIT_INPUT,
+                            "there are no numbers left behind the largest of the gallery. Give numbers by --ids.");
+    for (size_t i = 0; i < inputs->count; i++)
+        inputs->items[i] = first + i;
+    return EXIT_OK;
 }
 
 static int by_number(const void *left, const void *right)
@@ -52,17 +75,14 @@ static int by_number(const void *left, const void *right)
 }
 
 /* Numbers must be all different. Payloads are found by number. */
-static exit_code take_numbers(const struct command *command, const struct index_paths *paths,
+exit_code index_inputs_number(const struct command *command, const struct index_paths *paths, uint64_t first,
                               struct index_inputs *inputs)
 {
     const size_t rows = inputs->count;
-    struct index_number *numbers = calloc(rows, sizeof *numbers);
-    inputs->items = calloc(rows, sizeof *inputs->items);
-    exit_code code = numbers && inputs->items ? EXIT_OK : command_no_memory(command);
-    for (size_t i = 0; i < rows && code == EXIT_OK; i++)
-        inputs->items[i] = i;
-    if (code == EXIT_OK && paths->ids)
-        code = read_ids(command, paths->ids, inputs->items, rows);
+    struct index_number *numbers = calloc(rows + 1, sizeof *numbers);
+    exit_code code = numbers ? EXIT_OK : command_no_memory(command);
+    if (code == EXIT_OK)
+        code = paths->ids ? read_numbers(command, paths->ids, inputs) : count_up(command, first, inputs);
     for (size_t i = 0; i < rows && code == EXIT_OK; i++)
         numbers[i] = (struct index_number){inputs->items[i], i};
     if (code == EXIT_OK)
@@ -157,23 +177,27 @@ static exit_code map_rows(const struct command *command, const char *path, const
 exit_code index_inputs_read(const struct command *command, const struct index_paths *paths,
                             const struct pack_file *pack, struct index_inputs *inputs)
 {
-    exit_code code = read_rows(command, paths->features, paths->labels, paths->modality, pack, &inputs->gallery);
+    exit_code code = EXIT_OK;
+    if (paths->features)
+        code = read_rows(command, paths->features, paths->labels, paths->modality, pack, &inputs->gallery);
     inputs->count = inputs->gallery.features.rows;
-    if (code == EXIT_OK)
+    if (code == EXIT_OK && paths->features)
         code = take_slots(command, paths, pack, &inputs->gallery);
     if (code == EXIT_OK && paths->voters)
         code = read_rows(command, paths->voters, paths->voters_labels, paths->voters_modality, pack, &inputs->voters);
     if (code == EXIT_OK)
         code = seat_voters(command, pack, &inputs->voters);
-    if (code == EXIT_OK)
-        code = take_numbers(command, paths, inputs);
+    if (code == EXIT_OK && paths->removed)
+        code = read_ids(command, paths->removed, &inputs->removed, &inputs->removed_count);
     return code;
 }
 
 exit_code index_inputs_map(const struct command *command, const struct index_paths *paths, const struct pack_file *pack,
                            unsigned threads, struct index_inputs *inputs)
 {
-    exit_code code = map_rows(command, paths->features, pack, threads, &inputs->gallery);
+    exit_code code = EXIT_OK;
+    if (paths->features)
+        code = map_rows(command, paths->features, pack, threads, &inputs->gallery);
     if (code == EXIT_OK && paths->voters)
         code = map_rows(command, paths->voters, pack, threads, &inputs->voters);
     progress_end();
@@ -194,15 +218,16 @@ void index_inputs_free(struct index_inputs *inputs)
     free_rows(&inputs->voters);
     index_payloads_free(&inputs->payloads);
     free(inputs->items);
+    free(inputs->removed);
     *inputs = (struct index_inputs){0};
 }
 
-static uint64_t digest_options(const struct pml_store_info *info)
+static uint64_t digest_settings(const pml_pack_info *pack, const struct pml_settings *settings)
 {
-    uint64_t digest = pml_digest_string(0, info->pack, sizeof info->pack);
-    digest = pml_digest_number(digest, info->cells_per_item);
-    digest = pml_digest_number(digest, info->share);
-    return pml_digest_number(digest, info->iterations);
+    uint64_t digest = pml_digest_string(0, pack->id, sizeof pack->id);
+    digest = pml_digest_number(digest, settings->cells_per_item);
+    digest = pml_digest_number(digest, settings->list);
+    return pml_digest_number(digest, settings->iterations);
 }
 
 static exit_code digest_payloads(const struct command *command, struct index_inputs *inputs, uint64_t *digest)
@@ -235,11 +260,11 @@ static uint64_t digest_features(const struct index_rows *rows)
                              features->rows * features->columns * sizeof *features->values);
 }
 
-exit_code index_inputs_digest(const struct command *command, struct index_inputs *inputs,
-                              const struct pml_store_info *info, uint8_t source[32])
+exit_code index_inputs_digest(const struct command *command, struct index_inputs *inputs, const struct pack_file *pack,
+                              const struct pml_settings *settings, uint8_t digest[32])
 {
     const size_t rows = inputs->count;
-    uint64_t parts[4] = {digest_options(info), digest_features(&inputs->gallery)};
+    uint64_t parts[4] = {digest_settings(&pack->info, settings), digest_features(&inputs->gallery)};
     if (inputs->voters.features.rows > 0) {
         parts[1] = pml_digest_number(parts[1], digest_features(&inputs->voters));
         parts[1] = digest_labels(parts[1], &inputs->voters.labels);
@@ -248,6 +273,6 @@ exit_code index_inputs_digest(const struct command *command, struct index_inputs
     parts[2] = pml_digest_string(parts[2], inputs->items, rows * sizeof *inputs->items);
     exit_code code = digest_payloads(command, inputs, &parts[3]);
     for (size_t i = 0; i < 32; i++)
-        source[i] = (uint8_t)(parts[i / 8] >> 8 * (i % 8));
+        digest[i] = (uint8_t)(parts[i / 8] >> 8 * (i % 8));
     return code;
 }

@@ -8,12 +8,13 @@
 #include "common/rows/rows.h"
 #include "index_payloads.h"
 
-#include "server/store/store.h"
+#include "server/index/record.h"
 
 struct index_paths {
-    const char *features, *labels, *ids, *payloads; /* all but the first may be NULL */
+    const char *features, *labels, *ids, *payloads; /* each may be NULL */
     const char *modality;                           /* of the features; NULL: the first */
     const char *voters, *voters_labels, *voters_modality;
+    const char *removed; /* numbers of items that go; NULL: none do */
 };
 
 /* Features of a file, and the rows that the pack's front of their modality makes of them. */
@@ -30,21 +31,27 @@ struct index_inputs {
     size_t count;    /* rows of the gallery */
     uint64_t *items; /* number of each */
     struct index_payloads payloads;
+    uint64_t *removed; /* numbers of items that go */
+    size_t removed_count;
 };
 
-/* Free the inputs after a failure too. */
+/* Rows, slots, voters, and numbers of items that go. Free the inputs after a failure too. */
 exit_code index_inputs_read(const struct command *command, const struct index_paths *paths,
                             const struct pack_file *pack, struct index_inputs *inputs);
 void index_inputs_free(struct index_inputs *inputs);
+
+/* The number of every row: those of the file, or `first` and so on; and the payloads of these numbers. */
+exit_code index_inputs_number(const struct command *command, const struct index_paths *paths, uint64_t first,
+                              struct index_inputs *inputs);
 
 /* Maps the features, which are freed. */
 exit_code index_inputs_map(const struct command *command, const struct index_paths *paths, const struct pack_file *pack,
                            unsigned threads, struct index_inputs *inputs);
 
-/* 32 bytes that change with everything the store depends on: digests (SPEC 8) of pack and options, of features,
+/* 32 bytes that change with everything the gallery depends on: digests (SPEC 8.4) of pack and settings, of features,
  * modality and voters, of labels and numbers, of payloads. Payloads are read for it, which can fail; it comes before
  * mapping. */
-exit_code index_inputs_digest(const struct command *command, struct index_inputs *inputs,
-                              const struct pml_store_info *info, uint8_t source[32]);
+exit_code index_inputs_digest(const struct command *command, struct index_inputs *inputs, const struct pack_file *pack,
+                              const struct pml_settings *settings, uint8_t digest[32]);
 
 #endif
