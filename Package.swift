@@ -36,8 +36,9 @@ let package = Package(
         .target(
             name: "CPrivateMailPlatform", dependencies: ["CPrivateMail"], path: "platform",
             sources: [
-                "entropy.c", "kernels_select.c", "kernels_avx2.c", "kernels_avx2_largest.c", "kernels_avx512vnni.c", "kernels_neon.c",
-                "kernels_neon_dotprod.c", "kernels_helium.c", "kernels_dsp.c",
+                "entropy.c", "kernels_select.c", "kernels_avx2.c", "kernels_avx2_compare.c", "kernels_avx2_nearest.c", "kernels_avx2_quantise.c",
+                "kernels_avx2_sha256.c", "kernels_avx512vnni.c", "kernels_neon.c", "kernels_neon_dotprod.c",
+                "kernels_neon_sha256.c", "kernels_helium.c", "kernels_dsp.c",
             ],
             publicHeadersPath: ".", cSettings: mechanisms),
         // Sealed messages, over a table of primitives.

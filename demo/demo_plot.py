@@ -9,7 +9,6 @@ true place is computed here, from the query itself, by the independent implement
 import base64
 import json
 import os
-import struct
 import sys
 
 import numpy
@@ -19,8 +18,9 @@ sys.path[:0] = [os.path.join(ROOT, "tests", "golden"), os.path.join(ROOT, "bench
 sys.dont_write_bytecode = True    # keeps the source tree clean
 
 import plot  # noqa: E402
+import reference_reader  # noqa: E402
 from plot import block, class_colour  # noqa: E402
-from reference import Pack, bits_from_floats, label_row, nearest_cell, quantise, update  # noqa: E402
+from reference import bits_from_floats, label_row, nearest_cell, quantise, update  # noqa: E402
 
 WIDTH, HEIGHT = 1200, 920
 WINDOW = 110                      # the pictures of the embedding show -WINDOW to WINDOW thousand units
@@ -33,28 +33,7 @@ def read_pack(path):
     """A reference.Pack from a file; the reference must make the very same bytes of what was read."""
     with open(path, "rb") as file:
         data = file.read()
-    d, n, K, k, G, kind, m, C, bandwidth, alpha, L, present, M = struct.unpack_from("<IIHHHHIIIHHII", data, 48)
-    shapes = (("V8", C, 1), ("i1", G * M, d), ("<u4", G * M, 1), ("i1", n, d), ("<u4", n, 1), ("<u4", G + 1, 1),
-              ("<i2", n, k), ("<i2", G, k), ("<i2", G * m, k), ("<u4", n, K), ("<u2", G * M, 1), ("i1", L, d), ("u1", 1, 65))
-    offset, sections = 88, []
-    for bit, (kind_of_value, rows, columns) in enumerate(shapes):
-        if not present >> bit & 1:
-            sections.append([])
-            continue
-        offset += -offset % 16
-        values = numpy.frombuffer(data, kind_of_value, rows * columns, offset)
-        offset += values.nbytes
-        sections.append([entry.tobytes() for entry in values] if bit == 0
-                        else values.reshape(rows, columns).tolist())
-    classes, prototypes, _, anchors, _, starts, anchor_codes, slot_codes, cell_codes, lists, cells, sketch, model = (
-        sections)
-    pack = Pack({"kind": kind, "d": d, "classes": [struct.unpack("<iHH", entry)[:2] for entry in classes],
-                 "prototypes": prototypes, "m": m, "cells": [cell for cell, in cells],
-                 "anchors": anchors, "starts": [start for start, in starts],
-                 "neighbours": K, "bandwidth": bandwidth, "alpha": alpha, "anchor_codes": anchor_codes,
-                 "slot_codes": slot_codes, "cell_codes": cell_codes, "sketch": sketch,
-                 "with_lists": bool(lists), "model": "".join(bytes(row).rstrip(b"\0").decode() for row in model),
-                 "minor": data[6]})
+    pack = reference_reader.read_pack(data)
     assert pack.bytes == data, f"{path} is not what the reference makes of it"
     return pack
 

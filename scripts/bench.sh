@@ -4,7 +4,7 @@
 #
 #   scripts/bench.sh                    everything, about ten minutes on an idle machine
 #   scripts/bench.sh --only peers,noise those parts, then the tables that need no others; parts:
-#                                       kernels query pack noise peers growth
+#                                       kernels query pack open rank noise peers growth
 #   scripts/bench.sh --data DIR         also how often int8 finds what float32 finds, on the data sets in DIR
 #   scripts/bench.sh --core N           the core to use. Default: the last one
 #
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'; }
 say() { echo "bench: $*" >&2; }
 
-only=kernels,query,pack,noise,peers,growth data=() core=$(($(nproc) - 1))
+only=kernels,query,pack,open,rank,noise,peers,growth data=() core=$(($(nproc) - 1))
 while [ $# -gt 0 ]; do
     case $1 in
     --only) only=${2:?} && shift 2 ;;
@@ -52,6 +52,8 @@ mkdir -p "$out"
 case ,$only, in *,kernels,*) run kernels "$programs/bench_kernels" ;; esac
 case ,$only, in *,query,*) run query "$programs/bench_query" $(own) && run query-best "$programs/bench_query" ;; esac
 case ,$only, in *,pack,*) run pack "$programs/bench_pack" $(own) && run pack-best "$programs/bench_pack" ;; esac
+case ,$only, in *,open,*) run open "$programs/bench_open" ;; esac
+case ,$only, in *,rank,*) run rank "$programs/bench_rank" $(own) ;; esac
 case ,$only, in *,noise,*) run noise "$programs/bench_noise" ;; esac
 case ,$only, in *,peers,*) run peers "$python" bench/peers.py "${data[@]}" ;; esac
 case ,$only, in *,growth,*) run growth "$python" bench/growth.py ;; esac

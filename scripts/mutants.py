@@ -29,7 +29,7 @@ FLAGS = ["-std=c11", "-O1", "-w", "-ffp-contract=off", "-DPML_WITH_RESPONSE=1", 
 # A file with a bug is compiled outside its folder, and must still find the headers beside it.
 BESIDE = ("core/base", "core/pack", "core/privacy", "core/stages", "transport", "transport/include")
 PATHS = [f"-I{TREE}/{folder}" for folder in ("", "core", "core/include", *BESIDE, "platform", "tests")]
-TIMEOUT = 60  # seconds a test may take; the slowest takes three
+TIMEOUT = 180  # seconds a test may take; the slowest takes thirty
 
 
 class Failure(Exception):
@@ -220,6 +220,7 @@ class Build:
 # What may kill, as the list writes it:
 #   test_x/test_y        this test of the program test_x.c
 #   test_x               the program as a whole: a crash counts too
+#   test_x_in_postgres   the same two in a PostgreSQL, with a replica where the program is about one (tests/cli/postgres.py)
 #   check_secrets/MODE   valgrind, on tests/programs/secrets.c (tests/check_secrets.sh)
 #   check_math           tests/check_math.py, on tests/programs/math_eval.c
 #   check_accounting/PART   a part of tests/crowd/check_accounting.py, on tests/programs/crowd_eval.c
@@ -228,11 +229,21 @@ class Build:
 #   test_x.py/test_y     only this scenario of it fails; /WORDS may follow
 
 
+IN_POSTGRES = "_in_postgres"
+
+
 def program_of(killer):
-    name = killer.partition("/")[0]
+    name = killer.partition("/")[0].removesuffix(IN_POSTGRES)
     if ".py" in name:
         return "privatemail"
     return {"check_secrets": "secrets", "check_math": "math_eval", "check_accounting": "crowd_eval"}.get(name, name)
+
+
+def test_command(name, program):
+    if not name.endswith(IN_POSTGRES):
+        return [program]
+    replica = ["--replica"] if "replica" in name else []
+    return [sys.executable, ROOT / "tests/cli/postgres.py", *replica, program]
 
 
 def failed_tests(output):
@@ -248,7 +259,7 @@ def scenario_of(part):
 def kills(killer, program):
     """Does this killer see a fault in this program?"""
     name, _, part = killer.partition("/")
-    command, words = [program], ""
+    command, words = test_command(name, program), ""
     if name == "check_secrets":
         command = ["valgrind", "-q", "--error-exitcode=9", "--track-origins=no", program, part]
     elif name == "check_math":
@@ -317,10 +328,13 @@ def passes(program, killers):
         return [killer for killer in sorted(whole) if kills(killer, program)]
     if not program.name.startswith("test_"):
         return [killer for killer in named if kills(killer, program)]
-    done = run([program], timeout=TIMEOUT)
-    if done.returncode != 0:
-        return [program.name]
-    return [killer for killer in named if "/" in killer and f":{killer.partition('/')[2]}:PASS" not in done.stdout]
+    broken = []
+    for name in sorted({killer.partition("/")[0] for killer in named}):
+        done = run(test_command(name, program), timeout=TIMEOUT)
+        broken += [name] if done.returncode != 0 else []
+        broken += [killer for killer in named if killer.startswith(name + "/") and
+                   f":{killer.partition('/')[2]}:PASS" not in done.stdout]
+    return broken
 
 
 def check_unmutated(build, killers, pool):

@@ -36,7 +36,7 @@ for argument in "$@"; do
         oldest_cmake=3.21
         ;;
     --services)
-        packages+=(iproute2 nginx-light postgresql postgresql-contrib wrk)
+        packages+=(iproute2 nginx-light postgresql wrk)
         modules+=(openapi_spec_validator)
         ;;
     *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;

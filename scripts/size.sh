@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 text_limit_full=32768
-text_limit_response=15872
+text_limit_response=17408
 text_limit_front=2560      # what fronts add, with the exponential
 text_limit_head=2048       # what heads and looks add to that
 text_limit_client=3072     # what the client of a crowd adds
@@ -62,10 +62,11 @@ build() {
     report "$name" "$limit" "$stack_limit" "$stack" "$dir"/*.o
 }
 
-# Functions whose address is taken: by an absolute relocation that is not a call.
+# Functions whose address is taken: by an absolute relocation that is not a call, nor a function's own table of jumps.
 taken() {
-    arm-none-eabi-objdump -r "$@" |
-        awk '$2 ~ /^R_ARM_(ABS32|MOV|THM_MOV)/ { sub(/^\.text\./, "", $3); print $3 }' | sort -u
+    arm-none-eabi-objdump -r "$@" | awk '
+        /^RELOCATION RECORDS FOR/ { inside = substr($4, 2, length($4) - 3) }
+        $2 ~ /^R_ARM_(ABS32|MOV|THM_MOV)/ && $3 != inside { sub(/^\.text\./, "", $3); print $3 }' | sort -u
 }
 
 # report NAME TEXT_LIMIT STACK_LIMIT "STACK CHAIN" OBJECT...: prints a row and compares it with the limits.

@@ -144,6 +144,7 @@ fuzz_all() {
 
 page_tests() {
     scripts/build-wasm.sh --out build/page-wasm &&
+        node tests/page/test_answer_reader.mjs &&
         python tests/page/test_words.py &&
         python tests/page/test_page.py build/release/cli/privatemail build/page-wasm
 }
@@ -186,6 +187,7 @@ all_platforms() {
         step "$name" "tests/platforms/$name.sh"
     done
     step databases ctest --preset release -V -R in_postgres
+    step living python tests/cli/test_living.py build/release/cli/privatemail --sequences 4 --kinds postgres --seed 2
     step lists python tests/server/test_lists.py build/release/cli/privatemail
     step embedding python tests/server/test_embedding.py build/release/place_rows
     step faults python tests/cli/test_faults.py build/release/cli/privatemail
@@ -194,7 +196,10 @@ all_platforms() {
     step wipe tests/check_wipe.sh --all
     step branches python tests/check_branches.py --all
     step documents all_documents
-    [ -z "${PML_TEST_LONG:-}" ] || step "ARM instructions" bench/arm_instructions.sh
+    if [ -n "${PML_TEST_LONG:-}" ]; then
+        step "ARM instructions" bench/arm_instructions.sh
+        step "energy" python bench/energy.py
+    fi
     matrix
 }
 
@@ -219,6 +224,7 @@ everything() {
     beside statuses python tests/check_status.py
     beside "golden vectors" python tests/golden/make_vectors.py --check
     beside "golden heads" python tests/golden/make_heads.py --check
+    beside "golden sketches" python tests/golden/make_sketches.py --check
     beside "golden seals" python tests/golden/make_sealed.py --check
     beside reference python tests/golden/test_reference.py
     beside mathematics python tests/check_math.py build/release/math_eval
@@ -244,12 +250,15 @@ everything() {
     beside modalities python tests/cli/test_modalities.py $command
     beside heads python tests/cli/test_head.py $command
     beside serve python tests/cli/test_serve.py $command
+    beside follow python tests/cli/test_follow.py $command
+    beside living python tests/cli/test_living.py $command --sequences 12
     beside gateway python tests/cli/test_gateway.py $command
     beside relay python tests/cli/test_relay.py $command
     beside "relay, faults" python tests/cli/test_relay_faults.py $command
     beside "relay, gateway" python tests/cli/test_relay_real.py $command
     beside "relay, proxy" python tests/cli/test_relay_proxy.py $command
     beside postgres python tests/cli/test_postgres.py $command
+    beside examples python tests/cli/test_examples.py $command
     beside rooms scripts/check-rooms.sh
     beside size scripts/size.sh
     wait
@@ -260,6 +269,8 @@ everything() {
 long_steps() {
     step "relay, addresses" relay_tests asan
     step "relay, threads" relay_tests tsan
+    step living python tests/cli/test_living.py build/release/cli/privatemail --sequences 1000 --kinds sqlite,dir,postgres \
+        --seed 4
     step load python bench/load.py build/release/cli/privatemail --check
     step "relay bytes" python bench/relay_bytes.py build/release/cli/privatemail --check
     step "small relay" python bench/relay_small.py build/release/cli/privatemail --check

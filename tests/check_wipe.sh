@@ -45,13 +45,14 @@ depth() {
             -o "$folder/$(basename "$source" .c).o"
     done
     python3 - "$folder"/*.ci <<'END' && echo "ok depth of $1 $2" || echo "FAILED depth of $1 $2"
+import re
 import sys
 from pathlib import Path
 sys.path.insert(0, "scripts")
 sys.dont_write_bytecode = True
 from stack_depth import Depths, plain, read_graphs
 
-frames, calls = read_graphs([list(map(Path, sys.argv[1:]))], lambda name: "dots_s8_" in name or "keep_largest" in name)
+frames, calls = read_graphs([list(map(Path, sys.argv[1:]))], lambda name: re.search("dots_s8_|nearest|quantise_.*_avx2", name))
 depths = Depths(frames, calls)
 wiping = [name for name in frames if "pml_wipe_stack" in calls.get(name, ())]
 deeper = [chain for _, chain in map(depths.of, wiping) if "pml_wipe_stack" not in chain]

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Any bytes as an answer. Byte 0 chooses the pack and the length of the pieces, byte 1 the capacity; the rest is the
- * answer, with the id made right. Two queries must get one status, and pieces the result of the whole. */
+ * answer, with the id made right. When byte 1 has its highest bit and sketches are coded, the rest is count, form, class
+ * and candidates of one list, so that heads and sizes are right. Two queries must get one status, and pieces the result of
+ * the whole. */
 #include "fuzz_common.h"
+#include "golden/sketch_vectors.h"
 #include "support/pack_layout.h"
 
-enum { AT_ID = 3, CONTROL = 2, CAPACITY_MAX = 32, FEATURES_MAX = 64 };
+enum { AT_ID = 3, CONTROL = 2, CAPACITY_MAX = 32, FEATURES_MAX = 64, LIST_CONTROL = 3 };
 
-/* Golden packs with sketches that serve every build. */
-static const unsigned pack_indices[] = {0, 1, 2, 6, 7};
-enum { PACKS = sizeof pack_indices / sizeof pack_indices[0] };
+/* Golden packs with sketches that serve every build; of the second half sketches are coded: depth 1, widths of 0, class
+ * and group slots of many directions, four slots. */
+static const unsigned pack_indices[] = {0, 1, 2, 6, 7, 0, 10, 14, 15, 16};
+enum { PACKS = sizeof pack_indices / sizeof pack_indices[0], PLAIN = PACKS / 2 };
 
 struct asker {
     pml_pack pack;
+    const uint8_t *id;
     void *memory;
     size_t memory_size;
     float features[2][FEATURES_MAX];
@@ -23,11 +28,14 @@ static struct asker *asker_of(unsigned which)
 {
     static struct asker askers[PACKS];
     struct asker *a = askers + which;
-    const struct golden_pack *g = golden_packs + pack_indices[which];
+    const struct golden_pack *plain = golden_packs + pack_indices[which];
+    const struct golden_coded_pack *coded = golden_coded_packs + pack_indices[which];
     if (a->memory)
         return a;
-    const struct pack_fields f = read_fields(g->bytes);
-    demand(f.d <= FEATURES_MAX && pml_pack_open(&a->pack, g->bytes, g->size, g->id, NULL) == PML_OK);
+    const uint8_t *bytes = which < PLAIN ? plain->bytes : coded->bytes;
+    a->id = which < PLAIN ? plain->id : coded->id;
+    const struct pack_fields f = read_fields(bytes);
+    demand(f.d <= FEATURES_MAX && pml_pack_open(&a->pack, bytes, (size_t)f.size, a->id, NULL) == PML_OK);
     a->d = f.d;
     for (size_t i = 0; i < 2; i++) {
         uint32_t slot;
@@ -89,24 +97,54 @@ static void check_matches(const struct result *r, size_t size, size_t capacity)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void ask_all(struct asker *a, const uint8_t *bytes, size_t size, size_t piece, size_t capacity)
 {
     static struct result whole, pieces, other;
+    ask(a, 0, bytes, size, size + 1, capacity, &whole);
+    ask(a, 0, bytes, size, piece, capacity, &pieces);
+    ask(a, 1, bytes, size, piece, capacity, &other);
+    check_matches(&whole, size, capacity);
+    demand(memcmp(&whole, &pieces, sizeof whole) == 0);
+    demand(other.status == whole.status && other.summary.carried == whole.summary.carried);
+}
+
+/* The answer whose slot 0 has this list, and whose other slots are empty. Free with free(). */
+static uint8_t *wrap_list(const struct asker *a, const uint8_t *list, size_t size, size_t *answer_size)
+{
+    const uint32_t slots = a->pack.slots;
+    uint8_t *answer = malloc(ANSWER_HEADER_MAX + (size_t)slots * LIST_HEAD_MAX + size), *at = answer;
+    demand(answer != NULL);
+    size -= LIST_CONTROL;
+    at = put_answer_header(at, a->id, slots, a->pack.sketch);
+    at = put_list_head(at, 0, list[0], list[1] % 4u, list[2], (uint32_t)size);
+    if (size > 0)
+        memcpy(at, list + LIST_CONTROL, size);
+    at += size;
+    for (uint32_t slot = 1; slot < slots; slot++)
+        at = put_list_head(at, slot, 0, 0, 0, 0);
+    *answer_size = (size_t)(at - answer);
+    return answer;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
     if (size < CONTROL)
         return 0;
-    struct asker *a = asker_of(data[0] % PACKS);
+    const unsigned which = data[0] % PACKS;
+    struct asker *a = asker_of(which);
     const size_t piece = 1 + data[0] / PACKS, capacity = 1 + data[1] % CAPACITY_MAX;
     size -= CONTROL;
     uint8_t *bytes = exact_copy(data + CONTROL, size);
-    for (unsigned patch = 0; patch < 2; patch++) {
-        if (patch == 1 && size >= AT_ID + PML_ID_SIZE)
-            memcpy(bytes + AT_ID, golden_packs[pack_indices[data[0] % PACKS]].id, PML_ID_SIZE);
-        ask(a, 0, bytes, size, size + 1, capacity, &whole);
-        ask(a, 0, bytes, size, piece, capacity, &pieces);
-        ask(a, 1, bytes, size, piece, capacity, &other);
-        check_matches(&whole, size, capacity);
-        demand(memcmp(&whole, &pieces, sizeof whole) == 0);
-        demand(other.status == whole.status && other.summary.carried == whole.summary.carried);
+    if (which >= PLAIN && data[1] >= 128 && size >= LIST_CONTROL) {
+        size_t answer_size;
+        uint8_t *answer = wrap_list(a, bytes, size, &answer_size);
+        ask_all(a, answer, answer_size, piece, capacity);
+        free(answer);
+    } else {
+        ask_all(a, bytes, size, piece, capacity);
+        if (size >= AT_ID + PML_ID_SIZE)
+            memcpy(bytes + AT_ID, a->id, PML_ID_SIZE);
+        ask_all(a, bytes, size, piece, capacity);
     }
     free(bytes);
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Any bytes as a pack: raw; with magic, size and hash made right; and with the norms of its rows and centres made right
- * too. What opens is read through every getter and used for a release of either mechanism, of some modality. The bytes of the hash, which are
- * overwritten, choose the configuration. */
+ * Any bytes as a pack: raw; with magic, size and hash made right; and with the norms of its rows, centres and directions
+ * made right too. What opens is read through every getter and used for a release of either mechanism, of some modality,
+ * and for a ranking. The bytes of the hash, which are overwritten, choose the configuration. */
 #include "base/sha256.h"
 #include "fuzz_common.h"
 #include "stages/stages.h"
@@ -209,6 +209,40 @@ static void use_pack(const pml_pack *pack, const pml_pack_info *info, pml_mechan
     free(memory);
 }
 
+/* A ranking in memory of exactly the size that is asked for, of one candidate with some sketch. */
+static void use_codes(const pml_pack *pack, const pml_pack_info *info, uint8_t choice)
+{
+    const size_t size = pml_ranking_size(pack);
+    demand((size > 0) == (info->sketch > 0));
+    if (info->directions == 0 || info->modalities > 0)
+        return;
+    float *features = malloc(info->features * sizeof *features);
+    void *memory = malloc(size);
+    uint8_t answer[ANSWER_HEADER_MAX + LIST_HEAD_MAX + 1 + PML_SKETCH_MAX], *at = answer;
+    demand(features && memory);
+    for (uint32_t i = 0; i < info->features; i++)
+        features[i] = (float)((int)(i * 89 + choice) % 255 - 127) + 0.5f;
+    int32_t label = 0;
+    uint32_t slot;
+    if (info->classes > 0)
+        demand(pml_pack_class(pack, choice % info->classes, &label, &slot) == PML_OK);
+    at = put_list_head(put_answer_header(at, info->id, 1, info->sketch), 0, 1, 0, 0, 1 + info->sketch);
+    *at++ = choice % 128;
+    for (uint32_t i = 0; i < info->sketch; i++)
+        *at++ = (uint8_t)(choice * (i + 1));
+    pml_match match;
+    pml_answer_summary summary;
+    pml_ranking *ranking;
+    const pml_query query = {.features = features, .count = info->features, .label = label};
+    const pml_ranking_config config = {.matches = &match, .capacity = 1, .scope = PML_ALL_SLOTS, .crowd = true};
+    demand(pml_ranking_begin(&ranking, memory, size, pack, &query, &config) == PML_OK);
+    demand(pml_ranking_feed(ranking, answer, (size_t)(at - answer)) == PML_OK);
+    demand(pml_ranking_finish(ranking, &summary) == PML_OK && summary.found == 1);
+    demand(match.item == choice % 128 && match.score >= -(1 << 30) && match.score <= 1 << 30);
+    free(memory);
+    free(features);
+}
+
 static void try_pack(const uint8_t *bytes, size_t size, const uint8_t *choices)
 {
     pml_pack pack;
@@ -231,6 +265,7 @@ static void try_pack(const uint8_t *bytes, size_t size, const uint8_t *choices)
 #if PML_WITH_HEAD
     use_head(&pack, &info, choices[3]);
 #endif
+    use_codes(&pack, &info, choices[3]);
     use_pack(&pack, &info, PML_RESPONSE, choices);
     use_pack(&pack, &info, PML_GAUSSIAN, choices);
 }
@@ -239,7 +274,10 @@ static void seal(uint8_t *bytes, size_t size)
 {
     memcpy(bytes, "PMPK\0\0", 6);
     const uint32_t sections = load_le32(bytes + AT_SECTIONS);
-    bytes[6] = sections >> 16 & 1 ? 4 : sections >> 13 & 1 ? 3 : 2 - (bytes[6] & 1); /* all versions */
+    bytes[6] = sections >> 17 & 1   ? 5
+               : sections >> 16 & 1 ? 4
+               : sections >> 13 & 1 ? 3
+                                    : 2 - (bytes[6] & 1); /* all versions */
     bytes[7] = 0;
     store_le64(bytes + AT_SIZE, size);
     pml_sha256(bytes + AT_SIZE, size - AT_SIZE, bytes + AT_HASH);
@@ -283,10 +321,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(choices, data + AT_HASH, sizeof choices);
         seal(bytes, size);
         try_pack(bytes, size, choices);
-        const struct pack_fields f = read_fields(bytes);
+        struct pack_fields f = read_fields(bytes);
         if (f.d <= PML_FEATURES_MAX && f.n <= PML_ANCHORS_MAX && f.m <= PML_PROTOTYPES_MAX) {
+            const size_t code = section_offset(&f, 17); /* of packs without fronts and heads */
+            for (size_t b = 0; code > 0 && code + CODE_SIZE <= size && b < 7; b++)
+                f.P += 8 * load_le16(bytes + code + 2 * b);
             repair_norms(bytes, size, &f, 1);
             repair_norms(bytes, size, &f, 3);
+            repair_norms(bytes, size, &f, 18);
             repair_centres(bytes, size, &f);
             seal(bytes, size);
             try_pack(bytes, size, choices);

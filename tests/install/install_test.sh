@@ -34,7 +34,7 @@ LD_LIBRARY_PATH=$library "$work/transport"
 echo "== C++"
 printf '%s\n' '#include <privatemail_platform.h>' '#include <privatemail_public.h>' '#include <privatemail_transport.h>' \
     'unsigned char memory[PML_GAUSSIAN_MEMORY(512, 100, 10, 2) + PML_RESPONSE_MEMORY(512, 100)];' \
-    'unsigned char ranking[PML_RANKING_MEMORY(512)];' |
+    'unsigned char ranking[PML_RANKING_MEMORY(512, 131, 256)];' |
     c++ -std=c++11 -Wall -Wextra -Wpedantic -Wold-style-cast -Werror -fsyntax-only -I"$prefix/include" -x c++ -
 
 echo "== exported symbols"

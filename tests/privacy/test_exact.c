@@ -71,22 +71,24 @@ static void check_inverse_sqrt(uint32_t norm2)
 
 static void test_inverse_sqrt_is_the_largest_that_fits(void)
 {
-    const uint32_t largest = (uint32_t)1 << 26;
+    const uint32_t largest = (uint32_t)1 << 26; /* of rows; lengths of decoded sketches go up to 2^32 */
     uint64_t state = 2;
     TEST_ASSERT_EQUAL_UINT32(0, pml_inverse_sqrt(0));
     TEST_ASSERT_EQUAL_UINT32((uint32_t)1 << 30, pml_inverse_sqrt(1));
     TEST_ASSERT_EQUAL_UINT32((uint32_t)1 << 17, pml_inverse_sqrt(largest));
     for (uint32_t norm2 = 1; norm2 <= 1 << 16; norm2++)
         check_inverse_sqrt(norm2);
-    for (unsigned half = 8; half <= 13; half++) { /* powers of four divide 2^60 without a rest */
+    for (unsigned half = 8; half <= 15; half++) { /* powers of four divide 2^60 without a rest */
         check_inverse_sqrt(((uint32_t)1 << 2 * half) - 1);
         check_inverse_sqrt((uint32_t)1 << 2 * half);
-        if (half < 13)
-            check_inverse_sqrt(((uint32_t)1 << 2 * half) + 1);
+        check_inverse_sqrt(((uint32_t)1 << 2 * half) + 1);
     }
-    for (size_t i = 0; i < rounds(500000); i++)
+    for (size_t i = 0; i < rounds(500000); i++) {
         check_inverse_sqrt(1 + (uint32_t)draw_below(&state, largest));
-    for (uint32_t root = 1; root <= 8192; root++) {
+        check_inverse_sqrt((uint32_t)draw64(&state) | 1);
+    }
+    check_inverse_sqrt(UINT32_MAX);
+    for (uint32_t root = 1; root <= 65535; root++) {
         check_inverse_sqrt(root * root);
         if (root > 1)
             check_inverse_sqrt(root * root - 1);
@@ -294,7 +296,7 @@ static void check_default_row(const float *x, size_t count)
     int8_t q[16];
     TEST_ASSERT_TRUE(count <= sizeof q);
     memset(q, 1, sizeof q);
-    TEST_ASSERT_EQUAL_HEX64(0, pml_quantise_row(x, count, q));
+    TEST_ASSERT_EQUAL_HEX64(0, pml_quantise_row(x, count, q, &pml_kernels_portable));
     TEST_ASSERT_EQUAL_INT8(127, q[0]);
     TEST_ASSERT_TRUE(is_zero(q + 1, count - 1));
 }

@@ -3,6 +3,7 @@
  * make_corpus DIR fills DIR/pack, DIR/front, DIR/release, DIR/answer and DIR/epoch. */
 #define _POSIX_C_SOURCE 200809L
 #include "golden/head_vectors.h"
+#include "golden/sketch_vectors.h"
 #include "golden/vectors.h"
 
 #include <stdio.h>
@@ -57,6 +58,53 @@ static void write_epoch(const char *directory, size_t index)
     write_seed(directory, "epoch", index, NULL, 0, bytes, HEAD + (index + 1) * MESSAGE);
 }
 
+/* fuzz_answer's number of a pack: the plain ones 0, 1, 2 are its first, and then five others; it takes pieces of
+ * 1 + index bytes. */
+static void write_answer(const char *directory, size_t index, unsigned pack, const uint8_t *bytes, size_t size,
+                         size_t limit)
+{
+    uint8_t control[2] = {(uint8_t)(pack + 10 * (index % 20)), (uint8_t)(limit % 128)};
+    write_seed(directory, "answer", index, control, sizeof control, bytes, size);
+}
+
+static void write_answers(const char *directory)
+{
+    static const unsigned coded[] = {0, 10, 14, 15, 16}; /* packs 5 to 9 of fuzz_answer */
+    static const uint8_t lists[][16] = {/* number, capacity and a bit; count, form, class; candidates of one byte */
+                                        {5, 135, 3, 0, 4, 0, 'S', 0, 'S', 127, 'S'},
+                                        {15, 136, 2, 1, 200, 0, 0, 'S', 128, 1, 128, 1, 'T'},
+                                        {25, 137, 2, 2, 0, 7, 'S', 2, 'p', 'q', 0, 'T', 0},
+                                        {35, 138, 1, 3, 9, 255, 255, 3, 5, 'S', 1, 'p'}};
+    static const size_t sizes[] = {11, 13, 13, 12};
+    size_t number = 0;
+    for (size_t i = 0; i < GOLDEN_ANSWER_COUNT; i++, number++) {
+        const struct golden_answer *g = golden_answers + i;
+        write_answer(directory, number, g->pack % 5, g->bytes, g->size, g->limit);
+    }
+    for (size_t i = 0; i < GOLDEN_CODED_ANSWER_COUNT; i++)
+        for (unsigned p = 0; p < sizeof coded / sizeof coded[0]; p++) {
+            const struct golden_answer *g = golden_coded_answers + i;
+            if (coded[p] == g->pack)
+                write_answer(directory, number++, 5 + p, g->bytes, g->size, g->limit);
+        }
+    for (size_t i = 0; i < GOLDEN_REFUSED_ANSWER_COUNT; i++)
+        if (golden_refused_answers[i].pack == 0 && golden_refused_answers[i].size > 0)
+            write_answer(directory, number++, 5, golden_refused_answers[i].bytes, golden_refused_answers[i].size, 8);
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        write_seed(directory, "answer", number++, NULL, 0, lists[i], sizes[i]);
+}
+
+static void write_packs(const char *directory)
+{
+    size_t number = 0;
+    for (size_t i = 0; i < GOLDEN_PACK_COUNT; i++)
+        write_seed(directory, "pack", number++, NULL, 0, golden_packs[i].bytes, golden_packs[i].size);
+    for (size_t i = 0; i < GOLDEN_HEAD_COUNT; i++)
+        write_seed(directory, "pack", number++, NULL, 0, golden_heads[i].bytes, golden_heads[i].size);
+    for (size_t i = 0; i < GOLDEN_CODED_PACK_COUNT; i++)
+        write_seed(directory, "pack", number++, NULL, 0, golden_coded_packs[i].bytes, golden_coded_packs[i].size);
+}
+
 int main(int count, char **arguments)
 {
     if (count != 2) {
@@ -65,24 +113,17 @@ int main(int count, char **arguments)
     }
     const char *directory = arguments[1];
     make_folders(directory);
-    for (size_t i = 0; i < GOLDEN_PACK_COUNT; i++)
-        write_seed(directory, "pack", i, NULL, 0, golden_packs[i].bytes, golden_packs[i].size);
+    write_packs(directory);
     for (size_t i = 0; i < GOLDEN_FRONT_FILE_COUNT; i++)
         write_seed(directory, "front", i, NULL, 0, golden_front_files[i].bytes, golden_front_files[i].size);
     for (size_t i = 0; i < GOLDEN_HEAD_COUNT; i++) {
         const struct golden_head *g = golden_heads + i;
-        write_seed(directory, "pack", GOLDEN_PACK_COUNT + i, NULL, 0, g->bytes, g->size);
         write_seed(directory, "front", GOLDEN_FRONT_FILE_COUNT + i, NULL, 0, g->file, g->file_size);
     }
     (void)golden_guesses, (void)golden_looks_cases;
     for (size_t i = 0; i < GOLDEN_RELEASE_COUNT; i++)
         write_seed(directory, "release", i, NULL, 0, golden_releases[i].release, golden_releases[i].release_size);
-    for (size_t i = 0; i < GOLDEN_ANSWER_COUNT; i++) {
-        const struct golden_answer *g = golden_answers + i;
-        /* fuzz_answer's number of the pack (packs 0, 1, 2 are its first), pieces of 1 + i bytes; the capacity */
-        uint8_t control[2] = {(uint8_t)(g->pack % 5 + 5 * i), (uint8_t)g->limit};
-        write_seed(directory, "answer", i, control, sizeof control, g->bytes, g->size);
-    }
+    write_answers(directory);
     for (size_t i = 0; i < 3; i++)
         write_epoch(directory, i);
     return 0;

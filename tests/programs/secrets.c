@@ -99,7 +99,7 @@ static void response(const struct pml_kernels *kernels, bool leak)
     SECRET(&client->shift, sizeof client->shift);
     need(pml_client_release(client, &query, out, sizeof out));
     int8_t row[MAX_FEATURES];
-    pml_quantise_row(features, pack.features, row);
+    pml_quantise_row(features, pack.features, row, kernels);
     if (leak && pml_prototypes_cell(&pack, kernels, row, 0) == 1)
         fputs("planted\n", stderr);
     PUBLIC(out, sizeof out);
@@ -136,7 +136,7 @@ static void crowd(const struct pml_kernels *kernels)
 /* Ranking: begin and feed; the list is the device's own and may be looked at after finish. */
 static void answer(const struct pml_kernels *kernels)
 {
-    static uint8_t memory[PML_RANKING_MEMORY(MAX_FEATURES)];
+    static uint8_t memory[PML_RANKING_MEMORY(MAX_FEATURES, PML_SKETCH_MAX, PML_DIRECTIONS_MAX)];
     pml_pack pack;
     float features[MAX_FEATURES];
     int32_t label;
@@ -173,7 +173,7 @@ static void gaussian(const struct pml_kernels *kernels)
     uint32_t slot = 3;
     uint8_t out[256];
     make_query(features, &label);
-    pml_quantise_row(features, v->features, row);
+    pml_quantise_row(features, v->features, row, kernels);
     pml_neighbours_find(v, kernels, row, keys);
     for (size_t i = 0; i < v->neighbours; i++)
         (void)pml_weights_of(neighbour_score(keys[i]), pml_inverse_norm(row, v->features), v->lambda, 1);
@@ -268,19 +268,28 @@ static void head(const struct pml_kernels *kernels, bool leak)
 }
 #endif
 
-/* Whole steps, what is left over, rows left over; a list longer than registers hold. */
+/* Whole steps, what is left over, rows left over; lists that fit registers and longer ones; roots. */
 static void of_kernels(const struct pml_kernels *kernels)
 {
-    int8_t query[333], rows[7 * sizeof query] = {1};
-    int32_t dots[7];
-    memset(query, 5, sizeof query);
-    SECRET(query, sizeof query);
-    kernels->dots_s8(query, rows, sizeof query, 7, dots);
-#if PML_WITH_GAUSSIAN
-    uint64_t list[PML_NEIGHBOURS_MAX] = {0}, keys[PML_KERNEL_ROWS] = {0};
-    for (size_t i = 0; i < 7; i++)
-        keys[i] = (uint64_t)(int64_t)dots[i] << 20;
-    kernels->keep_largest(list, PML_NEIGHBOURS_MAX, keys);
+    enum { COUNT = 333, ROWS = 45 };
+    static float features[COUNT];
+    static int8_t query[COUNT], rows[ROWS * COUNT] = {1};
+    int32_t dots[15];
+    for (size_t i = 0; i < COUNT; i++)
+        features[i] = (float)i - 100.5f;
+    SECRET(features, sizeof features);
+    struct scale scale;
+    const uint64_t valid = pml_quantise_scale(PML_KERNEL(kernels, quantise_top)(features, COUNT, 0), &scale);
+    PML_KERNEL(kernels, quantise_values)(&scale, valid, true, features, COUNT, query);
+    pml_quantise_row(features, COUNT, query, kernels);
+    kernels->dots_s8(query, rows, COUNT, 15, dots);
+#if PML_WITH_GAUSSIAN && PML_KERNELS_WIDE
+    static uint8_t inverse[4 * ROWS] = {1};
+    uint64_t list[PML_NEIGHBOURS_MAX];
+    if (kernels->nearest) {
+        kernels->nearest(query, rows, inverse, COUNT, ROWS, list, 10);
+        kernels->nearest(query, rows, inverse, COUNT, ROWS, list, PML_NEIGHBOURS_MAX);
+    }
 #endif
 }
 

@@ -108,7 +108,7 @@ static uint64_t time_insertion(struct bench *b)
     int64_t best[PML_NEIGHBOURS_MAX];
     int8_t row[MAX_FEATURES];
     int32_t dots[64];
-    pml_quantise_row(b->query.features, b->view->features, row);
+    pml_quantise_row(b->query.features, b->view->features, row, &pml_kernels_portable);
     uint64_t start = ticks();
     pml_kernels_portable.dots_s8(row, (const int8_t *)b->view->section[PML_SECTION_ANCHORS], b->view->features,
                                  b->view->anchors, dots);
