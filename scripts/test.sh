@@ -9,6 +9,7 @@
 #                                  and runs them, prints their table
 #
 #   PRIVATEMAIL_FUZZ_SECONDS  seconds per fuzz target (6; with --long 600)
+#   PRIVATEMAIL_STEP_SECONDS  a step that takes longer is stopped and has failed (1500; with --long 36000)
 #
 # What a step printed is in build/logs or build/logs-platforms.
 set -uo pipefail
@@ -22,13 +23,14 @@ for argument in "$@"; do
     --platforms) platforms=yes ;;
     --long)
         export PML_TEST_LONG=1
-        : "${PRIVATEMAIL_FUZZ_SECONDS:=600}"
+        : "${PRIVATEMAIL_FUZZ_SECONDS:=600}" "${PRIVATEMAIL_STEP_SECONDS:=36000}"
         ;;
     --help | -h) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
     esac
 done
 fuzz_seconds=${PRIVATEMAIL_FUZZ_SECONDS:-6}
+step_seconds=${PRIVATEMAIL_STEP_SECONDS:-1500}
 
 logs=build/logs${platforms:+-platforms}
 mkdir -p "$logs"
@@ -57,12 +59,29 @@ count_tests() {
 # ", N skipped" of a log's last sum, if there is one.
 skipped() { sed -nE 's/^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)$/\1/p' "$1" | tail -n 1; }
 
+# in_time COMMAND...: runs it, and ends it with all its children when a step's time is over. Each job has a process group
+# of its own, so that children end too.
+in_time() {
+    local command watch status
+    set -m
+    "$@" &
+    command=$!
+    { sleep "$step_seconds"; echo "stopped after $step_seconds s"; kill -KILL -- "-$command"; } &
+    watch=$!
+    set +m
+    wait "$command"
+    status=$?
+    kill -KILL -- "-$watch" 2>/dev/null
+    wait "$watch" 2>/dev/null
+    return $status
+}
+
 # step NAME COMMAND...: runs it, prints one line, and the output when it failed. Leaves the sums in $logs/NAME.sums.
 step() {
     local name=$1 log=$logs/${1// /-}.log start=$SECONDS word=ok good bad
     shift
     [ -t 2 ] && printf '%s ...\r' "$name" >&2
-    "$@" >"$log" 2>&1 || word=FAILED
+    in_time "$@" >"$log" 2>&1 </dev/null || word=FAILED
     read -r good bad < <(count_tests "$log")
     printf '%-22s %-6s %4d s%s\n' "$name" "$word" $((SECONDS - start)) \
         "$([ $((good + bad)) -gt 0 ] && echo "   $((good + bad)) tests")$(skipped "$log")"
@@ -117,12 +136,13 @@ python() {
 programs() { find "$1" -maxdepth 1 -type f -perm -u+x -name "$2*" -print0 | sort -z | grep -z .; }
 
 # What reads the formats of the server, in the release build; the sanitisers have the core. Not through ctest: it would
-# need its dashboard's configuration. Valgrind is slow, so tests are asked to be quick.
+# need its dashboard's configuration. Valgrind is slow, so tests are asked to be quick. It runs one thread at a time: with
+# a fair choice among them, or readers that never rest keep a writer from its turn for hours.
 valgrind_tests() {
-    local formats='npy|candidate|files|gateway|http_fields|store|store_damage'
+    local formats='npy|candidate|files|gateway|http_fields|store|store_hostile|store_folder'
     programs build/release/tests/server test_ | grep -zE "test_($formats)\$" |
         env -u PML_TEST_LONG PML_TEST_QUICK=1 xargs -0 -r -n 1 -P "$jobs" \
-            valgrind -q --leak-check=full --error-exitcode=9
+            valgrind -q --fair-sched=yes --leak-check=full --error-exitcode=9
 }
 
 # Inputs found are kept in build/corpus, so that the next run starts where this one ended.

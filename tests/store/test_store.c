@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
+#include <time.h>
 
 void setUp(void)
 {
@@ -244,8 +245,10 @@ static struct pml_store *shared;
 static atomic_bool ended;
 static atomic_uint reads, faults;
 
+/* Between two reads a reader rests, so that a writer gets its turn where threads share one core. */
 static void *read_on(void *context)
 {
+    const struct timespec moment = {0, 100000};
     uint64_t last = 0;
     (void)context;
     while (!atomic_load(&ended)) {
@@ -253,6 +256,7 @@ static void *read_on(void *context)
         const bool right = try_generation(shared, &generation) == PML_DONE && generation >= last;
         atomic_fetch_add(right ? &reads : &faults, 1);
         last = generation;
+        nanosleep(&moment, NULL);
     }
     return NULL;
 }
