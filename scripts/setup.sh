@@ -8,6 +8,7 @@
 #                       installs them (the tests start their own), and wrk
 #   --platforms         also what scripts/test.sh --platforms needs: cross compilers, emulators, Java, node,
 #                       zig and wine for Windows and macOS, the oldest CMake that the library needs
+#   --proofs            also what scripts/prove.sh needs: Coq, Frama-C, Why3 and its provers
 #
 #   UNITY_DIR           folder with unity.c and unity.h to use instead of fetching it
 #   BEARSSL_DIR         folder of BearSSL's sources to use instead of fetching them
@@ -35,6 +36,7 @@ for argument in "$@"; do
         modules+=(ziglang)
         oldest_cmake=3.21
         ;;
+    --proofs) packages+=(coq cvc4 frama-c-base libcoq-interval why3 z3) ;;
     --services)
         packages+=(iproute2 nginx-light postgresql wrk)
         modules+=(openapi_spec_validator)

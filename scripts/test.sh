@@ -204,12 +204,13 @@ all_platforms() {
     mkdir -p build/platforms
     step release build release
     for name in "${platform_families[@]}"; do
-        step "$name" "tests/platforms/$name.sh"
+        beside "$name" "tests/platforms/$name.sh"
     done
+    beside lists python tests/server/test_lists.py build/release/cli/privatemail
+    beside embedding python tests/server/test_embedding.py build/release/place_rows
+    wait
     step databases ctest --preset release -V -R in_postgres
     step living python tests/cli/test_living.py build/release/cli/privatemail --sequences 4 --kinds postgres --seed 2
-    step lists python tests/server/test_lists.py build/release/cli/privatemail
-    step embedding python tests/server/test_embedding.py build/release/place_rows
     step faults python tests/cli/test_faults.py build/release/cli/privatemail
     step page page_tests
     step secrets tests/check_secrets.sh --all
