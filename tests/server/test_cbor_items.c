@@ -43,7 +43,7 @@ static void test_numbers_are_written_as_in_the_standard(void)
         uint8_t room[PML_CBOR_HEAD_MAX];
         struct pml_bytes bytes = {.bytes = room};
         pml_cbor_put_uint(&bytes, numbers[i].value);
-        TEST_ASSERT_EQUAL_size_t(numbers[i].size, bytes.size);
+        TEST_ASSERT_EQUAL_UINT64(numbers[i].size, bytes.size);
         TEST_ASSERT_EQUAL_UINT64(numbers[i].size, pml_cbor_head_size(numbers[i].value));
         TEST_ASSERT_EQUAL_HEX8_ARRAY(numbers[i].head, room, numbers[i].size);
     }
@@ -65,11 +65,11 @@ static void test_heads_of_all_kinds_are_read(void)
             TEST_ASSERT_TRUE(pml_cbor_next(bytes, numbers[i].size, &offset, &item));
             TEST_ASSERT_EQUAL(majors[j].kind, item.kind);
             TEST_ASSERT_EQUAL_UINT64(numbers[i].value, item.value);
-            TEST_ASSERT_EQUAL_size_t(numbers[i].size, offset);
+            TEST_ASSERT_EQUAL_UINT64(numbers[i].size, offset);
             /* and not when the last byte is missing */
             offset = 0;
             TEST_ASSERT_FALSE(pml_cbor_next(bytes, numbers[i].size - 1, &offset, &item));
-            TEST_ASSERT_EQUAL_size_t(0, offset);
+            TEST_ASSERT_EQUAL_UINT64(0, offset);
         }
 }
 
@@ -93,7 +93,7 @@ static void test_labels_and_strings_come_back(void)
         TEST_ASSERT_EQUAL_MEMORY("four", item.string, 4);
         TEST_ASSERT_TRUE(pml_cbor_next(room, bytes.size, &offset, &item));
         TEST_ASSERT_EQUAL_UINT64(0, item.value);
-        TEST_ASSERT_EQUAL_size_t(bytes.size, offset);
+        TEST_ASSERT_EQUAL_UINT64(bytes.size, offset);
         TEST_ASSERT_FALSE(pml_cbor_next(room, bytes.size, &offset, &item));
     }
 }
@@ -126,7 +126,7 @@ static void test_what_is_no_item_is_refused(void)
         TEST_ASSERT_NOT_NULL(bytes);
         memcpy(bytes, bad[i].bytes, bad[i].size);
         TEST_ASSERT_FALSE(pml_cbor_next(bytes, bad[i].size, &offset, &item));
-        TEST_ASSERT_EQUAL_size_t(0, offset);
+        TEST_ASSERT_EQUAL_UINT64(0, offset);
         TEST_ASSERT_EQUAL(PML_CBOR_OTHER, item.kind);
         free(bytes);
     }
