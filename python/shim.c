@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The core as flat functions. Memory of clients and rankings is allocated here, and wiped by the core before it is freed. */
+ * The core, flat. Memory of clients and rankings is allocated here. The core wipes it before it is freed. */
 #include "shim.h"
 
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The core as flat functions for ctypes (python/src/privatemail/_core.py): numbers and pointers go in and out, no structure
- * does. Nothing is computed here. Functions that return int return a pml_status. ctypes lets other threads run meanwhile;
- * the classes in Python take care that no object is used by two threads at a time. */
+ * The core as flat functions for ctypes (python/src/privatemail/_core.py): numbers and pointers go in and out, and no
+ * structures. Nothing is computed here. Functions that return int return a pml_status. ctypes lets other threads run
+ * during a call; the classes in Python take care that no object is used by two threads at a time. */
 #ifndef PRIVATEMAIL_PYTHON_SHIM_H
 #define PRIVATEMAIL_PYTHON_SHIM_H
 
+#include <privatemail.h>
 #include <privatemail_platform.h>
 
 PML_API const char *pmlpy_version(void);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the command `privatemail`, which the package brings with it. Arrays go to it as temporary .npy files, and its JSON
-comes back."""
+"""Runs the command `privatemail`, which the package brings with it. Arrays go to it as temporary .npy files, and its
+JSON comes back."""
 from __future__ import annotations
 
 import contextlib
@@ -142,8 +142,8 @@ def run(name: str, *arguments: str, accept: Sequence[int] = (0,), **options: Any
     """Runs a command of docs/CLI.md and returns its JSON.
 
     Options are keywords: `rows_per_prototype=2` is --rows-per-prototype 2. True gives a flag, a list its values with
-    commas between them, a mapping {"image": path} the option image=path, once per key, and None or False nothing; `with_`
-    is --with. What the command says on its way goes to the logger "privatemail".
+    commas between them, a mapping {"image": path} the option image=path, once per key, and None or False nothing;
+    `with_` is --with. What the command says on its way goes to the logger "privatemail".
 
     Raises the error of the exit code, with the command's sentence. MissingError names the Debian packages that a build
     without a library asks for.

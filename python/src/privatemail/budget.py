@@ -43,8 +43,8 @@ class Budget:
     `floor`, and `epsilon_crowd` with `delta_crowd`, are for bundles of a crowd. What is left out is 0: none of it.
     `owner` names the person, so that a budget is not mistaken for somebody else's: text of at most 16 bytes.
 
-    `store` is called with the budget's bytes before a client is armed. It must write them durably, and raise an exception
-    when it cannot: then nothing is charged. It must not use the budget or its clients.
+    `store` is called with the budget's bytes before a client is armed. It must write them durably, and raise an
+    exception when it cannot: then nothing is charged. It must not use the budget or its clients.
 
     Several clients, in any threads, may spend from one budget, but only in the process that made it.
     """
@@ -103,10 +103,9 @@ class Budget:
 class FileBudget(Budget):
     """A budget in a file, which `privatemail privatize --budget` reads too. Use it as a context manager, or close it.
 
-    A file that exists is opened, and its own caps hold: then none may be given. Otherwise `caps`, those of Budget, make a
-    new one. The file is replaced and flushed before a client is armed. While it is open nobody else can open it:
-    BudgetError.
-    """
+    A file that exists is opened, and its own caps hold: then none may be given. Otherwise `caps`, those of Budget,
+    make a new one. The file is replaced and flushed before a client is armed. While it is open nobody else can open
+    it: BudgetError."""
 
     _open_files: ClassVar["set[str]"] = set()
 

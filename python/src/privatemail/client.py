@@ -24,8 +24,8 @@ _CLIENTS: "weakref.WeakSet[Client]" = weakref.WeakSet()
 @dataclass(frozen=True)
 class CrowdPolicy:
     """How to ask in a crowd: the app's choice, which `plan_crowd` makes. Its promise holds if the relay mixes and at
-    least `clients` honest clients take part in every epoch. Nobody can verify that, so the floor, the client's ε, holds
-    in any case."""
+    least `clients` honest clients take part in every epoch. Nobody can verify that, so the floor, the client's ε,
+    holds in any case."""
 
     clients: int  #: n, honest clients per epoch that the promise counts on
     clusters: float  #: κ, mean clusters of fakes per client, 0 to 4
@@ -53,8 +53,8 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Bundle:
-    """What one client hands to the relay in one epoch, as a whole: its own messages and fakes, in random order. Which are
-    its own must never be told to anybody."""
+    """What one client hands to the relay in one epoch, as a whole: its own messages and fakes, in random order. Which
+    are its own must never be told to anybody."""
 
     messages: "tuple[bytes, ...]"
     own: "tuple[int, ...]"  #: places of the own messages, first that of the drawn cell
@@ -72,9 +72,9 @@ class Client:
     `bundle`, …
 
     `epsilon` is the privacy of one release, up to 16; there is no default. In a crowd it is the floor. `mechanism` is
-    "response" or "gaussian", which needs a `delta` and a pack that was made for it. `budget` pays for every release. With
-    `substitute`, bad features and unknown labels are replaced by a public default, so that the absence of a message tells
-    nothing.
+    "response" or "gaussian", which needs a `delta` and a pack that was made for it. `budget` pays for every release.
+    With `substitute`, bad features and unknown labels are replaced by a public default, so that the absence of a
+    message tells nothing.
 
     Rules that privacy rests on:
 
@@ -82,8 +82,8 @@ class Client:
     * Keep the release of a photo and use it again. n releases about one photo cost n times ε.
     * Arm before private data is in memory.
 
-    Threads: calls from several threads wait for each other. Processes: in a process that was forked the client is wiped,
-    because both would send the same noise otherwise. It cannot be copied or pickled either.
+    Threads: calls from several threads wait for each other. Processes: in a process that was forked the client is
+    wiped, because both would send the same noise otherwise. It cannot be copied or pickled either.
 
     Use it as a context manager, or close it: that wipes the noise. Python's own copies of features cannot be wiped.
     """
@@ -106,7 +106,7 @@ class Client:
         _CLIENTS.add(self)
         numbers = (ctypes.c_double * 8)()
         check(lib.client_receipt(handle, numbers), "client")
-        self.receipt = _receipt(numbers)  #: what one release costs
+        self.receipt = _receipt(list(numbers))  #: what one release costs
 
     # ---- releases
 
@@ -142,8 +142,8 @@ class Client:
 
     def bundle(self, features: Optional[ArrayLike] = None, *, kept: Optional[bytes] = None, label: int = 0,
                modality: Optional[str] = None) -> Bundle:
-        """The bundle that was armed: of `features`, of a `kept` message, or of neither when it is idle. Hand it over as a
-        whole, in one epoch."""
+        """The bundle that was armed: of `features`, of a `kept` message, or of neither when it is idle. Hand it over
+        as a whole, in one epoch."""
         query = (None, 0, 0, 0) if features is None else self.pack._query(features, label, modality)
         out, own = (ctypes.c_uint8 * self.receipt.bytes)(), ctypes.c_uint()
         messages: "list[bytes]" = []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong. Every error of this package is an `Error`, and its text is the sentence of the C library or of the
-command `privatemail`."""
+"""What can go wrong. Every error of this package is an `Error`, and its text is the sentence of the C library or of
+the command `privatemail`."""
 from __future__ import annotations
 
 import enum

@@ -20,16 +20,15 @@ def build_pack(features: Rows, *, labels: Optional[Rows] = None, slots: str = "o
                delta: Optional[float] = None, floor: Optional[float] = None, honest: Optional[float] = None,
                rows_per_prototype: Optional[int] = None, sketch: Optional[int] = None, model: Optional[str] = None,
                seed: int = 0, threads: Optional[int] = None, **options: Any) -> Pack:
-    """Builds a pack from public rows. The same rows and options give the same bytes. A pack is public: it holds means of
-    rows, and with `gaussian` the rows themselves.
+    """Builds a pack from public rows. The same rows and options give the same bytes. A pack is public: it holds means
+    of rows, and with `gaussian` the rows themselves.
 
     `features` has a row per public item; `labels` has their classes, for `slots` "class" or "group". `epsilon` and
-    `share` choose the number of cells for releases of this ε and answers of this share of the gallery (4 and 0.02 unless
-    given); `cells` sets it. `crowd` chooses it for that many clients that ask in a crowd, with `delta`, `floor` and
-    `honest`. `gallery` gives rows of the gallery, of which the pack then publishes means. `gaussian` needs
-    `rows_are_public`. `model` names what made the features. Other options are those of `privatemail pack`, with
-    underscores: docs/CLI.md.
-    """
+    `share` choose the number of cells for releases of this ε and answers of this share of the gallery (4 and 0.02
+    unless given); `cells` sets it. `crowd` chooses it for that many clients that ask in a crowd, with `delta`,
+    `floor` and `honest`. `gallery` gives rows of the gallery, of which the pack then publishes means. `gaussian`
+    needs `rows_are_public`. `model` names what made the features. Other options are those of `privatemail pack`, with
+    underscores: docs/CLI.md."""
     with workplace() as place:
         out = place.path("built.pmpk")
         run("pack", features=place.rows("features", features), labels=place.labels("labels", labels), slots=slots,
@@ -69,11 +68,10 @@ def index(pack: Union[Pack, Path], features: Rows, store: Path, *, labels: Optio
 
     `store` is a path, which becomes a folder of plain files, or text: "dir:FOLDER", "sqlite:FILE" or "postgres:URI".
     `features` has a row per item. `labels` has their classes, which packs with several slots need. `ids` has their
-    numbers, 0, 1, 2, … unless given. `payloads` has the bytes that devices get with an item, by number, or is a folder of
-    files. `share` is the share of the gallery that an answer carries, 0.02 unless given; or `list_length` items per cell.
-    `voters` are public rows that are like queries. `force` replaces the gallery that is there. Other options are those of
-    `privatemail index`.
-    """
+    numbers, 0, 1, 2, … unless given. `payloads` has the bytes that devices get with an item, by number, or is a
+    folder of files. `share` is the share of the gallery that an answer carries, 0.02 unless given; or `list_length`
+    items per cell. `voters` are public rows that are like queries. `force` replaces the gallery that is there. Other
+    options are those of `privatemail index`."""
     with workplace() as place:
         return _gallery(run("index", pack=place.pack(pack), features=place.rows("features", features),
                             store=store_uri(store), labels=place.labels("labels", labels),

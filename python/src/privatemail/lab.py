@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What measures the rest: what a private search finds, whether its promise can be broken, how many must ask together."""
+"""What measures the rest: what a private search finds, whether its promise can be broken, how many must ask
+together."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -47,12 +48,12 @@ def evaluate(public: Rows, gallery: Rows, queries: Rows, *, public_labels: Optio
              slots: str = "one", crowd: Optional[int] = None, releases: Optional[int] = None,
              sketch: Optional[int] = None, seed: int = 0, threads: Optional[int] = None,
              **options: Any) -> Evaluation:
-    """Measures what a private search finds: builds packs from the public rows, indexes the gallery, makes `releases` (4)
-    of every query, answers them, and compares the first 8 results with the 8 items that are truly nearest.
+    """Measures what a private search finds: builds packs from the public rows, indexes the gallery, makes `releases`
+    (4) of every query, answers them, and compares the first 8 results with the 8 items that are truly nearest.
 
-    `epsilon` and `share` may be lists: every ε is measured with every share. `crowd` asks in a crowd of that many clients.
-    Other options are those of `privatemail evaluate`. The result describes the queries: it is no private release.
-    """
+    `epsilon` and `share` may be lists: every ε is measured with every share. `crowd` asks in a crowd of that many
+    clients. Other options are those of `privatemail evaluate`. The result describes the queries: it is no private
+    release."""
     with workplace() as place:
         report = run("evaluate", public=place.rows("public", public), gallery=place.rows("gallery", gallery),
                      queries=place.rows("queries", queries), mechanism=mechanism, epsilon=epsilon, share=share,
@@ -60,7 +61,8 @@ def evaluate(public: Rows, gallery: Rows, queries: Rows, *, public_labels: Optio
                      gallery_labels=place.labels("gallery_labels", gallery_labels),
                      queries_labels=place.labels("queries_labels", queries_labels), delta=delta, slots=slots,
                      crowd=crowd, releases=releases, sketch=sketch, seed=seed, threads=threads, **options)
-    return Evaluation(tuple(EvaluationRow(report=row, **{key: row[key] for key in _ROW}) for row in report["rows"]), report)
+    rows = tuple(EvaluationRow(report=row, **{key: row[key] for key in _ROW}) for row in report["rows"])
+    return Evaluation(rows, report)
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,9 @@ class Audit:
 def audit(pack: Union[Pack, Path], *, epsilon: Optional[float] = None, mechanism: Optional[str] = "response",
           delta: Optional[float] = None, trials: int = 100_000, crowd: Optional[int] = None,
           seconds: Optional[float] = None, **options: Any) -> Audit:
-    """Attacks the promise of a pack as a stranger would: makes many releases of two made-up records and counts how well
-    they can be told apart. With `crowd`, every trial is an epoch of that many clients. A promise that stands is not
-    proved by it. Other options are those of `privatemail audit`."""
+    """Attacks the promise of a pack as a stranger would: makes many releases of two made-up records and counts how
+    well they can be told apart. With `crowd`, every trial is an epoch of that many clients. A promise that stands is
+    not proved by it. Other options are those of `privatemail audit`."""
     with workplace() as place:
         report = run("audit", accept=(0, 6), pack=place.pack(pack), epsilon=epsilon, delta=delta, trials=trials,
                      mechanism=None if crowd else mechanism, crowd=crowd, seconds=seconds, **options)
@@ -107,9 +109,10 @@ def plan_crowd(cells: int, *, clients: Optional[int] = None, epsilon: Optional[f
                queries: Optional[int] = None, own: Optional[int] = None, noise: str = "clients", cover: bool = False,
                **options: Any) -> CrowdPlan:
     """Plans which fakes keep (`epsilon`, `delta`) towards the server when `clients` ask in every epoch and the share
-    `honest` (0.5) of them is honest. `cells` are slots times cells of the pack. `noise` "relay" lets the relay make all
-    fakes: then `clients` is left out. Raises PrivacyError when no policy keeps the promise. Other options are those of
-    `privatemail crowd`: with `clusters` and `copies` instead of `epsilon` it tells what that policy gives."""
+    `honest` (0.5) of them is honest. `cells` are slots times cells of the pack. `noise` "relay" lets the relay make
+    all fakes: then `clients` is left out. Raises PrivacyError when no policy keeps the promise. Other options are
+    those of `privatemail crowd`: with `clusters` and `copies` instead of `epsilon` it tells what that policy
+    gives."""
     report = run("crowd", cells=cells, clients=clients, epsilon=epsilon, delta=delta, honest=honest, floor=floor,
                  queries=queries, own=own, noise=noise, **options)
     counted = int(report["clients"] * report["honest"])

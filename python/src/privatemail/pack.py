@@ -43,7 +43,7 @@ class PackInfo:
 class Ranking:
     """The best candidates of an answer, the best first. It depends on the query: do not share it."""
 
-    items: NDArray[np.int64]  #: numbers of the items
+    items: NDArray[np.uint64]  #: numbers of the items
     scores: NDArray[np.float64]  #: cosines of their sketches with the query's
     labels: NDArray[np.int32]  #: their classes
     slots: NDArray[np.int32]  #: the slots they came in
@@ -53,13 +53,12 @@ class Ranking:
 
 
 class Pack:
-    """A pack: the public file that device and server both hold. It never changes, and any number of threads and clients
-    may share it.
+    """A pack: the public file that device and server both hold. It never changes, and any number of threads and
+    clients may share it.
 
-    `data` is validated completely. `pinned_id` accepts only the pack with this id, as `Pack.id` has it: a pack that was
-    made for one person would mark that person. `model` accepts only packs whose features were made by the model of this
-    name.
-    """
+    `data` is validated completely. `pinned_id` accepts only the pack with this id, as `Pack.id` has it: a pack that
+    was made for one person would mark that person. `model` accepts only packs whose features were made by the model
+    of this name."""
 
     def __init__(self, data: Union[bytes, bytearray, memoryview], *, pinned_id: Optional[str] = None,
                  model: Optional[str] = None) -> None:
@@ -91,7 +90,8 @@ class Pack:
 
     def rank(self, features: ArrayLike, answer: bytes, *, limit: int = 8, label: int = 0,
              modality: Optional[str] = None, scope: str = "own", crowd: bool = False) -> Ranking:
-        """Keeps those candidates of an answer that are nearest to the true query. It needs no client and costs nothing.
+        """Keeps those candidates of an answer that are nearest to the true query. It needs no client and costs
+        nothing.
 
         `limit` is 1 to 256. `label` is the class of the query, for packs with several slots. `scope` is "own" for the
         slot of the query, or "all". `crowd` says that this is the answer to one message of a crowd.
@@ -109,14 +109,16 @@ class Pack:
         matches = matches[: sums[0]]
         payloads = tuple(answer[offset:offset + size] for offset, size in matches[:, 4:].tolist())
         scores: NDArray[np.float64] = np.ldexp(matches[:, 3].astype(np.float64), -30)
-        return Ranking(matches[:, 0].copy(), scores, matches[:, 1].astype(np.int32), matches[:, 2].astype(np.int32),
+        return Ranking(matches[:, 0].astype(np.uint64), scores, matches[:, 1].astype(np.int32), matches[:, 2].astype(np.int32),
                        payloads, int(sums[1]), int(sums[2]))
 
     def rows(self, release: bytes) -> NDArray[np.float32]:
-        """The embedding rows of a release, one per slot: what the server sees of it. A message of a crowd has one row."""
+        """The embedding rows of a release, one per slot: what the server sees of it. A message of a crowd has one
+        row."""
         for count in (1, self.info.slots):  # a row too few is refused, so one that fits is a message of a crowd
             rows = np.zeros((count, self.info.dimensions), np.float32)
-            status = lib.release_rows(self._handle, release, len(release), _core.pointer(rows, ctypes.c_float), rows.size)
+            pointer = _core.pointer(rows, ctypes.c_float)
+            status = lib.release_rows(self._handle, release, len(release), pointer, rows.size)
             if status != Status.BUFFER:
                 break
         check(status, "release")
