@@ -43,7 +43,7 @@ HOUSE = {
     "transport/bearssl": Room(5.0, 2, "its primitives", ["transport/include", WIPE]),
     "android": Room(1.0, 3, "Java binding", ["core/include", "transport/include", ENTROPY]),
     "ios": Room(2.0, 3, "Swift binding", ["core/include", "platform"]),
-    "python": Room(1.0, 5, "Python binding", ["core/include", ENTROPY]),
+    "python": Room(1.5, 5, "Python binding", ["core/include", ENTROPY]),
     "common": Room(6.0, 1, "files, messages, threads", ["core/include"]),
     "common/rows": Room(6.0, 2, "rows and their neighbours", ["common", "core/include", KERNELS]),
     "tools/codes": Room(4.0, 3, "positions of anchors", ["common", "common/rows"]),

@@ -186,6 +186,7 @@ all_platforms() {
     for name in "${platform_families[@]}"; do
         step "$name" "tests/platforms/$name.sh"
     done
+    step python tests/install/python_test.sh
     step databases ctest --preset release -V -R in_postgres
     step living python tests/cli/test_living.py build/release/cli/privatemail --sequences 4 --kinds postgres --seed 2
     step lists python tests/server/test_lists.py build/release/cli/privatemail
