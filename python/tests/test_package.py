@@ -222,6 +222,13 @@ def test_training_works_or_names_lapacke(shapes, tmp_path):
         assert pack.modalities == (("image", shapes.public.shape[1]),)
 
 
+def test_the_search_of_the_readme_runs(tmp_path):
+    code = re.search(r"```python\n(.*?)```", (ROOT / "python" / "README.md").read_text(), re.S).group(1)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert len(re.findall(r"[0-9]+", done.stdout)) >= 16
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gallery", "me.budget"]
+
+
 def test_the_example_runs():
     done = subprocess.run([sys.executable, ROOT / "python" / "example.py"], check=True, capture_output=True, text=True)
     shares = [float(share) for share in re.findall(r"found ([0-9.]+) of the 8 nearest", done.stdout)]
