@@ -216,9 +216,13 @@ def test_the_form_of_an_array_does_not_matter(pack, shapes, same):
     assert release_of(same(shapes.queries[0])) == release_of(shapes.queries[0])
 
 
-def test_a_source_without_entropy_is_refused(pack):
-    with privatemail.Client(pack, epsilon=4, budget=privatemail.Budget(epsilon=4),
-                            _entropy=lambda size: b"\7" * size) as client:
+def fail(_size):
+    raise OSError("no randomness")
+
+
+@pytest.mark.parametrize("source", [lambda size: b"\7" * size, lambda size: bytes(range(size - 1)), fail])
+def test_a_source_without_entropy_is_refused(pack, source):
+    with privatemail.Client(pack, epsilon=4, budget=privatemail.Budget(epsilon=4), _entropy=source) as client:
         with pytest.raises(privatemail.EntropyError):
             client.arm()
     assert client.budget.left.epsilon_spent == 0

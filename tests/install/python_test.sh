@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# The Python package in empty environments: its sdist, a wheel that is built where no library is installed, the same as
-# `pip install .` builds it here, and python/tests in both. It needs PyPI, for scikit-build-core, numpy, pytest and mypy.
+# The Python package in empty environments: its sdist, a wheel that is built where no library is installed, and what
+# `pip install .` builds here. Runs python/tests in both, and its mutants. It needs PyPI, for scikit-build-core, numpy,
+# pytest and mypy.
 #
 #   PYTHON          the Python to use (python3)
-#   PML_TEST_LONG   builds and uses the wheel in a fresh Debian too, in which only a C compiler and Python are installed;
-#                   needs root and debootstrap
+#   PML_TEST_LONG   builds and uses the wheel in a fresh Debian too, in which only a C compiler and Python are installed.
+#                   Needs root and debootstrap
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -65,6 +66,7 @@ check "the library needs libc alone" needs_only_libc "$package/libprivatemail_py
 check "the library exports its functions alone" exports_flat_functions "$package/libprivatemail_python.so"
 check "types" "$out/bare/bin/mypy" --strict -p privatemail
 counted bare tests bare "$PWD/python/tests"
+counted mutants "$out/bare/bin/python" python/tests/check_mutants.py
 
 echo "== pip install ."
 must "install" environment here . pytest && counted here tests here "$PWD/python/tests/test_package.py"

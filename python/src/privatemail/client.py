@@ -232,7 +232,13 @@ def _entropy_callback(source: Optional[Callable[[int], bytes]]) -> Callable[...,
         return _core.BYTES_FN()
 
     def draw(_context: object, out: "ctypes._Pointer[ctypes.c_uint8]", size: int) -> int:
-        ctypes.memmove(out, source(size), size)
+        try:
+            drawn = source(size)
+        except BaseException:  # nothing may pass through C
+            return 1
+        if len(drawn) != size:
+            return 1
+        ctypes.memmove(out, drawn, size)
         return 0
     return _core.BYTES_FN(draw)
 
