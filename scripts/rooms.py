@@ -43,6 +43,7 @@ HOUSE = {
     "transport/bearssl": Room(5.0, 2, "its primitives", ["transport/include", WIPE]),
     "android": Room(1.0, 3, "Java binding", ["core/include", "transport/include", ENTROPY]),
     "ios": Room(2.0, 3, "Swift binding", ["core/include", "platform"]),
+    "python": Room(1.5, 5, "Python binding", ["core/include", ENTROPY]),
     "common": Room(6.0, 1, "files, messages, threads", ["core/include"]),
     "common/rows": Room(6.0, 2, "rows and their neighbours", ["common", "core/include", KERNELS]),
     "tools/codes": Room(4.0, 3, "positions of anchors", ["common", "common/rows"]),
@@ -167,8 +168,8 @@ def check(files):
 # ---- the picture -------------------------------------------------------------------------------------------------
 
 BOX, HIGH, ACROSS, UP, EDGE = 146, 52, 152, 104, 16
-COLOURS = {"core": "#d9e8f6", "platform": "#e4e4ea", "android": "#e4e4ea", "ios": "#e4e4ea", "common": "#f3ecd8",
-           "tools": "#dcefdc", "server": "#f6dfd6", "transport": "#d8efee",
+COLOURS = {"core": "#d9e8f6", "platform": "#e4e4ea", "android": "#e4e4ea", "ios": "#e4e4ea", "python": "#e4e4ea",
+           "common": "#f3ecd8", "tools": "#dcefdc", "server": "#f6dfd6", "transport": "#d8efee",
            "lab": "#ece0f3", "cli": "#f7f3c8"}
 
 

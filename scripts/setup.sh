@@ -17,7 +17,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox libarpack2-dev libbearssl-dev
-          libcbor-dev libcurl4-openssl-dev liblapacke-dev libmicrohttpd-dev libnewlib-arm-none-eabi libopenblas-dev
+          libcurl4-openssl-dev liblapacke-dev libmicrohttpd-dev libnewlib-arm-none-eabi libopenblas-dev
           libpng-dev libpq-dev libsqlite3-dev libssl-dev lld llvm ninja-build openssl pkg-config python3 python3-venv
           sqlite3 valgrind)
 modules=(numpy mpmath cbor2 cryptography pyhpke)
@@ -34,6 +34,7 @@ for argument in "$@"; do
         packages+=(android-libnativehelper-dev gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-arm64-cross
                    libc6-dev-armhf-cross nodejs openjdk-17-jdk-headless qemu-system-arm qemu-user-static wine64 zip unzip)
         modules+=(ziglang)
+        packages+=(debootstrap)
         oldest_cmake=3.21
         ;;
     --proofs) packages+=(coq cvc4 frama-c-base libcoq-interval why3 z3) ;;

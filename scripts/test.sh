@@ -208,6 +208,7 @@ all_platforms() {
     done
     beside lists python tests/server/test_lists.py build/release/cli/privatemail
     beside embedding python tests/server/test_embedding.py build/release/place_rows
+    beside python tests/install/python_test.sh
     wait
     step databases ctest --preset release -V -R in_postgres
     step living python tests/cli/test_living.py build/release/cli/privatemail --sequences 4 --kinds postgres --seed 2

@@ -44,18 +44,24 @@ def javascript():
     return [(plain(name), -index) for index, name in enumerate(re.findall(r"'(\w+)'", listed))]
 
 
+def python():
+    listed = re.search(r"class Status\(.*?(?=\n\n\n)", text("python/src/privatemail/errors.py"), re.S).group(0)
+    return [(plain(name), int(number)) for name, number in re.findall(r"^    ([A-Z_]+) = (-?\d+)$", listed, re.M)]
+
+
 def main():
     wanted = c()
     failed = len(wanted) < 2 or [number for _, number in wanted] != [-index for index in range(len(wanted))]
     if failed:
         print("privatemail.h: the numbers do not follow each other")
-    for language, found in (("Java", java()), ("Swift", swift()), ("JavaScript", javascript())):
+    for language, found in (("Java", java()), ("Swift", swift()), ("JavaScript", javascript()),
+                            ("Python", python())):
         for name, number in sorted(set(wanted) ^ set(found), key=lambda status: -status[1]):
             print("%s: %s = %d is only in %s" % (language, name, number, "C" if (name, number) in wanted else language))
         if found != wanted:
             failed = True
             print("%s: its statuses are not those of C" % language)
-    print("%d statuses in four languages" % len(wanted))
+    print("%d statuses in five languages" % len(wanted))
     return 1 if failed else 0
 
 

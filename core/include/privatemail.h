@@ -102,8 +102,8 @@ extern "C" {
 
 /* ---- status --------------------------------------------------------------------------------------------------- */
 
-/* The one list of all statuses, as X(name, number, text). Java, Swift and JavaScript have the same names and numbers
- * (tests/check_status.py). Numbers follow each other; a new status goes to the end. */
+/* The one list of all statuses, as X(name, number, text). Java, Swift, JavaScript and Python have the same names and
+ * numbers (tests/check_status.py). Numbers follow each other; a new status goes to the end. */
 #define PML_STATUS_LIST(X)                                                                                             \
     X(PML_OK, 0, "success")                                                                                            \
     X(PML_ERROR_ARGUMENT, -1, "a null pointer, or an argument out of range")                                           \

@@ -1,39 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Single items of CBOR, by libcbor, whose encoders choose the shortest head. */
+ * Single items of CBOR: a head, which has a kind and a number in as few bytes as it needs, and behind the head of a string
+ * its bytes. In: bytes that may be damaged. */
 #include "cbor_items.h"
 
-#include <cbor.h>
 #include <string.h>
+
+/* The first three bits of a head are its kind. The other five are the number itself when it is below 24, or say that it
+ * follows in 1, 2, 4 or 8 bytes, the most significant first. */
+enum { MAJOR_UINT, MAJOR_NEGATIVE, MAJOR_BYTES, MAJOR_TEXT, MAJOR_ARRAY };
+enum { SHORT = 24, LONGEST = 27 };
 
 uint64_t pml_cbor_head_size(uint64_t value)
 {
-    return value < 24 ? 1 : value <= UINT8_MAX ? 2 : value <= UINT16_MAX ? 3 : value <= UINT32_MAX ? 5 : 9;
+    return value < SHORT ? 1 : value <= UINT8_MAX ? 2 : value <= UINT16_MAX ? 3 : value <= UINT32_MAX ? 5 : 9;
 }
 
 /* ---- writing ---- */
 
+static void put_head(struct pml_bytes *bytes, unsigned major, uint64_t value)
+{
+    uint8_t *out = bytes->bytes + bytes->size;
+    const size_t size = (size_t)pml_cbor_head_size(value), follow = size - 1;
+    const unsigned width = follow == 1 ? 0 : follow == 2 ? 1 : follow == 4 ? 2 : 3;
+    out[0] = (uint8_t)(major << 5 | (follow == 0 ? (unsigned)value : SHORT + width));
+    for (size_t i = 0; i < follow; i++)
+        out[1 + i] = (uint8_t)(value >> 8 * (follow - 1 - i));
+    bytes->size += size;
+}
+
 void pml_cbor_put_uint(struct pml_bytes *bytes, uint64_t value)
 {
-    bytes->size += cbor_encode_uint(value, bytes->bytes + bytes->size, PML_CBOR_HEAD_MAX);
+    put_head(bytes, MAJOR_UINT, value);
 }
 
 void pml_cbor_put_array(struct pml_bytes *bytes, size_t fields)
 {
-    bytes->size += cbor_encode_array_start(fields, bytes->bytes + bytes->size, PML_CBOR_HEAD_MAX);
+    put_head(bytes, MAJOR_ARRAY, fields);
 }
 
 void pml_cbor_put_label(struct pml_bytes *bytes, int32_t label)
 {
     if (label < 0)
-        bytes->size +=
-            cbor_encode_negint((uint64_t)(-1 - (int64_t)label), bytes->bytes + bytes->size, PML_CBOR_HEAD_MAX);
+        put_head(bytes, MAJOR_NEGATIVE, (uint64_t)(-1 - (int64_t)label));
     else
-        pml_cbor_put_uint(bytes, (uint64_t)label);
+        put_head(bytes, MAJOR_UINT, (uint64_t)label);
 }
 
 void pml_cbor_put_string(struct pml_bytes *bytes, const void *string, size_t size)
 {
-    bytes->size += cbor_encode_bytestring_start(size, bytes->bytes + bytes->size, PML_CBOR_HEAD_MAX);
+    put_head(bytes, MAJOR_BYTES, size);
     if (size > 0)
         memcpy(bytes->bytes + bytes->size, string, size);
     bytes->size += size;
@@ -41,73 +56,36 @@ void pml_cbor_put_string(struct pml_bytes *bytes, const void *string, size_t siz
 
 /* ---- reading ---- */
 
-static void take_uint8(void *item, uint8_t value)
+/* The bytes of the head at the front of `bytes`, which are not empty; 0 when there is no whole head, or not the shortest. */
+static size_t read_head(const uint8_t *bytes, size_t size, unsigned *major, uint64_t *value)
 {
-    *(struct pml_cbor_item *)item = (struct pml_cbor_item){PML_CBOR_UINT, value, NULL};
-}
-
-static void take_uint16(void *item, uint16_t value)
-{
-    *(struct pml_cbor_item *)item = (struct pml_cbor_item){PML_CBOR_UINT, value, NULL};
-}
-
-static void take_uint32(void *item, uint32_t value)
-{
-    *(struct pml_cbor_item *)item = (struct pml_cbor_item){PML_CBOR_UINT, value, NULL};
-}
-
-static void take_uint64(void *item, uint64_t value)
-{
-    *(struct pml_cbor_item *)item = (struct pml_cbor_item){PML_CBOR_UINT, value, NULL};
-}
-
-static void take_negative8(void *item, uint8_t value)
-{
-    *(struct pml_cbor_item *)item = (struct pml_cbor_item){PML_CBOR_NEGATIVE, value, NULL};
-}
-
-static void take_negative16(void *item, uint16_t value)
-{
-    *(struct pml_cbor_item *)item = (struct pml_cbor_item){PML_CBOR_NEGATIVE, value, NULL};
-}
-
-static void take_negative32(void *item, uint32_t value)
-{
-    *(struct pml_cbor_item *)item = (struct pml_cbor_item){PML_CBOR_NEGATIVE, value, NULL};
-}
-
-static void take_string(void *item, cbor_data string, size_t size)
-{
-    *(struct pml_cbor_item *)item = (struct pml_cbor_item){PML_CBOR_BYTES, size, string};
-}
-
-static void take_array(void *item, size_t fields)
-{
-    *(struct pml_cbor_item *)item = (struct pml_cbor_item){PML_CBOR_ARRAY, fields, NULL};
+    const unsigned detail = bytes[0] & 31u;
+    const size_t follow = detail < SHORT ? 0 : detail <= LONGEST ? (size_t)1 << (detail - SHORT) : size;
+    if (follow >= size)
+        return 0;
+    *major = bytes[0] >> 5;
+    *value = follow == 0 ? detail : 0;
+    for (size_t i = 0; i < follow; i++)
+        *value = *value << 8 | bytes[1 + i];
+    return pml_cbor_head_size(*value) == follow + 1 ? follow + 1 : 0;
 }
 
 bool pml_cbor_next(const uint8_t *bytes, size_t size, size_t *offset, struct pml_cbor_item *item)
 {
-    struct cbor_callbacks callbacks = cbor_empty_callbacks; /* what is not named below stays PML_CBOR_OTHER */
-    callbacks.uint8 = take_uint8;
-    callbacks.uint16 = take_uint16;
-    callbacks.uint32 = take_uint32;
-    callbacks.uint64 = take_uint64;
-    callbacks.negint8 = take_negative8;
-    callbacks.negint16 = take_negative16;
-    callbacks.negint32 = take_negative32;
-    callbacks.byte_string = take_string;
-    callbacks.array_start = take_array;
+    static const enum pml_cbor_kind kinds[8] = {[MAJOR_UINT] = PML_CBOR_UINT,
+                                                [MAJOR_NEGATIVE] = PML_CBOR_NEGATIVE,
+                                                [MAJOR_BYTES] = PML_CBOR_BYTES,
+                                                [MAJOR_ARRAY] = PML_CBOR_ARRAY};
+    unsigned major = 0;
+    uint64_t value = 0;
     *item = (struct pml_cbor_item){PML_CBOR_OTHER, 0, NULL};
-    if (*offset >= size)
+    const size_t head = *offset < size ? read_head(bytes + *offset, size - *offset, &major, &value) : 0;
+    if (head == 0 || kinds[major] == PML_CBOR_OTHER)
         return false;
-    struct cbor_decoder_result result = cbor_stream_decode(bytes + *offset, size - *offset, &callbacks, item);
-    if (result.status != CBOR_DECODER_FINISHED || item->kind == PML_CBOR_OTHER)
+    const bool string = major == MAJOR_BYTES;
+    if (string && value > size - *offset - head)
         return false;
-    uint8_t shortest[PML_CBOR_HEAD_MAX];
-    size_t head = result.read - (item->kind == PML_CBOR_BYTES ? (size_t)item->value : 0);
-    if (head != cbor_encode_uint(item->value, shortest, sizeof shortest))
-        return false;
-    *offset += result.read;
+    *item = (struct pml_cbor_item){kinds[major], value, string ? bytes + *offset + head : NULL};
+    *offset += head + (string ? (size_t)value : 0);
     return true;
 }

@@ -27,7 +27,6 @@ libraries='curl       libcurl4-openssl-dev  -
            z          zlib1g-dev            -
            pq         libpq-dev             libpq
            microhttpd libmicrohttpd-dev     libmicrohttpd
-           cbor       libcbor-dev           libcbor
            crypto     libssl-dev            libcrypto'
 
 # headers PACKAGE: copies them to where a compiler looks first.
