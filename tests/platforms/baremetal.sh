@@ -270,6 +270,22 @@ makefile_as_printed() {
             platform/baremetal/memory_functions.c build/libprivatemail.a -lgcc -o "$out/printed.elf"
 }
 
+# From a fresh clone, with one command, and with a pack of the user's own.
+example_as_printed() {
+    rm -rf build/try
+    platform/baremetal/try.sh >"$out/try.log" 2>&1 &&
+        grep -xE "message a400010150${pack_id}02010443[0-9a-f]{6}" "$out/try.log" &&
+        platform/baremetal/try.sh "$out/collection.pmpk" >"$out/try.log" 2>&1 && grep '^message' "$out/try.log"
+}
+
+# A pack that is none ends with the status of the library, and nothing is sent.
+example_refuses() {
+    local status=0
+    echo "no pack" >"$out/none.pmpk"
+    platform/baremetal/try.sh "$out/none.pmpk" >"$out/try.log" 2>&1 || status=$?
+    [ "$status" = 12 ] && ! grep '^message' "$out/try.log"
+}
+
 # ---- all of it ---------------------------------------------------------------------------------------------------
 
 mkdir -p "$out"
@@ -292,6 +308,8 @@ ram_limit=$ram_limit_64 stack_limit=$stack_limit_64
 board riscv64-virt rv64imafdc ON $text_limit_full 'RISC-V, 64 bits (rv64gc, virt)'
 
 check "README: the makefile works as printed" makefile_as_printed
+check "README: try.sh prints a message" example_as_printed
+check "try.sh refuses what is no pack (PML_ERROR_PACK_VERSION)" example_refuses
 
 cat "$rows"
 sum_up
