@@ -44,22 +44,7 @@ depth() {
         $1 "$2" -std=c11 -ffreestanding -ffp-contract=off -Icore -Icore/include -Iplatform -fcallgraph-info=su -c "$source" \
             -o "$folder/$(basename "$source" .c).o"
     done
-    python3 - "$folder"/*.ci <<'END' && echo "ok depth of $1 $2" || echo "FAILED depth of $1 $2"
-import re
-import sys
-from pathlib import Path
-sys.path.insert(0, "scripts")
-sys.dont_write_bytecode = True
-from stack_depth import Depths, plain, read_graphs
-
-frames, calls = read_graphs([list(map(Path, sys.argv[1:]))], lambda name: re.search("dots_s8_|nearest|quantise_.*_avx2", name))
-depths = Depths(frames, calls)
-wiping = [name for name in frames if "pml_wipe_stack" in calls.get(name, ())]
-deeper = [chain for _, chain in map(depths.of, wiping) if "pml_wipe_stack" not in chain]
-for chain in deeper:
-    print("    deeper than what is wiped:", " > ".join(map(plain, chain)))
-sys.exit(len(wiping) < 7 or len(deeper) > 0)  # an inlined one counts again
-END
+    python3 tests/check_depth.py "$folder"/*.ci && echo "ok depth of $1 $2" || echo "FAILED depth of $1 $2"
 }
 export -f run depth
 

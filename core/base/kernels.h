@@ -102,9 +102,12 @@ void pml_compare_portable(const struct pml_coded *coded, const uint8_t *bytes, s
 #endif
 
 /* What the compiler can make for this architecture; the CPU is asked when it runs. Not in builds without optimisation:
- * there every vector goes over the stack, deeper than what is wiped. Not on Windows: gcc misaligns vectors there. */
+ * there every vector goes over the stack, deeper than what is wiped. Not on Windows: gcc misaligns vectors there.
+ * scripts/amalgamate.py takes those of microcontrollers only. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
-#if defined(__x86_64__) && !defined(_WIN32)
+#if defined(PML_AMALGAMATION) && (defined(__x86_64__) || defined(__aarch64__) || defined(__ARM_NEON))
+/* none but the portable ones */
+#elif defined(__x86_64__) && !defined(_WIN32)
 #define PML_KERNELS_X86_64
 #elif defined(__aarch64__)
 #define PML_KERNELS_AARCH64

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The pack as a file (PRIVATEMAIL_PACK_FILE), among the constants. */
+#if defined(__arm__)
     .syntax unified
+#endif
     .section .rodata.pack_in_flash, "a"
     .global pack_in_flash
     .type pack_in_flash, %object

@@ -14,7 +14,11 @@
 static inline const unsigned char *stack_meter_here(void)
 {
     const unsigned char *here;
+#if defined(__riscv)
+    __asm__ volatile("mv %0, sp" : "=r"(here) : : "memory");
+#else
     __asm__ volatile("mov %0, sp" : "=r"(here) : : "memory");
+#endif
     return here;
 }
 

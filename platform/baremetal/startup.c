@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From reset to main on any Cortex-M. The table has the 16 entries of the processor; add your device's interrupts. */
+ * From reset to main on any Cortex-M. The table has the 16 entries of the processor; add your device's interrupts. What
+ * comes after the processor's own is the same on RISC-V, whose reset is in startup_riscv.S. */
 #include "firmware.h"
 
 #include <stdint.h>
@@ -9,7 +10,9 @@ extern const uint32_t firmware_data_source[];
 
 int main(void);
 void firmware_reset(void);
+void firmware_start(void);
 
+#if defined(__arm__)
 struct vector_table {
     unsigned char *stack;
     void (*handlers[15])(void);
@@ -21,6 +24,7 @@ __attribute__((section(".vectors"), used)) static const struct vector_table vect
      firmware_fault, firmware_fault, firmware_fault, firmware_fault, firmware_fault, firmware_fault, firmware_fault,
      firmware_fault},
 };
+#endif
 
 __attribute__((weak)) void firmware_fault(void)
 {
@@ -35,7 +39,7 @@ __attribute__((weak)) void firmware_exit(int status)
 }
 
 /* Not inlined: it may use the floating-point registers that its caller switches on. */
-__attribute__((noinline)) static void start(void)
+__attribute__((noinline)) void firmware_start(void)
 {
     const uint32_t *source = firmware_data_source;
     for (uint32_t *word = firmware_data_start; word < firmware_data_end; word++)
@@ -45,6 +49,7 @@ __attribute__((noinline)) static void start(void)
     firmware_exit(main());
 }
 
+#if defined(__arm__)
 void firmware_reset(void)
 {
 #if __ARM_ARCH >= 8 && __ARM_ARCH_ISA_THUMB >= 2 /* Armv8-M Mainline: the processor guards the stack itself */
@@ -55,5 +60,6 @@ void firmware_reset(void)
     *(volatile uint32_t *)0xE000ED88u |= 0xFu << 20;
     __asm__ volatile("dsb\n\tisb" : : : "memory");
 #endif
-    start();
+    firmware_start();
 }
+#endif

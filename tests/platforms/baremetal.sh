@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Cortex-M firmware under QEMU: builds platform/baremetal and tests/baremetal for four boards, compares the golden
-# bytes on each, measures code, RAM and stack and holds them to limits. Rows of the table in docs/PLATFORMS.md go to
-# build/platforms/baremetal.rows, what the programs printed to build/platforms/baremetal/BOARD/*.log.
+# Cortex-M and RISC-V firmware under QEMU: builds platform/baremetal and tests/baremetal for six boards, compares the
+# golden bytes on each, of the library and of the pair of files of scripts/amalgamate.py, measures code, RAM and stack and
+# holds them to limits. Rows of the table in docs/PLATFORMS.md go to build/platforms/baremetal.rows, what the programs
+# printed to build/platforms/baremetal/BOARD/*.log.
 #
-#   tests/platforms/baremetal.sh [--help]        about 30 seconds; needs scripts/setup.sh --platforms
+#   tests/platforms/baremetal.sh [--help]        about 40 seconds; needs scripts/setup.sh --platforms
 #
 # What the columns mean here
 #   .text   code and constants of the library that golden_firmware links (packs, budgets, releases, rows, answers; not
@@ -22,6 +23,11 @@ text_limit_response=16384
 ram_limit=4096
 # README's promise, and what firmware_sections.ld reserves at least.
 stack_limit=2048
+# 32-bit RISC-V takes more instructions than Thumb, above all for 64-bit numbers.
+text_limit_riscv32=36864
+# Words of 64-bit processors are twice as long, and more of the stack is wiped.
+ram_limit_64=8192
+stack_limit_64=4096
 # Of the smallest board.
 microbit_ram=16384
 
@@ -30,7 +36,8 @@ rows=$PWD/build/platforms/baremetal.rows
 vectors=tests/golden/vectors.txt
 
 source tests/platforms/frame.sh
-needs arm-none-eabi-gcc cmake make ninja python3 qemu-system-arm
+needs arm-none-eabi-gcc cmake make ninja python3 qemu-system-arm qemu-system-riscv32 qemu-system-riscv64 \
+    riscv64-unknown-elf-gcc
 
 below() { [ "$1" -lt "$2" ]; }
 between() { [ "$2" -le "$1" ] && [ "$1" -le "$3" ]; }
@@ -41,9 +48,9 @@ between() { [ "$2" -le "$1" ] && [ "$1" -le "$3" ]; }
 build() {
     rm -rf "${out:?}/$1"
     mkdir -p "$out/$1"
-    if ! { cmake -G Ninja -S tests/baremetal -B "$out/$1" --toolchain "$PWD/platform/cmake/arm-none-eabi.cmake" \
+    if ! { cmake -G Ninja -S tests/baremetal -B "$out/$1" --toolchain "$PWD/platform/cmake/$toolchain.cmake" \
         -DCMAKE_BUILD_TYPE=MinSizeRel -DPRIVATEMAIL_BOARD="$1" -DPRIVATEMAIL_CPU="$2" -DPRIVATEMAIL_GAUSSIAN="$3" \
-        -DPRIVATEMAIL_CROWD="$3" -DPRIVATEMAIL_FRONT="$3" -DPRIVATEMAIL_PACK="$out/collection.pmpk" &&
+        -DPRIVATEMAIL_CROWD="$3" -DPRIVATEMAIL_FRONT="$3" -DPRIVATEMAIL_TRANSPORT="$transport" -DPRIVATEMAIL_PACK="$out/collection.pmpk" &&
         cmake --build "$out/$1" -j 2; } >"$out/$1/build.log" 2>&1; then
         cat "$out/$1/build.log"
         return 1
@@ -55,9 +62,12 @@ build() {
 # emulate BOARD PROGRAM [PAGES]: its output in PROGRAM.log, its exit code is the answer. A micro:bit gets the two pages
 # of its budget from PAGES.bin (tests/baremetal/budget_pages.py): blank, as from the factory, unless told otherwise.
 emulate() {
-    local options=()
-    [ "$1" != microbit ] || options=(-device "loader,file=$out/${3:-blank}.bin,addr=0x3f800,force-raw=on")
-    timeout 60 qemu-system-arm -M "$1" -nographic -semihosting-config enable=on,target=native "${options[@]}" \
+    local options=(-M "$1") emulator=qemu-system-arm
+    case $1 in
+    microbit) options+=(-device "loader,file=$out/${3:-blank}.bin,addr=0x3f800,force-raw=on") ;;
+    riscv*) emulator=qemu-system-${1%-virt} options=(-M virt -bios none) ;;
+    esac
+    timeout 60 $emulator -nographic -semihosting-config enable=on,target=native "${options[@]}" \
         -kernel "$out/$1/$2.elf" </dev/null >"$out/$1/$2.log" 2>&1
 }
 
@@ -103,26 +113,34 @@ linked() {
 }
 
 # static_ram ELF: .data + .bss, without the stack's reserve.
-static_ram() { arm-none-eabi-size -A "$1" | awk '$1 == ".data" || $1 == ".bss" { n += $2 } END { print n }'; }
+static_ram() { "$tools-size" -A "$1" | awk '$1 == ".data" || $1 == ".bss" { n += $2 } END { print n }'; }
 
 # reserved_ram ELF: all that the linker gave away, with the whole stack.
 reserved_ram() {
     local limit top
-    limit=$(arm-none-eabi-nm "$1" | awk '$3 == "firmware_stack_limit" { print $1 }')
-    top=$(arm-none-eabi-nm "$1" | awk '$3 == "firmware_bss_end" { print $1 }')
+    limit=$("$tools-nm" "$1" | awk '$3 == "firmware_stack_limit" { print $1 }')
+    top=$("$tools-nm" "$1" | awk '$3 == "firmware_bss_end" { print $1 }')
     echo $((16#$top - 16#$limit))
 }
 
 # stack_bound BOARD: the deepest that the call graph allows.
 stack_bound() {
     local objects=$out/$1/firmware/privatemail/CMakeFiles/privatemail_core.dir/core taken
-    taken=$(arm-none-eabi-objdump -r "$objects"/*.obj "$objects"/*/*.obj | awk '
+    taken=$("$tools-objdump" -r "$objects"/*.obj "$objects"/*/*.obj | awk '
         /^RELOCATION RECORDS FOR/ { inside = substr($4, 2, length($4) - 3) } # whose own tables of jumps do not count
-        $2 ~ /^R_ARM_(ABS32|MOV|THM_MOV)/ && $3 != inside { sub(/^\.text\./, "", $3); print $3 }' | sort -u)
+        $2 ~ /^R_(ARM_(ABS32|MOV|THM_MOV)|RISCV_(32|64|HI20|PCREL_HI20)$)/ && $3 != inside { sub(/^\.text\./, "", $3); print $3 }' | sort -u)
     python3 scripts/stack_depth.py core/include/privatemail.h --taken $taken --graphs "$objects"/*.ci "$objects"/*/*.ci | cut -d ' ' -f 1
 }
 
-# board NAME CPU GAUSSIAN TEXT_LIMIT PLATFORM
+# Its own checks are those of golden_firmware; here that it had no other code to fall back on.
+same_without_library() {
+    [ "$(linked "$out/$1/amalgamated_firmware.map" libprivatemail.a)" = 0 ] &&
+        diff <(grep -E '^(ok|FAILED) ' "$out/$1/golden_firmware.log") \
+            <(grep -E '^(ok|FAILED) ' "$out/$1/amalgamated_firmware.log")
+}
+
+# board NAME CPU GAUSSIAN TEXT_LIMIT PLATFORM: by the toolchain $toolchain, whose tools begin with $tools.
+toolchain=arm-none-eabi tools=arm-none-eabi transport=ON
 board() {
     local name=$1 gaussian=$3 text_limit=$4 platform=$5 text helpers ram used stack bound kind call golden
     if ! build "$name" "$2" "$gaussian"; then
@@ -136,7 +154,9 @@ board() {
         check "$name: these are all $kind of the vectors that this build can make" \
             [ "$(equal "$name" "$kind")" = "$(expected "$gaussian" "$kind")" ]
     done
-    [ "$name" = microbit ] || run "$name" kernels_firmware
+    [ ! -e "$out/$name/kernels_firmware.elf" ] || run "$name" kernels_firmware
+    run "$name" amalgamated_firmware
+    check "$name: the pair of files needs nothing of the library, and gives as many golden bytes" same_without_library "$name"
     run "$name" metered_example
     check "$name: the example sends a release of its pack" grep -qxE "message a400010150${pack_id}02010443[0-9a-f]{6}" \
         "$out/$name/metered_example.log"
@@ -250,6 +270,22 @@ makefile_as_printed() {
             platform/baremetal/memory_functions.c build/libprivatemail.a -lgcc -o "$out/printed.elf"
 }
 
+# From a fresh clone, with one command, and with a pack of the user's own.
+example_as_printed() {
+    rm -rf build/try
+    platform/baremetal/try.sh >"$out/try.log" 2>&1 &&
+        grep -xE "message a400010150${pack_id}02010443[0-9a-f]{6}" "$out/try.log" &&
+        platform/baremetal/try.sh "$out/collection.pmpk" >"$out/try.log" 2>&1 && grep '^message' "$out/try.log"
+}
+
+# A pack that is none ends with the status of the library, and nothing is sent.
+example_refuses() {
+    local status=0
+    echo "no pack" >"$out/none.pmpk"
+    platform/baremetal/try.sh "$out/none.pmpk" >"$out/try.log" 2>&1 || status=$?
+    [ "$status" = 12 ] && ! grep '^message' "$out/try.log"
+}
+
 # ---- all of it ---------------------------------------------------------------------------------------------------
 
 mkdir -p "$out"
@@ -265,7 +301,15 @@ board mps2-an386 cortex-m4 ON $text_limit_full 'Cortex-M4F (mps2-an386)'
 board mps2-an500 cortex-m7 ON $text_limit_full 'Cortex-M7 (mps2-an500)'
 board mps3-an547 cortex-m55 ON $text_limit_full 'Cortex-M55 (mps3-an547)'
 
+# BearSSL wants <string.h>, which this compiler lacks.
+toolchain=riscv-unknown-elf tools=riscv64-unknown-elf transport=OFF
+board riscv32-virt rv32imac ON $text_limit_riscv32 'RISC-V, 32 bits (rv32imac, virt)'
+ram_limit=$ram_limit_64 stack_limit=$stack_limit_64
+board riscv64-virt rv64imafdc ON $text_limit_full 'RISC-V, 64 bits (rv64gc, virt)'
+
 check "README: the makefile works as printed" makefile_as_printed
+check "README: try.sh prints a message" example_as_printed
+check "try.sh refuses what is no pack (PML_ERROR_PACK_VERSION)" example_refuses
 
 cat "$rows"
 sum_up
