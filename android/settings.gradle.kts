@@ -7,6 +7,7 @@ pluginManagement {
     plugins {
         id("com.android.library") version "8.7.3"
         id("com.android.application") version "8.7.3"
+        id("org.jetbrains.kotlin.android") version "2.2.0"
     }
 }
 
@@ -20,4 +21,5 @@ dependencyResolutionManagement {
 
 rootProject.name = "privatemail-android"
 include(":privatemail")
+include(":kotlin")
 include(":example")

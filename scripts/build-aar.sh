@@ -5,12 +5,15 @@
 #   scripts/build-aar.sh [--out FILE] [--ndk PATH] [--abi ABI]...
 #
 #   --out FILE     where the AAR goes (build/aar/privatemail.aar); what it is made of stays in FILE.parts. Beside it come
-#                  privatemail-sources.jar and, when there is a javadoc, privatemail-javadoc.jar
+#                  privatemail.pom, privatemail-sources.jar and, when there is a javadoc, privatemail-javadoc.jar; and
+#                  when there is a Kotlin compiler, the layer for Kotlin: privatemail-kotlin.jar, its sources and POM
 #   --abi ABI      only this one; may be given several times
 #   --ndk PATH     compile the native part by this NDK (r27 or later) and CMake instead of the system's clang
 #   --help         this text
 #
-#   BEARSSL_DIR    folder of BearSSL's sources, unless scripts/setup.sh fetched them
+#   BEARSSL_DIR          folder of BearSSL's sources, unless scripts/setup.sh fetched them
+#   PRIVATEMAIL_KOTLIN   folder of the jars of a Kotlin compiler and of kotlinx.coroutines, unless scripts/setup.sh
+#                        --platforms put them into build/venv
 set -euo pipefail
 
 usage() { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0"; }
@@ -45,6 +48,7 @@ api=24
 [ ${#abis[@]} -gt 0 ] || abis=(arm64-v8a armeabi-v7a x86_64 x86)
 clang=/usr/bin/clang # not the first in the path: a Swift toolchain brings one of its own
 module=android/privatemail
+kotlin=${PRIVATEMAIL_KOTLIN:-$(echo build/venv/lib/python3*/site-packages/run_kotlin_kernel/jars)}
 bearssl=${BEARSSL_DIR:-${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}/bearssl}
 
 need() { # COMMAND PACKAGE
@@ -171,6 +175,21 @@ build_java() {
     fi
 }
 
+# ---- Kotlin ----------------------------------------------------------------------------------------------------
+
+# Its own jar: an app in Java needs neither it nor the libraries of Kotlin. Language 2.2: any later compiler reads it.
+build_kotlin() {
+    local jars=("${kotlin:-none}"/*.jar) path
+    if [ ! -f "${jars[0]}" ]; then
+        echo "build-aar: there is no Kotlin compiler, so there is no privatemail-kotlin.jar" >&2
+        return
+    fi
+    path=$(IFS=:; echo "${jars[*]}")
+    java -cp "$path" org.jetbrains.kotlin.cli.jvm.K2JVMCompiler -no-stdlib -no-reflect -jvm-target 1.8 \
+        -language-version 2.2 -api-version 2.2 -module-name privatemail-kotlin -Xexplicit-api=strict -java-parameters \
+        -Werror -cp "$parts/classes:$path" -d "$parts/kotlin" android/kotlin/src/main/kotlin
+}
+
 # ---- all of it -------------------------------------------------------------------------------------------------
 
 need javac openjdk-17-jdk-headless
@@ -188,7 +207,7 @@ else
 fi
 [ ! -d "$out" ] || die "--out wants the name of a file, and $out is a folder"
 rm -rf "$parts"
-rm -f "$out" "${out%.aar}"-{sources,javadoc}.jar
+rm -f "$out" "${out%.aar}"{.pom,-sources.jar,-javadoc.jar} "${out%.aar}"-kotlin{.pom,.jar,-sources.jar}
 mkdir -p "$parts"
 
 if [ -n "$ndk" ]; then
@@ -208,5 +227,6 @@ else
     done
 fi
 build_java
+build_kotlin
 python3 android/aar/package_aar.py --parts "$parts" --out "$out" --api "$api" --ndk "$ndk_version" "${abis[@]}"
 echo "$out"

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # Builds privatemail.wasm (the whole core and the client's part of the transport, freestanding) and puts privatemail.js
-# with its modules beside it: all that a page needs.
+# with its modules, its types and its README beside it: all that a page or an npm package needs, and nothing else.
 #
-#   scripts/build-wasm.sh [--out DIR]    DIR: build/wasm unless given
+#   scripts/build-wasm.sh [--out DIR] [--tarball FILE]
+#
+#   --out DIR         build/wasm unless given
+#   --tarball FILE    also makes the npm package, for npm install FILE; it is not published anywhere
 #
 # Needs clang and lld (scripts/setup.sh installs them). CLANG and WASM_LD name other ones than /usr/bin's. Two builds by
 # the same tools give the same bytes. Fails when the file is larger than 76 KiB, about 18 of them for sealing and 4.5 for
@@ -15,12 +18,19 @@ usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; }
 die() { echo "build-wasm: $*" >&2; exit 1; }
 
 out=build/wasm
+tarball=
 while [ $# -gt 0 ]; do
     case $1 in
     --out)
         [ -n "${2:-}" ] || die "--out needs a folder"
         out=$2
         [ "${out#/}" != "$out" ] || out=$here/$out
+        shift
+        ;;
+    --tarball)
+        [ -n "${2:-}" ] || die "--tarball needs the name of a file"
+        tarball=$2
+        [ "${tarball#/}" != "$tarball" ] || tarball=$here/$tarball
         shift
         ;;
     --help | -h) usage; exit 0 ;;
@@ -41,13 +51,16 @@ bearssl=${BEARSSL_DIR:-${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}/bearssl}
 size_limit=$((76 * 1024)) # 4 of them are coded sketches
 stack_size=8192
 
+objects=$(mktemp -d) # not in the folder, which may be a page's
+trap 'rm -rf "$objects"' EXIT
+
 # -mbulk-memory: memcpy and memset are instructions of every browser since 2021.
 flags=(--target=wasm32 -std=c11 -ffreestanding -mbulk-memory -mmutable-globals -ffp-contract=off
        -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Werror -I. -Icore -Icore/include
-       -Itransport/include -isystem "$out/objects/include" -isystem "$bearssl/inc")
+       -Itransport/include -isystem "$objects/include" -isystem "$bearssl/inc")
 
 theirs=(--target=wasm32 -std=c11 -ffreestanding -mbulk-memory -mmutable-globals -fvisibility=hidden
-        -isystem "$out/objects/include" -I"$bearssl/inc" -I"$bearssl/src")
+        -isystem "$objects/include" -I"$bearssl/inc" -I"$bearssl/src")
 
 # What privatemail.js calls; the linker leaves out the rest. glue.c names its own exports.
 exports=(__heap_base __stack_pointer
@@ -62,9 +75,7 @@ exports=(__heap_base __stack_pointer
          pml_crowd_scratch pml_crowd_delta pml_crowd_epsilon pml_crowd_mu pml_crowd_plan
          pml_keys_hold pml_message_size pml_open_status pml_open_end pml_opener_wipe)
 
-objects=$out/objects
-rm -rf "$objects"
-mkdir -p "$objects/include"
+mkdir -p "$out" "$objects/include"
 cp platform/wasm/memory.h "$objects/include/string.h"
 # list NAME FOLDER: one list of transport/transport_sources.cmake.
 list() { sed -n "/^set($1\$/,/^)/s|^ *\([a-z0-9_/]*\.c\)\$|$2/\1|p" transport/transport_sources.cmake; }
@@ -86,8 +97,17 @@ done
 # The stack comes first in memory, so that an overflow traps instead of overwriting data.
 "$linker" --no-entry --strip-all --gc-sections --stack-first -z stack-size=$stack_size \
     "${exports[@]/#/--export=}" "$objects"/*.o -o "$out/privatemail.wasm"
-cp platform/wasm/*.js platform/wasm/package.json "$out"
+cp platform/wasm/*.js platform/wasm/*.d.ts platform/wasm/{package.json,README.md} LICENSE "$out"
 
 size=$(wc -c <"$out/privatemail.wasm")
 printf 'privatemail.wasm: %d bytes (limit %d)\n' "$size" "$size_limit"
 [ "$size" -lt "$size_limit" ] || die "privatemail.wasm is larger than its limit"
+
+# As npm pack makes it, but with the same bytes each time: names sorted, one date, no owner.
+if [ -n "$tarball" ]; then
+    mkdir -p "$(dirname "$tarball")"
+    (cd "$out" && tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rw,go=r --format=ustar \
+        --transform='s|^|package/|' -cf - *.js *.d.ts privatemail.wasm package.json README.md LICENSE) |
+        gzip -9n >"$tarball"
+    printf '%s: %d bytes\n' "$(basename "$tarball")" "$(wc -c <"$tarball")"
+fi

@@ -21,7 +21,7 @@ packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gn
           libpng-dev libpq-dev libsqlite3-dev libssl-dev lld llvm ninja-build openssl pkg-config python3 python3-venv
           sqlite3 valgrind)
 modules=(numpy mpmath cbor2 cryptography pyhpke)
-pictures= sentences=
+pictures= sentences= kotlin=
 oldest_cmake=
 for argument in "$@"; do
     case $argument in
@@ -33,9 +33,9 @@ for argument in "$@"; do
     --platforms)
         packages+=(android-libnativehelper-dev gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-arm64-cross
                    libc6-dev-armhf-cross nodejs openjdk-17-jdk-headless qemu-system-arm qemu-user-static wine64 zip unzip)
-        packages+=(gcc-riscv64-unknown-elf libxml2-utils qemu-system-misc)
+        packages+=(debootstrap gcc-riscv64-unknown-elf libxml2-utils node-typescript qemu-system-misc)
         modules+=(ziglang)
-        packages+=(debootstrap)
+        kotlin=kotlin-jupyter-kernel
         oldest_cmake=3.21
         ;;
     --proofs) packages+=(coq cvc4 frama-c-base libcoq-interval why3 z3) ;;
@@ -177,6 +177,13 @@ install_sentences() {
             build/venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r "$1" >&2; }
 }
 
+# A Kotlin compiler and kotlinx.coroutines, as jars; the package's Python, and what that needs, is not run.
+install_kotlin() {
+    build/venv/bin/python -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("run_kotlin_kernel"))' ||
+        { say "installing a Kotlin compiler into build/venv" &&
+            build/venv/bin/python -m pip install -q --disable-pip-version-check --no-deps "$1" >&2; }
+}
+
 # ---- all of it -------------------------------------------------------------------------------------------------
 
 if command -v apt-get >/dev/null; then
@@ -205,6 +212,7 @@ elif [ ! -f "$cache/bearssl/inc/bearssl.h" ]; then
 fi
 
 has_modules || make_environment
+[ -z "$kotlin" ] || install_kotlin "$kotlin" || say "no Kotlin compiler here: the layer for Kotlin is not built"
 [ -z "$sentences" ] || install_sentences "$sentences" || say "no sentence model here: the demo asks with pictures only"
 
 # Not in build/venv, where it would be the first CMake of whoever activates that.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Puts the parts that scripts/build-aar.sh made together into an AAR, with a Prefab package for C users inside. Beside
-it come a jar of the sources and, when they were made, one of their documentation.
+it come its POM, a jar of the sources and, when they were made, one of their documentation and the jars for Kotlin.
 
 Archives are repeatable: entries sorted, one fixed date, no attributes of this machine.
 """
@@ -17,6 +17,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULE = ROOT / "android/privatemail"
 HEADERS = ("core/include/privatemail.h", "core/include/privatemail_public.h", "core/include/privatemail_crowd.h",
            "platform/privatemail_platform.h")
+MAVEN = "http://maven.apache.org/POM/4.0.0"
+# The oldest libraries that the layer for Kotlin runs with: those of android/kotlin/build.gradle.kts.
+KOTLIN_NEEDS = (("org.jetbrains.kotlin", "kotlin-stdlib", "2.2.0", None),
+                ("org.jetbrains.kotlinx", "kotlinx-coroutines-core", "1.10.2", None))
 ANDROID = "http://schemas.android.com/apk/res/android"
 
 
@@ -75,6 +79,51 @@ def prefab(parts, abis, api, ndk):
     return {f"prefab/{name}": data for name, data in entries.items()}
 
 
+def properties():
+    """android/gradle.properties."""
+    lines = (ROOT / "android/gradle.properties").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+
+
+def add(parent, tag, text=None, /, **children):
+    """A new element with a text, or with one child per keyword."""
+    element = xml.SubElement(parent, tag)
+    element.text = text
+    for child, value in children.items():
+        xml.SubElement(element, child).text = value
+    return element
+
+
+def pom(artifact, packaging, needs=()):
+    """What a registry wants to know; the same as android/publishing.gradle.kts says."""
+    known = properties()
+    root = xml.Element("project", xmlns=MAVEN)
+    for name, text in (("modelVersion", "4.0.0"), ("groupId", "org.privatemail"), ("artifactId", artifact),
+                       ("version", version()), ("packaging", packaging), ("name", "PrivateMail"),
+                       ("description", "Search a remote collection without revealing what you look for"),
+                       ("url", known["privatemail.url"])):
+        add(root, name, text)
+    add(add(root, "licenses"), "license", name="Apache-2.0", url="https://www.apache.org/licenses/LICENSE-2.0")
+    add(add(root, "developers"), "developer", name=known["privatemail.developer"])
+    add(root, "scm", connection=known["privatemail.scm"], url=known["privatemail.url"])
+    if needs:
+        dependencies = add(root, "dependencies")
+        for group, name, number, kind in needs:
+            need = add(dependencies, "dependency", groupId=group, artifactId=name, version=number)
+            if kind:
+                add(need, "type", kind)
+            add(need, "scope", "compile")
+    xml.indent(root)
+    return xml.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+
+
+def package_kotlin(parts, beside):
+    pathlib.Path(f"{beside}-kotlin.jar").write_bytes(jar(parts / "kotlin", "*"))
+    pathlib.Path(f"{beside}-kotlin-sources.jar").write_bytes(jar(ROOT / "android/kotlin/src/main/kotlin", "*.kt"))
+    pathlib.Path(f"{beside}-kotlin.pom").write_bytes(
+        pom("privatemail-kotlin", "jar", (("org.privatemail", "privatemail", version(), "aar"),) + KOTLIN_NEEDS))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", type=pathlib.Path, required=True, help="folder of libraries and classes")
@@ -96,9 +145,12 @@ def main():
     entries.update(prefab(options.parts, options.abis, options.api, options.ndk))
     options.out.write_bytes(archive(entries))
     beside = str(options.out.with_suffix(""))
+    pathlib.Path(f"{beside}.pom").write_bytes(pom("privatemail", "aar"))
     pathlib.Path(f"{beside}-sources.jar").write_bytes(jar(MODULE / "src/main/java", "*.java"))
     if (options.parts / "javadoc/index.html").exists():
         pathlib.Path(f"{beside}-javadoc.jar").write_bytes(jar(options.parts / "javadoc", "*"))
+    if (options.parts / "kotlin").exists():
+        package_kotlin(options.parts, beside)
 
 
 if __name__ == "__main__":

@@ -90,16 +90,8 @@ publishing {
             afterEvaluate {
                 from(components["release"])
             }
-            pom {
-                name.set("PrivateMail")
-                description.set("Search a remote collection without revealing what you look for")
-                licenses {
-                    license {
-                        name.set("Apache-2.0")
-                        url.set("https://www.apache.org/licenses/LICENSE-2.0")
-                    }
-                }
-            }
         }
     }
 }
+
+apply(from = "../publishing.gradle.kts")

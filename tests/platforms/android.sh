@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Android: the Java classes in a virtual machine of this computer, the AAR and its libraries, the example. Builds in
-# build/platforms/android; rows of the matrix go to build/platforms/android.rows. No phone takes part.
+# Android: the Java classes in a virtual machine of this computer, the AAR and its libraries, the example, the layer for
+# Kotlin and programs of ten lines. Builds in build/platforms/android; rows of the matrix go to
+# build/platforms/android.rows. No phone takes part.
 #
 #   tests/platforms/android.sh
 set -euo pipefail
@@ -35,6 +36,7 @@ mkdir -p "$out"
 : >"$rows"
 counted jvm tests/android/jvm/jvm.sh
 counted aar tests/android/aar/aar.sh
+counted kotlin tests/android/kotlin/kotlin.sh
 
 row "Android JVM (JNI under -Xcheck:jni)" "$out/jvm/shipped/libprivatemail.so" yes \
     "$(cat "$out/jvm/golden.txt" 2>/dev/null || true)" ""

@@ -5,14 +5,12 @@
 #
 #   tests/android/aar/aar.sh      builds in build/platforms/android/aar; the last line is 'N passed, N failed'
 #
-#   PRIVATEMAIL_KOTLIN            folder of a Kotlin compiler's jars, such as run_kotlin_kernel/jars of the Python
-#                                 package kotlin-jupyter-kernel; without it no Kotlin is compiled
-#
 # In that folder, sizes has the code and constants of each library, ABI/golden.log what it made of the golden vectors.
 set -euo pipefail
 
 cd "$(dirname "$0")/../../.."
 source tests/platforms/frame.sh
+source tests/android/android_shared.sh
 
 here=tests/android/aar
 out=$PWD/build/platforms/android/aar
@@ -34,10 +32,11 @@ build_elsewhere() {
 
 same_bytes() {
     local end
-    for end in .aar -sources.jar -javadoc.jar; do
-        cmp "$out/privatemail$end" "$out/second build$end" || return 1
+    for end in .aar .pom -sources.jar -javadoc.jar -kotlin.jar -kotlin-sources.jar -kotlin.pom; do
+        [ -e "$out/privatemail$end" ] || [[ $end = -kotlin* ]] || return 1
+        [ ! -e "$out/privatemail$end" ] || cmp "$out/privatemail$end" "$out/second build$end" || return 1
     done
-    sha256sum "$out"/privatemail{.aar,-sources.jar,-javadoc.jar}
+    sha256sum "$out"/privatemail*.{aar,jar,pom}
 }
 
 # The CMake side of an Android build, by a stand-in for an NDK.
@@ -119,11 +118,6 @@ compile_example() {
         -cp "$out/bridge/classes.jar:$parts/stubs" -d "$out/example"
 }
 
-# README's code in a language, all of it.
-readme_code() { # LANGUAGE
-    awk -v first="^\`\`\`$1\$" '$0 ~ first { inside = 1; next } /^```$/ { inside = 0 } inside' android/README.md
-}
-
 compile_readme() {
     mkdir -p "$out/readme"
     rm -f "$out"/readme/*.java
@@ -136,67 +130,13 @@ compile_readme() {
     javac --release 8 -Xlint:all,-options -Werror -cp "$out/bridge/classes.jar" -d "$out/readme" "$out"/readme/*.java
 }
 
-kotlin() { # FILE
-    local jars=("$PRIVATEMAIL_KOTLIN"/*.jar)
-    java -cp "$(IFS=:; echo "${jars[*]}")" org.jetbrains.kotlin.cli.jvm.K2JVMCompiler -no-stdlib -no-reflect \
-        -cp "$out/bridge/classes.jar:$(IFS=:; echo "${jars[*]}")" -d "$out/kotlin" "$1"
-}
-
-compile_kotlin() {
-    mkdir -p "$out/kotlin"
-    readme_code kotlin | sed -n '/^import/,$p' >"$out/kotlin/embedding.kt"
-    kotlin "$out/kotlin/embedding.kt"
-}
-
-# Each line is a mistake that must be an error, and the last is none.
-kotlin_knows_of_null() {
-    local line
-    printf 'import org.privatemail.*\nfun mistakes(pack: Pack, client: Client) {\n%s\n%s\n%s\n%s\n%s\n}\n' \
-        'Pack.open(null, null)' 'pack.rows(ByteArray(1)).size' 'pack.model().length' 'client.arm(null)' \
-        'client.release(FloatArray(1), 0).bytes().size' >"$out/kotlin/mistakes.kt"
-    ! kotlin "$out/kotlin/mistakes.kt" 2>"$out/kotlin/errors" || return 1
-    cat "$out/kotlin/errors"
-    for line in 3 4 5 6; do
-        grep -q "mistakes.kt:$line:.*error:.*null" "$out/kotlin/errors" || return 1
-    done
-    ! grep -q 'mistakes.kt:7:' "$out/kotlin/errors"
-}
-
 compile_test() {
     mkdir -p "$out/test"
     javac --release 11 -Xlint:all,-options -Werror -cp "$out/bridge/classes.jar:$out/readme" -d "$out/test" \
         "$here"/*.java
 }
 
-# Real servers over the sample gallery, when the command is built: each serves one pack, the second its successor.
-# `real` is what SearchTest wants to know of them, `through` what RelaySearchTest does.
-real=() through=() servers=() model='shapes, 📷 16x16'
-stop_servers() { [ ${#servers[@]} = 0 ] || kill "${servers[@]}" 2>/dev/null || true; }
-
-# Runs a command of privatemail that listens, in the background; its address is in `address` then.
-start() { # NAME ARGUMENT...
-    local name=$1 folder=$out/real tries
-    shift
-    "$PWD/build/release/cli/privatemail" "$@" --listen 127.0.0.1:0 >"$folder/$name.told" 2>"$folder/$name.log" &
-    servers+=($!)
-    for tries in {1..100}; do
-        [ ! -s "$folder/$name.told" ] || break
-        sleep 0.1
-    done
-    address=$(grep -oE 'http://[0-9.:]+' "$folder/$name.told" | head -n 1) || { cat "$folder/$name.log"; return 1; }
-}
-
-start_server() { # NAME SEED OPTION...
-    local command=$PWD/build/release/cli/privatemail folder=$out/real address
-    mkdir -p "$folder"
-    [ -d "$folder/shapes" ] || "$command" sample --out "$folder/shapes" || return 1
-    "$command" pack --features "$folder/shapes/public.npy" --labels "$folder/shapes/public_labels.npy" --slots class \
-        --cells 8 --response-only --model "$model" --seed "$2" --out "$folder/$1.pmpk" &&
-        "$command" index --pack "$folder/$1.pmpk" --features "$folder/shapes/gallery.npy" --cells-per-item 1 \
-            --labels "$folder/shapes/gallery_labels.npy" --store "sqlite:$folder/$1.store" || return 1
-    start "$1" serve --pack "$folder/$1.pmpk" --store "sqlite:$folder/$1.store" "${@:3}" || return 1
-    real+=("$address" "$folder/$1.pmpk")
-}
+through=() # what RelaySearchTest wants to know
 
 # A relay before the first server, which is a gateway.
 start_relay() {
@@ -229,7 +169,7 @@ gradle_names_exist() { # FILE FOLDER
     while read -r name; do
         echo "$name"
         [ -e "$folder/$name" ] || { echo "$file names $name, which is not there"; result=1; }
-    done < <(grep -oE '(from|file|consumerProguardFiles)\("[^"]+"\)' "$file" | grep -oE '"[^"]+"' | tr -d '"')
+    done < <(grep -oE '(from|file|consumerProguardFiles)\("[^"]+"\)|from = "[^"]+"' "$file" | grep -oE '"[^"]+"' | tr -d '"')
     while read -r name; do
         [ -f "$folder/$name/build.gradle.kts" ] || { echo "$file includes $name, which has no script"; result=1; }
     done < <(sed -nE 's/^include\(":([^"]+)"\)$/\1/p' "$file")
@@ -268,6 +208,7 @@ same_versions() {
     local version
     version=$(sed -nE 's/^    VERSION ([0-9.]+)$/\1/p' CMakeLists.txt)
     grep -x "version = \"$version\"" android/privatemail/build.gradle.kts &&
+        grep -x "version = \"$version\"" android/kotlin/build.gradle.kts &&
         grep "org.privatemail:privatemail:$version" android/README.md
 }
 
@@ -303,12 +244,6 @@ done
 check "the AAR's x86_64 library has a libc to load with" build_bridge
 check "the example compiles" compile_example
 check "README's Java compiles" compile_readme
-if [ -n "${PRIVATEMAIL_KOTLIN:-}" ]; then
-    check "README's Kotlin compiles" compile_kotlin
-    check "Kotlin refuses null where it may not be, and wants a look where it may" kotlin_knows_of_null
-else
-    echo "skipped Kotlin: PRIVATEMAIL_KOTLIN is not set"
-fi
 check "the test of searches compiles" compile_test
 if [ -x build/release/cli/privatemail ]; then
     check "privatemail serve serves the sample gallery, with two packs, one of them behind privatemail relay" \
@@ -322,7 +257,7 @@ else
 fi
 check "-Xcheck:jni says nothing" jni_is_content
 
-for script in android/settings.gradle.kts android/privatemail/build.gradle.kts android/example/build.gradle.kts; do
+for script in android/*.gradle.kts android/{privatemail,kotlin,example}/build.gradle.kts; do
     check "$script is balanced" balanced "$script"
     check "$script names what is there" gradle_names_exist "$script" "$(dirname "$script")"
 done

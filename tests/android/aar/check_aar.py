@@ -234,6 +234,48 @@ def check_jars(path):
         check_no_path_of_this_machine(jar)
 
 
+def check_pom(path, artifact, packaging):
+    """All that Maven Central asks for, and the version of the header."""
+    root = xml.fromstring(path.read_bytes())
+    maven = "{http://maven.apache.org/POM/4.0.0}"
+    said = {place: root.findtext("/".join(maven + part for part in place.split("/"))) for place in (
+        "name", "description", "url", "licenses/license/name", "licenses/license/url", "developers/developer/name",
+        "scm/connection", "scm/url")}
+    check(f"{path.name} says all that Maven Central asks for", all(said.values()), said)
+    header = (ROOT / HEADERS[0]).read_text()
+    version = ".".join(re.findall(r"#define PML_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
+    equal(f"{path.name}: coordinates", [root.findtext(maven + name) for name in (
+        "groupId", "artifactId", "version", "packaging")], ["org.privatemail", artifact, version, packaging])
+    return {need.findtext(maven + "artifactId"): need.findtext(maven + "version")
+            for need in root.iter(maven + "dependency")}
+
+
+def check_kotlin(path):
+    """The layer for Kotlin, where there was a compiler for it."""
+    jar_path = path.with_name(path.stem + "-kotlin.jar")
+    if not jar_path.exists():
+        print("skipped the layer for Kotlin: there is no compiler")
+        return
+    folder = ROOT / "android/kotlin/src/main/kotlin"
+    with zipfile.ZipFile(jar_path) as jar:
+        classes = [name for name in jar.namelist() if name.endswith(".class")]
+        check("the layer for Kotlin has its own package alone",
+              classes and all(name.startswith("org/privatemail/kotlin/") for name in classes), classes)
+        equal("its classes are Java 8's", {jar.read(name)[7] for name in classes}, {52})
+        check("Kotlin finds its functions", "META-INF/privatemail-kotlin.kotlin_module" in jar.namelist(),
+              jar.namelist())
+    with zipfile.ZipFile(path.with_name(path.stem + "-kotlin-sources.jar")) as jar:
+        equal("its sources are in a jar", {name: jar.read(name) for name in jar.namelist()},
+              {str(source.relative_to(folder)): source.read_bytes() for source in folder.rglob("*.kt")})
+    needs = check_pom(path.with_name(path.stem + "-kotlin.pom"), "privatemail-kotlin", "jar")
+    script = (ROOT / "android/kotlin/build.gradle.kts").read_text()
+    settings = (ROOT / "android/settings.gradle.kts").read_text()
+    equal("it needs what Gradle's script says", [needs.get("kotlinx-coroutines-core"), needs.get("kotlin-stdlib")],
+          [re.search(r"kotlinx-coroutines-core:([0-9.]+)", script)[1],
+           re.search(r'"org.jetbrains.kotlin.android"\) version "([0-9.]+)"', settings)[1]])
+    check("and the AAR", "privatemail" in needs, needs)
+
+
 def check_rules(aar):
     """What libprivatemail.so looks up by name must be kept: the class, its methods, the classes in their signatures."""
     rules = aar.read("proguard.txt").decode()
@@ -267,6 +309,8 @@ def main():
         check_classes(aar)
         check_descriptions(aar)
         check_jars(options.aar)
+        equal("the AAR needs nothing", check_pom(options.aar.with_suffix(".pom"), "privatemail", "aar"), {})
+        check_kotlin(options.aar)
         check_rules(aar)
         check_no_path_of_this_machine(aar)
         for abi in abis:
