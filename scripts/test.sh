@@ -247,6 +247,7 @@ everything() {
     beside belief python tests/cli/test_belief.py $command
     beside index python tests/cli/test_index.py $command
     beside evaluate python tests/cli/test_evaluate.py $command
+    beside advise python tests/cli/test_advise.py $command
     beside modalities python tests/cli/test_modalities.py $command
     beside heads python tests/cli/test_head.py $command
     beside serve python tests/cli/test_serve.py $command
