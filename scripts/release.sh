@@ -39,7 +39,7 @@ out=${out:-build/release-$version}
 [ "${out#/}" != "$out" ] || out=$here/$out
 
 # ---- artefacts -------------------------------------------------------------------------------------------------
-# One function per artefact. It runs at the top of a clean copy of the commit ($source), may build in $work, and puts
+# One function per artefact. It runs at the top of a clean copy of the commit, may build in $work, and puts
 # files into $target. It calls left_out when a tool is not here. The list is the order in which they are made.
 artefacts=(source library command aar npm apple python edge)
 
@@ -178,10 +178,11 @@ done
 make_one() { # NAME FOLDER
     local name=$1
     target=$2
-    work=$scratch/$name source=$scratch/source
-    rm -rf "$work"
+    work=$scratch/made/$name
     mkdir -p "$work"
-    if ! (cd "$source" && set -e && "make_$name") >"$scratch/$name.log" 2>&1 </dev/null; then
+    # In the background, because bash ignores set -e in a condition.
+    (cd "$scratch/checkout" && "make_$name") >"$scratch/$name.log" 2>&1 </dev/null &
+    if ! wait $!; then
         sed 's/^/    /' "$scratch/$name.log" >&2
         die "$name failed"
     fi
@@ -195,8 +196,8 @@ make_all() { # FOLDER
     mkdir -p "$folder"
     scratch=$scratch_top/work
     rm -rf "$scratch"
-    mkdir -p "$scratch/source"
-    git archive "$commit" | tar -x -C "$scratch/source"
+    mkdir -p "$scratch/checkout"
+    git archive "$commit" | tar -x -C "$scratch/checkout"
     : >"$folder/LEFT-OUT.txt"
     wanted=("${artefacts[@]}")
     [ ${#only[@]} -eq 0 ] || wanted=("${only[@]}")
