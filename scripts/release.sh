@@ -168,7 +168,7 @@ stated=$(python3 tests/check_version.py --print)
 python3 tests/check_version.py >/dev/null || die "versions do not agree: run tests/check_version.py"
 commit=$(git rev-parse HEAD)
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct "$commit")
-export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC PYTHONDONTWRITEBYTECODE=1
+export SOURCE_DATE_EPOCH LC_ALL=C.UTF-8 TZ=UTC PYTHONDONTWRITEBYTECODE=1
 umask 022
 for name in "${only[@]}"; do
     [[ " ${artefacts[*]} " == *" $name "* ]] || die "there is no artefact $name: they are ${artefacts[*]}"
