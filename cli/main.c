@@ -9,11 +9,12 @@
 const char command_program[] = "privatemail ";
 
 static const struct command *const commands[] = {
-    &command_pack,  &command_inspect, &command_privatize, &command_decode, &command_audit,    &command_sample,
-    &command_index, &command_serve,   &command_find,      &command_query,  &command_evaluate, &command_keys,
-    &command_train, &command_guess,   &command_map,       &command_groups, &command_gallery,  &command_publish,
+    &command_pack,     &command_inspect, &command_privatize, &command_decode, &command_audit,
+    &command_sample,   &command_index,   &command_serve,     &command_find,   &command_query,
+    &command_evaluate, &command_keys,    &command_train,     &command_guess,  &command_map,
+    &command_groups,   &command_gallery, &command_publish,   &command_advise,
 #if PML_WITH_CROWD
-    &command_crowd, &command_relay,
+    &command_crowd,    &command_relay,
 #endif
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

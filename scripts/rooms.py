@@ -92,8 +92,10 @@ HOUSE = {
                          ["cli/shared", "common", "common/rows", "core/include", "lab/sample", ENTROPY,
                           "server/embedding", "server/gallery", "server/index", "server/lists", "server/service",
                           "server/store", "tools/codes", "tools/pack"]),
+    "cli/advise": Room(5.4, 7, "weighs ways to search",
+                       ["cli/shared", "core/include", "lab/evaluate", "tools/pack"]),
     "cli": Room(7.7, 8, "one file per command",
-                ["cli/belief", "cli/groups", "cli/index", "cli/map", "cli/pack", "cli/query", "cli/serve", "cli/shared", "cli/train", "common", "common/rows",
+                ["cli/advise", "cli/belief", "cli/groups", "cli/index", "cli/map", "cli/pack", "cli/query", "cli/serve", "cli/shared", "cli/train", "common", "common/rows",
                  "core/include", "lab/audit", "lab/evaluate", "lab/sample", ENTROPY, "server/embedding", "server/gateway", "server/index", "server/relay", "server/service",
                  "tools/map/look", "tools/pack"]),
 }

@@ -244,6 +244,8 @@ everything() {
     beside install tests/install/install_test.sh build/release
     beside library tests/install/library_test.sh
     beside statuses python tests/check_status.py
+    beside version python tests/check_version.py
+    beside "tell users" python tests/docs/check_tell_users.py
     beside "golden vectors" python tests/golden/make_vectors.py --check
     beside "golden heads" python tests/golden/make_heads.py --check
     beside "golden sketches" python tests/golden/make_sketches.py --check
@@ -269,6 +271,7 @@ everything() {
     beside belief python tests/cli/test_belief.py $command
     beside index python tests/cli/test_index.py $command
     beside evaluate python tests/cli/test_evaluate.py $command
+    beside advise python tests/cli/test_advise.py $command
     beside modalities python tests/cli/test_modalities.py $command
     beside heads python tests/cli/test_head.py $command
     beside serve python tests/cli/test_serve.py $command

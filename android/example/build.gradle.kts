@@ -11,7 +11,7 @@ android {
         minSdk = 24
         targetSdk = 35
         versionCode = 1
-        versionName = "0.2.0"
+        versionName = "0.9.0"
     }
 
     compileOptions {

@@ -5,7 +5,7 @@ plugins {
 }
 
 group = "org.privatemail"
-version = "0.2.0"
+version = "0.9.0"
 
 // A Prefab module has one folder of headers; the library's lie in two.
 val headerFolder = layout.buildDirectory.dir("public_headers")

@@ -36,7 +36,7 @@ struct command {
 extern const struct command command_pack, command_inspect, command_privatize, command_decode, command_audit,
     command_sample, command_index, command_serve, command_find, command_query, command_evaluate, command_crowd,
     command_keys, command_relay, command_train, command_guess, command_map, command_groups, command_gallery,
-    command_publish;
+    command_publish, command_advise;
 
 /* options.c: options are `--name value` or flags. */
 enum { OPTION_LIST_MAX = 16 };

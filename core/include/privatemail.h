@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define PML_VERSION_MAJOR 0
-#define PML_VERSION_MINOR 2
+#define PML_VERSION_MINOR 9
 #define PML_VERSION_PATCH 0
 
 /* Only Windows has the two defines: PML_BUILDING_SHARED compiles the DLL, and PML_SHARED, in programs that link the DLL,
@@ -143,7 +143,7 @@ typedef enum pml_status { PML_STATUS_LIST(PML_STATUS_ENTRY) } pml_status;
 /* Returns the English text of the list above, and a text for numbers that are no status too. Never returns NULL. */
 PML_API const char *pml_status_text(int status);
 
-/* "0.2.0" */
+/* "0.9.0" */
 PML_API const char *pml_version(void);
 
 /* ---- pack: what device and server both know -------------------------------------------------------------------- */

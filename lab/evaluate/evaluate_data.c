@@ -6,6 +6,7 @@
 #include "lab/sample/sample_features.h"
 #include "lab/sample/sample_image.h"
 
+#include "common/generator.h"
 #include "common/parallel.h"
 #include "common/rows/look_rows.h"
 #include "common/rows/nearest.h"
@@ -121,6 +122,52 @@ static exit_code read_all(struct evaluate_data *data, const struct evaluate_opti
     return code == EXIT_OK
                ? head_input_agree(command, options->head, &data->head, &data->fronts, data->public.features.columns)
                : code;
+}
+
+/* ---- the rows of one file, dealt out ---- */
+
+enum { DEALT_QUERIES = 200, DEALT_PUBLIC = 5000, DEALT_GALLERY = 20000 };
+
+static size_t at_most(size_t value, size_t most)
+{
+    return value < most ? value : most;
+}
+
+static exit_code deal_set(struct evaluate_set *set, const struct pml_features *from, const uint32_t *order, size_t rows)
+{
+    const size_t columns = from->columns;
+    set->features = (struct pml_features){malloc(rows * columns * sizeof(float)), rows, columns};
+    if (!set->features.values)
+        return command_no_memory(command);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(set->features.values + i * columns, from->values + order[i] * columns, columns * sizeof(float));
+    return EXIT_OK;
+}
+
+static exit_code deal_all(struct evaluate_data *data, const struct evaluate_options *options,
+                          struct pml_features *features)
+{
+    struct pml_generator generator = pml_generator_start(options->seed, PML_STREAM_HELD);
+    const size_t rows = features->rows, queries = at_most(rows / 8, DEALT_QUERIES),
+                 public = at_most(rows / 3, DEALT_PUBLIC), gallery = at_most(rows - queries - public, DEALT_GALLERY);
+    uint32_t *order = rows <= UINT32_MAX ? calloc(rows, sizeof *order) : NULL;
+    if (!order)
+        return command_no_memory(command);
+    for (size_t i = 0; i < rows; i++) { /* a random order, row by row */
+        const size_t place = (size_t)pml_generator_below(&generator, i + 1);
+        order[i] = order[place];
+        order[place] = (uint32_t)i;
+    }
+    exit_code code = deal_set(&data->queries, features, order, queries);
+    if (code == EXIT_OK)
+        code = deal_set(&data->public, features, order + queries, public);
+    if (code == EXIT_OK && options->public_votes)
+        code = deal_set(&data->voters, features, order + queries, public);
+    if (code == EXIT_OK)
+        code = deal_set(&data->gallery, features, order + queries + public, gallery);
+    free(order);
+    pml_features_free(features);
+    return code;
 }
 
 /* ---- behind the fronts ---- */
@@ -284,11 +331,10 @@ static exit_code take_classes(struct evaluate_data *data, const struct evaluate_
 
 /* ---- all of it ---- */
 
-exit_code evaluate_data_make(struct evaluate_data *data, const struct evaluate_options *options)
+/* What follows from the sets. */
+static exit_code complete(struct evaluate_data *data, const struct evaluate_options *options)
 {
-    exit_code code = options->public.features ? read_all(data, options) : draw_all(data, options);
-    if (code != EXIT_OK)
-        return code;
+    exit_code code = EXIT_OK;
     data->top = data->gallery.features.rows < EVALUATE_TOP ? data->gallery.features.rows : EVALUATE_TOP;
     const unsigned threads = (unsigned)options->threads;
     const bool fronts = data->fronts.fronts.count > 0, same = data->queries.modality == data->gallery.modality;
@@ -302,6 +348,19 @@ exit_code evaluate_data_make(struct evaluate_data *data, const struct evaluate_o
     data->nearest =
         fronts ? find_nearest_rows(&data->gallery.rows, &data->queries.rows, data->top, threads) : data->original;
     return data->nearest && (data->original || !same) ? take_classes(data, options) : command_no_memory(command);
+}
+
+exit_code evaluate_data_make(struct evaluate_data *data, const struct evaluate_options *options)
+{
+    exit_code code = options->public.features ? read_all(data, options) : draw_all(data, options);
+    return code == EXIT_OK ? complete(data, options) : code;
+}
+
+exit_code evaluate_data_split(struct evaluate_data *data, const struct evaluate_options *options,
+                              struct pml_features *features)
+{
+    exit_code code = deal_all(data, options, features);
+    return code == EXIT_OK ? complete(data, options) : code;
 }
 
 void evaluate_data_free(struct evaluate_data *data)

@@ -32,6 +32,12 @@ struct evaluate_data {
 /* Reads the files, or draws the sample gallery. Free the data after a failure too. */
 exit_code evaluate_data_make(struct evaluate_data *data, const struct evaluate_options *options);
 
+/* The same of the rows of one file, which are dealt out by the seed: at most 200 queries (an eighth), 5,000 public rows (a
+ * third) and a gallery of 20,000; further rows are left out. Takes the rows of `features`. There must be no fronts. */
+enum { EVALUATE_SPLIT_LEAST = 400 }; /* rows */
+exit_code evaluate_data_split(struct evaluate_data *data, const struct evaluate_options *options,
+                              struct pml_features *features);
+
 /* Wipes and frees. */
 void evaluate_data_free(struct evaluate_data *data);
 

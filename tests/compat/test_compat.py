@@ -53,13 +53,21 @@ def pack_of(release):
     return release.split("-")[0] + ".pmpk"
 
 
+def kept_galleries(tester):
+    """Releases, and the stores that answer them: of 0.9 and later, which are read."""
+    for kind, ending in (("sqlite", ".gallery"), ("dir", ".folder")):
+        for name in names(tester, ending):
+            for mechanism in ("response", "gaussian"):
+                yield "%s-%s" % (name, mechanism), "%s:%s%s" % (kind, name, ending)
+
+
 def without_file(document):
     return {key: value for key, value in document.items() if key != "file"}
 
 
 def look(tester):
     """What the command says about every file of the folder it runs in."""
-    said = {"inspect": {}, "decode": {}, "query": {}, "guess": {}, "rank": {}}
+    said = {"inspect": {}, "decode": {}, "query": {}, "guess": {}, "rank": {}, "find": {}}
     for name in names(tester, ".pmpk"):
         shown = tester.json("inspect " + name, "inspect", name + ".pmpk")
         said["inspect"][name] = {key: value for key, value in shown.items() if not key.endswith("_memory")}
@@ -72,6 +80,10 @@ def look(tester):
         labels = ["--labels", name + "_labels.npy"] if os.path.exists(tester.path(name + "_labels.npy")) else []
         said["rank"][name] = tester.json("rank " + name, "decode", name + ".crowd", "--pack", name + ".pmpk", "--features",
                                          name + ".npy", *labels)
+    for release, store in kept_galleries(tester):
+        found = tester.json("find in " + store, "find", "--release", release + ".cbor", "--pack", pack_of(release), "--store",
+                            store)
+        said["find"][release + " " + store] = {key: value for key, value in found.items() if "seconds" not in key}
     for answer in names(tester, ".answer"):
         with replay(tester.read(answer + ".answer")) as url:
             said["query"][answer] = tester.json("query " + answer, "query", "--server", url, "--pack", pack_of(answer), *QUERY,
@@ -130,6 +142,30 @@ def check_budget(tester):
     tester.check(now == (spent + (1 << 20), cap, gaussian_spent, gaussian_cap), "an old budget pays on: %s" % (now,))
 
 
+def check_galleries(tester):
+    """A kept store gives the kept answer, byte for byte, and goes on changing."""
+    for release, store in kept_galleries(tester):
+        tester.succeeds("answer from " + store, "find", "--release", release + ".cbor", "--pack", pack_of(release), "--store",
+                        store, "--out", "now.answer", "--force")
+        tester.check(tester.read("now.answer") == tester.read(release + ".answer"), "%s gives other bytes" % store)
+    for name in names(tester, ".gallery"):
+        tester.write("one_id.txt", b"3\n")
+        done = tester.json("remove from " + name, "index", "--pack", name + ".pmpk", "--store", "sqlite:%s.gallery" % name,
+                           "--remove", "one_id.txt")
+        tester.check(done["removed"] == 1, "a kept gallery changes: %s" % done)
+
+
+def check_kept_cell(tester):
+    """A kept cell is sent again, and only the crowd's part is paid."""
+    before = tester.read("crowd.budget")
+    tester.succeeds("a kept cell", "privatize", "--pack", "one.pmpk", "--crowd", "100000", "--epsilon", "0.5", "--delta",
+                    "1e-6", "--floor", "8", "--keep", "one.kept", "--budget", "crowd.budget", "--out", "again.cbor",
+                    "--own-out", "again.json")
+    after = tester.read("crowd.budget")
+    floors = [struct.unpack_from("<I", data, 100)[0] for data in (before, after)]
+    tester.check(before != after and floors == [8 << 20, 8 << 20], "the floor is paid once: %s" % floors)
+
+
 def resealed(data, offset, new):
     """A pack with other bytes from `offset` on and a hash that fits."""
     data = data[:offset] + new + data[offset + len(new):]
@@ -148,7 +184,8 @@ def check_later_versions(tester):
     tester.write("later.budget", budget + hashlib.sha256(budget).digest()[:8])
     tester.fails("a later budget", BUDGET, ["later.budget", "version 9"], "privatize", "--pack", "one.pmpk", *QUERY,
                  "--epsilon", "1", "--budget", "later.budget", "--out", "never.cbor")
-    shutil.copy(tester.path("one.store"), tester.path("later.store"))
+    kept = "one.store" if os.path.exists(tester.path("one.store")) else "one.gallery"
+    shutil.copy(tester.path(kept), tester.path("later.store"))
     with sqlite3.connect(tester.path("later.store")) as store:
         store.execute("PRAGMA user_version = 9")
     store.close()
@@ -179,6 +216,9 @@ def main():
             with open(expected_path(version), encoding="utf-8") as stream:
                 compare(tester, said, json.load(stream))
             check_stores(tester)
+            check_galleries(tester)
+            if os.path.exists(tester.path("one.kept")):
+                check_kept_cell(tester)
             if os.path.exists(tester.path("one.pmpk")):    # a whole set, which the command made
                 check_budget(tester)
                 check_later_versions(tester)

@@ -48,7 +48,7 @@ WRONG_PYTHON = re.compile(r"`python3? [^`]*`")
 IN_BACKTICKS = re.compile(r"`([^`]+)`")
 OWN_FILE = re.compile(r"(?:scripts|bench|tests|docs|core|platform|common|tools|server|lab|cli|demo|android|ios)/[\w./-]+(?= |$)")
 OWN_COMMAND = re.compile(r"(?:privatemail )?(pack|inspect|privatize|decode|audit|sample|index|serve|find|query|"
-                         r"evaluate|crowd|keys|relay|train|guess|map|groups|gallery|publish) --")
+                         r"evaluate|crowd|keys|relay|train|guess|map|groups|gallery|publish|advise) --")
 OPTION = re.compile(r"(?<= )--[a-z][a-z-]*")
 
 

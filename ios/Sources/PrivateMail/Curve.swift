@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CPrivateMail
 
-/// The library's version, as in "0.2.0".
+/// The library's version, as in "0.9.0".
 public var version: String { String(cString: pml_version()) }
 
 /// The best chance that any ε-private method has to bring the right cell when the answer carries the share of the

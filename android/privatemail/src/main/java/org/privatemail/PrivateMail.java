@@ -40,7 +40,7 @@ import androidx.annotation.NonNull;
 public final class PrivateMail {
     private PrivateMail() {}
 
-    /** The version of the native library, such as {@code "0.2.0"}. */
+    /** The version of the native library, such as {@code "0.9.0"}. */
     @NonNull
     public static String version() {
         return Native.version();

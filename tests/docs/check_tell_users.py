@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""docs/TELL-USERS.md says what docs/PRIVACY.md proves, and no more: python3 tests/docs/check_tell_users.py [FILE]
+
+Every factor and chance is computed again, every section and theorem that is named exists, every way has its three
+sentences, settings and list, and claims that nobody can keep stand in the lists of what must not be claimed only. Then
+the check breaks the page on purpose and must notice. Ends with 'N passed, N failed'."""
+import math
+import pathlib
+import re
+import sys
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+WAYS = {"Ask alone: response": 4, "Ask in a crowd": 0.1, "The Gaussian embedding": 4, "Ship the whole index": None}
+NOT_CLAIMED = "What must not be claimed:"
+FORBIDDEN = re.compile(r"anonym|no[- ]?one can|nobody can|nobody will|cannot be traced|untraceable|guarantee|completely|impossible|"
+                       r"unbreakable|never learn|learns nothing|knows nothing|100 %|fully private|military", re.I)
+# Sentences that may say such a word outside of a list, because they deny it.
+DENIED = ("none of them means anything that can be checked",)
+
+
+def factor_text(epsilon):
+    """e^ε as the page prints it: with at least two digits, and whole from 10 on, rounded up unless that is far off."""
+    value = math.exp(epsilon)
+    digits = 0 if value >= 10 else 1 if value >= 5 else 2
+    return "%.*f" % (digits, value)
+
+
+def parts(text):
+    """{way: (sentences, settings, not claimed)}"""
+    sections = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.M | re.S))
+    found = {}
+    for way in WAYS:
+        body = sections.get(way, "")
+        head, _, rest = body.partition("Settings text")
+        settings, _, claims = rest.partition(NOT_CLAIMED)
+        found[way] = (re.findall(r"^\d\. (\*.*?\*.*?)(?=^\d\. |^\S|\Z)", head, re.M | re.S), settings, claims, head)
+    return found
+
+
+def spoken(sentence):
+    """What users read, on one line."""
+    return re.sub(r"\s+", " ", re.match(r"\*(.*?)\*", sentence, re.S).group(1))
+
+
+def outside_lists(text):
+    """The page without its lists of what must not be claimed."""
+    kept, listing = [], False
+    for line in text.splitlines():
+        if line.strip() == NOT_CLAIMED:
+            listing = True
+        elif line.startswith("#"):
+            listing = False
+        elif not listing:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def sections_of_privacy():
+    privacy = (DOCS / "PRIVACY.md").read_text(encoding="utf-8")
+    return (set(re.findall(r"^## (\d+)\.", privacy, re.M)),
+            set(re.findall(r"\*\*Theorem (\w+)[′ (.]", privacy)), privacy)
+
+
+def check_ways(text):
+    for way, (sentences, settings, claims, head) in parts(text).items():
+        yield len(sentences) == 3, "%s has three sentences, not %d" % (way, len(sentences))
+        yield claims.count("\n* ") >= 3, "%s has a list of what must not be claimed" % way
+        for sentence in sentences:
+            yield bool(re.search(r"\*\s*\(.+\)|\(\[?.+\)", sentence, re.S)), "%s: no source behind %s" % (way, sentence)
+        rows = re.findall(r"^\| [a-z, ]+ \| ([\d.]+) \| (.*) \|$", settings, re.M)
+        yield (len(rows) == 3) == (WAYS[way] is not None), "%s: settings for three ε: %s" % (way, rows)
+        for epsilon, words in rows:
+            told = re.findall(r"a factor of ([\d.,]*\d)", words)
+            yield told == [factor_text(float(epsilon))], "%s, ε = %s: factor %s" % (way, epsilon, told)
+        if WAYS[way] is not None:
+            allowed = [factor_text(WAYS[way])] + ([factor_text(8)] if "crowd" in way else [])
+            told = [number for sentence in sentences
+                    for number in re.findall(r"(?:at most|factor of) ([\d.]*\d)", spoken(sentence))]
+            yield told == allowed, "%s: its factors are %s, not %s" % (way, allowed, told)
+            yield "For ε = %g" % WAYS[way] in head, "%s: which ε" % way
+        if "crowd" in way:
+            yield "factor is at most %s" % factor_text(8) in head.replace("\n   ", " "), "the floor stands beside the crowd"
+            yield all("If RELAY is honest" in words for _, words in rows), "the crowd's settings name what they rest on"
+
+
+def check_numbers(text):
+    flat = re.sub(r"\s+", " ", text)
+    for epsilon, told in re.findall(r"e\^([\d.]+) = ([\d.]+\d)", flat):
+        yield told == factor_text(float(epsilon)), "e^%s is %s, not %s" % (epsilon, factor_text(float(epsilon)), told)
+    chances = {"one in 1,000,000": "10⁻⁶", "one in 100,000": "10⁻⁵"}
+    for way, (sentences, settings, _, head) in parts(text).items():
+        told = set(re.findall(r"one in [\d,]*\d", re.sub(r"\s+", " ", " ".join(sentences) + settings)))
+        yield all("δ = " + chances.get(chance, "?") in head for chance in told), "%s: chances %s" % (way, told)
+    for cells, epsilon, told in ((96, 4, "0.36"), (96, 8, "0.97")):
+        value = math.exp(epsilon) / (math.exp(epsilon) + cells - 1)
+        yield "%.2f" % value == told and "probability %s" % told in flat, "guessing one of %d: %s" % (cells, value)
+    for count, epsilon in re.findall(r"\((\d+) searches of ε = (\d+) add up", flat):
+        yield "e^%d" % (int(count) * int(epsilon)) in flat, "%s searches at ε = %s" % (count, epsilon)
+    yield "two at ε = 4 have a factor of %s" % factor_text(8) in flat, "two searches"
+    yield "%s to 1 at ε = 4" % factor_text(4) in flat, "odds"
+
+
+def check_sources(text):
+    sections, theorems, privacy = sections_of_privacy()
+    for number in re.findall(r"§(\d+)", text):
+        yield number in sections, "PRIVACY has no section %s" % number
+    for name in re.findall(r"theorem (\w+)", text):
+        yield name in theorems, "PRIVACY has no theorem %s" % name
+    for fact in ("That a query was made", "What happens afterwards", "they\nare always stated together", "cannot count the others"):
+        yield re.sub(r"\s+", " ", fact).lower() in re.sub(r"\s+", " ", privacy).lower(), "PRIVACY says: %s" % fact
+
+
+def check_words(text):
+    for line in re.sub(r"\n  +", " ", outside_lists(text)).splitlines():
+        if not any(denial in line for denial in DENIED):
+            word = FORBIDDEN.search(line)
+            yield word is None, "'%s' outside of a list: %s" % (word and word.group(), line)
+
+
+def faults_of(text):
+    results = [result for check in (check_ways, check_numbers, check_sources, check_words) for result in check(text)]
+    return len(results), [what for good, what in results if not good]
+
+
+BREAKS = [("at most 55 times", "at most 20 times"), ("a factor of 7.4 per", "a factor of 2 per"), ("e^8 = 2981", "e^8 = 298"),
+          ("one in 1,000,000", "one in 100,000"), ("(theorem A:", "(theorem Z:"), ("(§11)\n2.", "(§99)\n2."),
+          ("Your picture stays on this device.", "Your search is anonymous."),
+          ("The service sees that you searched, and when.", "No one can see that you searched."),
+          ("the factor is at most 2981", "nothing happens"), ("probability 0.36", "probability 0.03"),
+          ("If RELAY is honest, the service's odds change by at most a factor of 1.65", "The odds change by at most a factor of 1.65"),
+          ("Say *per search*.", "It cannot be traced.")]
+
+
+def main():
+    text = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else DOCS / "TELL-USERS.md").read_text(encoding="utf-8")
+    count, faults = faults_of(text)
+    for old, new in BREAKS:
+        count += 1
+        if old not in text or not faults_of(text.replace(old, new, 1))[1]:
+            faults.append("nobody notices '%s' in place of '%s'" % (new, old))
+    for fault in faults:
+        print("FAILED:", fault)
+    print("%d passed, %d failed" % (count - len(faults), len(faults)))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
