@@ -194,7 +194,7 @@ class Build:
         jobs = [(TREE / file, object_of(file), *core_options(file)) for file in self.library]
         unity_options = [f"-I{unity}", "-DUNITY_INCLUDE_DOUBLE", "-DUNITY_SUPPORT_64",
                          f'-DPML_TESTS_DIR="{TREE}/tests"']
-        for file in ["tests/support/support.c", *(self.source(program) for program in programs)]:
+        for file in ["tests/support/support.c", *(self.source(program) for program in programs if program != "check_law")]:
             jobs.append((TREE / file, object_of(file), *unity_options))
         jobs.append((unity / "unity.c", OBJECTS / "unity.o", *unity_options))
         list(pool.map(lambda job: compile_file(*job), jobs))
@@ -204,7 +204,9 @@ class Build:
         return next(str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob(f"{program}.c"))
 
     def link(self, program, folder, changed=None):
-        """`changed` is a file of the library; its object lies in `folder`."""
+        """`changed` is a file of the library; its object lies in `folder`. For check_law it is the file itself."""
+        if program == "check_law":
+            return folder / Path(changed or "check_law").name
         objects = [folder / "changed.o" if file == changed else object_of(file) for file in self.library]
         if program.startswith("test_"):
             objects += [object_of("tests/support/support.c"), OBJECTS / "unity.o"]
@@ -224,6 +226,7 @@ class Build:
 #   check_secrets/MODE   valgrind, on tests/programs/secrets.c (tests/check_secrets.sh)
 #   check_math           tests/check_math.py, on tests/programs/math_eval.c
 #   check_accounting/PART   a part of tests/crowd/check_accounting.py, on tests/programs/crowd_eval.c
+#   check_law/PART       a part of tests/law/check_law.py, which compiles the file with the bug by itself
 #   test_x.py            tests/cli/test_x.py, on the command
 #   test_x.py/WORDS      the same: it says FAILED and these words
 #   test_x.py/test_y     only this scenario of it fails; /WORDS may follow
@@ -264,6 +267,8 @@ def kills(killer, program):
         command = ["valgrind", "-q", "--error-exitcode=9", "--track-origins=no", program, part]
     elif name == "check_math":
         command = [sys.executable, TREE / "tests/check_math.py", program]
+    elif name == "check_law":
+        command = [sys.executable, TREE / "tests/law/check_law.py", part, *(["--changed", program] if program.exists() else [])]
     elif name == "check_accounting":
         command = [sys.executable, TREE / "tests/crowd/check_accounting.py", program, part]
     elif name.endswith(".py"):

@@ -254,6 +254,7 @@ everything() {
     beside mathematics python tests/check_math.py build/release/math_eval
     beside "crowd theorems" python tests/crowd/check_crowd.py
     beside "whole crowds" python tests/crowd/enumerate_crowds.py
+    beside law python tests/law/check_law.py
     beside accounting python tests/crowd/check_accounting.py build/release/crowd_eval
     beside "sealed messages" python tests/transport/check_interop.py build/release/transport_eval
     beside "crowd command" python tests/cli/test_crowd.py $command

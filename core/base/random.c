@@ -22,7 +22,7 @@ uint32_t pml_random_word(pml_random *random)
 
 uint32_t pml_random_below(pml_random *random, uint64_t bound)
 {
-    uint64_t limit = ((uint64_t)1 << 32) - ((uint64_t)1 << 32) % bound;
+    const uint64_t words = (uint64_t)1 << PML_WORD_BITS, limit = words - words % bound;
     uint64_t word;
     do
         word = pml_random_word(random);

@@ -3,6 +3,11 @@
 #define PML_RANDOM_H
 #include "base.h"
 
+/* Bits of a word. With fewer, tests/law runs the mechanisms over every value of every word. */
+#ifndef PML_WORD_BITS
+#define PML_WORD_BITS 32
+#endif
+
 /* A stream of random words (SPEC 5.10): ChaCha20 under one key, nonce 0. Holds a key: wipe it. 2^32 blocks are 2^36
  * words, far more than the largest arm draws. */
 typedef struct pml_random {

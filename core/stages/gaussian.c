@@ -36,7 +36,7 @@ static bool half(pml_random *random)
 {
     struct uniform pair[2], *u = &pair[0], *v = &pair[1];
     u->drawn = 0;
-    if (limb(random, u, 0) >= 0x80000000u)
+    if (limb(random, u, 0) >= (uint32_t)1 << (PML_WORD_BITS - 1))
         return true;
     for (bool even = false;; even = !even) {
         v->drawn = 0;
@@ -87,7 +87,7 @@ static int32_t deviate(pml_random *random, uint32_t shift)
     struct uniform x;
     while (!propose(random, &k, &x))
         ;
-    int32_t size = (int32_t)((k << shift) + ((limb(random, &x, 0) >> (31 - shift)) + 1) / 2);
+    int32_t size = (int32_t)((k << shift) + ((limb(random, &x, 0) >> (PML_WORD_BITS - 1 - shift)) + 1) / 2);
     return (pml_random_word(random) & 1) != 0 ? -size : size;
 }
 

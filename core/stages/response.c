@@ -4,6 +4,11 @@
 #include "base/elementary.h"
 #include "stages.h"
 
+/* Of the coin that keeps a symbol, b of theorem 7; at most those of two words. Fewer in tests/law. */
+#ifndef PML_COIN_BITS
+#define PML_COIN_BITS 40
+#endif
+
 uint64_t pml_response_keep(double epsilon, uint32_t cells)
 {
     /* Among more cells than a slot may have, a smaller ε would be lost in the rounding below (theorem 7). */
@@ -11,14 +16,16 @@ uint64_t pml_response_keep(double epsilon, uint32_t cells)
         (cells > PML_CELLS_MAX && epsilon < PML_CROWD_FLOOR_MIN))
         return 0;
     double odds = pml_exp(epsilon);
-    return (uint64_t)(0x1p40 * (odds / (odds + (cells - 1))) - 0x1p-7); /* error of the product < 2^-7: never above */
+    const double scale = (double)((uint64_t)1 << PML_COIN_BITS);
+    return (uint64_t)(scale * (odds / (odds + (cells - 1))) - 0x1p-7); /* error of the product < 2^-7: never above */
 }
 
 uint32_t pml_response_draw(pml_random *random, uint64_t keep, uint32_t cells, uint32_t slots, uint16_t *others)
 {
     uint64_t low = pml_random_word(random), high = pml_random_word(random);
     uint32_t other = 1 + pml_random_below(random, cells - 1);
-    uint64_t kept = mask_less((int64_t)((low | high << 32) >> 24), (int64_t)keep);
+    uint64_t coin = (low | high << PML_WORD_BITS) >> (2 * PML_WORD_BITS - PML_COIN_BITS);
+    uint64_t kept = mask_less((int64_t)coin, (int64_t)keep);
     for (uint32_t c = 0; c < slots; c++)
         others[c] = (uint16_t)pml_random_below(random, cells);
     return other & ~(uint32_t)kept;
