@@ -36,8 +36,8 @@ tests() {
 
 # What the sdist must not have: it is for building, and this folder may hold anything.
 sdist_is_small() {
-    tar -tzf "$1" >"$out/sdist.txt" && ! grep -E '/(build|tests|docs|android|ios|bench|demo|scripts|\.ci)/' "$out/sdist.txt" |
-        grep -v '/python/tests/'
+    tar -tzf "$1" >"$out/sdist.txt" &&
+        ! grep -E '/(build|tests|docs|android|ios|bench|demo|scripts|\.ci)/' "$out/sdist.txt"
 }
 
 tag_is_for_every_python() { [[ $1 == *-py3-none-*.whl ]]; }
@@ -83,8 +83,8 @@ fresh_debian() {
         "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root" "$mirror"
     cp "$out"/dist/*.tar.gz python/example.py "$root/tmp"
     cp /etc/resolv.conf "$root/etc"
-    [ ! -f /etc/pip.conf ] || cp /etc/pip.conf "$root/etc"
-    chroot "$root" env -i PATH=/usr/bin:/bin HOME=/tmp ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} sh -ec '
+    cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs" # it trusts whom this machine trusts
+    chroot "$root" env -i PATH=/usr/bin:/bin HOME=/tmp sh -ec '
         python3 -m venv /tmp/venv
         /tmp/venv/bin/pip install -q /tmp/privatemail-*.tar.gz
         dpkg-query -W -f "\${Package}\n" | grep -E "^lib(pq|curl4|microhttpd|lapacke|cbor|sqlite3|png|bearssl).*-dev$" && exit 1
