@@ -18,7 +18,7 @@ cd "$(dirname "$0")/.."
 packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox libarpack2-dev libbearssl-dev
           libcbor-dev libcurl4-openssl-dev liblapacke-dev libmicrohttpd-dev libnewlib-arm-none-eabi libopenblas-dev
           libpng-dev libpq-dev libsqlite3-dev libssl-dev lld llvm ninja-build openssl pkg-config python3 python3-venv
-          sqlite3 valgrind)
+          sqlite3 unzip valgrind libxml2-utils)
 modules=(numpy mpmath cbor2 cryptography pyhpke)
 pictures= sentences=
 oldest_cmake=
@@ -32,7 +32,7 @@ for argument in "$@"; do
     --platforms)
         packages+=(android-libnativehelper-dev gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-arm64-cross
                    libc6-dev-armhf-cross nodejs openjdk-17-jdk-headless qemu-system-arm qemu-user-static wine64 zip unzip)
-        packages+=(gcc-riscv64-unknown-elf libxml2-utils qemu-system-misc)
+        packages+=(gcc-riscv64-unknown-elf qemu-system-misc)
         modules+=(ziglang)
         oldest_cmake=3.21
         ;;

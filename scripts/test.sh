@@ -221,6 +221,8 @@ everything() {
     beside wipe tests/check_wipe.sh
     beside install tests/install/install_test.sh build/release
     beside library tests/install/library_test.sh
+    beside amalgamation tests/install/amalgamation_test.sh
+    beside manifests tests/install/manifests_test.sh
     beside statuses python tests/check_status.py
     beside "golden vectors" python tests/golden/make_vectors.py --check
     beside "golden heads" python tests/golden/make_heads.py --check
