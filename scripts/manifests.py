@@ -33,9 +33,10 @@ ARDUINO = TOP / "platform/arduino"
 
 
 def sources():
-    """What a device builds: all of the core but what only servers and tools call, and the kernels of its CPUs."""
+    """What a device builds: all of the core but what only servers and tools call, and all kernels, of which those of
+    other CPUs compile to nothing."""
     core = [path for condition, path in amalgamate.lists() if "PML_WITH_PUBLIC" not in condition]
-    return core + amalgamate.KERNELS
+    return core + sorted(str(path.relative_to(TOP)) for path in TOP.glob("platform/kernels_*.c"))
 
 
 # ---- at the top: these build the sources as they are ---------------------------------------------------------------

@@ -18,8 +18,8 @@ cd "$(dirname "$0")/.."
 
 packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gnuplot-nox libarpack2-dev libbearssl-dev
           libcurl4-openssl-dev liblapacke-dev libmicrohttpd-dev libnewlib-arm-none-eabi libopenblas-dev
-          libpng-dev libpq-dev libsqlite3-dev libssl-dev lld llvm ninja-build openssl pkg-config python3 python3-venv
-          sqlite3 valgrind)
+          libpng-dev libpq-dev libsqlite3-dev libssl-dev libxml2-utils lld llvm ninja-build openssl pkg-config python3
+          python3-venv sqlite3 unzip valgrind)
 modules=(numpy mpmath cbor2 cryptography pyhpke)
 pictures= sentences= kotlin=
 oldest_cmake=
@@ -33,7 +33,7 @@ for argument in "$@"; do
     --platforms)
         packages+=(android-libnativehelper-dev gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-arm64-cross
                    libc6-dev-armhf-cross nodejs openjdk-17-jdk-headless qemu-system-arm qemu-user-static wine64 zip unzip)
-        packages+=(debootstrap gcc-riscv64-unknown-elf libxml2-utils node-typescript qemu-system-misc)
+        packages+=(debootstrap gcc-riscv64-unknown-elf node-typescript qemu-system-misc)
         modules+=(ziglang)
         kotlin=kotlin-jupyter-kernel
         oldest_cmake=3.21

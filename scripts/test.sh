@@ -243,6 +243,8 @@ everything() {
     beside wipe tests/check_wipe.sh
     beside install tests/install/install_test.sh build/release
     beside library tests/install/library_test.sh
+    beside amalgamation tests/install/amalgamation_test.sh
+    beside manifests tests/install/manifests_test.sh
     beside statuses python tests/check_status.py
     beside version python tests/check_version.py
     beside "tell users" python tests/docs/check_tell_users.py

@@ -18,12 +18,16 @@ library=$(dirname "$(find "$prefix" -name libprivatemail.a)")
 echo "== find_package"
 cmake -S "$here" -B "$work/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
 cmake --build "$work/consumer"
+env -i "$work/consumer/ten_lines"
 "$work/consumer/consumer_static"
 "$work/consumer/consumer_shared"
 "$work/consumer/consumer_transport"
 
 echo "== pkg-config"
 export PKG_CONFIG_PATH=$library/pkgconfig
+cc "$here/ten_lines.c" -o "$work/ten" $(env -i PATH="$PATH" PKG_CONFIG_PATH="$PKG_CONFIG_PATH" \
+    pkg-config --cflags --libs privatemail)
+env -i LD_LIBRARY_PATH="$library" "$work/ten"
 cc "$here/consumer.c" -o "$work/shared" $(pkg-config --cflags --libs privatemail)
 LD_LIBRARY_PATH=$library "$work/shared"
 cc -static "$here/consumer.c" -o "$work/static" $(pkg-config --static --cflags --libs privatemail)

@@ -52,7 +52,7 @@ zephyr_options() {
 # As PlatformIO does it: the files of srcFilter by the flags, from what "export" packs.
 platformio() {
     python3 - "$out/platformio" <<'END'
-import fnmatch, json, pathlib, shutil, subprocess, sys
+import json, pathlib, shutil, subprocess, sys
 out = pathlib.Path(sys.argv[1])
 library = json.load(open("library.json"))
 for pattern in library["export"]["include"]:

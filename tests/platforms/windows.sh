@@ -61,7 +61,7 @@ text_of() { # LIBRARY
 
 all_programs_ran() {
     local source result=0
-    for source in tests/core/test_*.c tests/privacy/test_*.c; do
+    for source in tests/core/test_*.c tests/privacy/test_*.c tests/sketch/test_*.c; do
         grep "^$(basename "$source" .c) " "$out/x86_64/outcomes" || { echo "$source did not run"; result=1; }
     done
     return $result
@@ -82,6 +82,23 @@ installed_works() {
 
 # The shared one is shared: it does not start without the DLL.
 shared_needs_the_dll() { [ -e "$out/consumer/consumer_shared.exe" ] && ! "$wine" "$out/consumer/consumer_shared.exe"; }
+
+# The pair of files of scripts/amalgamate.py: a program of ten lines from a folder that has nothing else.
+pair_works() {
+    rm -rf "$out/pair"
+    scripts/amalgamate.py "$out/pair" && cp tests/install/ten_lines.c "$out/pair/program.c" &&
+        "$zig" cc --target=x86_64-windows-gnu -std=c11 -O2 -ffp-contract=off -Wall -Wextra -Wpedantic -Wconversion -Werror \
+            -I"$out/pair" "$out/pair/program.c" "$out/pair/privatemail.c" -lbcrypt -o "$out/pair/program.exe" &&
+        "$wine" "$out/pair/program.exe"
+}
+
+golden_of_pair() {
+    "$zig" cc --target=x86_64-windows-gnu -O2 -ffp-contract=off -DPML_AMALGAMATION -I"$out/pair" -Icore -Icore/include \
+        -Iplatform -Itests -isystem "$unity" -DUNITY_INCLUDE_DOUBLE -DUNITY_SUPPORT_64 tests/core/test_golden.c \
+        tests/support/support.c "$unity/unity.c" "$out/pair/privatemail.c" -lbcrypt -o "$out/pair/golden.exe" &&
+        "$wine" "$out/pair/golden.exe" >"$out/pair/golden.log" &&
+        grep -E '^1[0-9] Tests 0 Failures 0 Ignored' "$out/pair/golden.log"
+}
 
 tools_are_refused() {
     ! by_zig x86_64 "$out/tools" -DPRIVATEMAIL_TESTS=OFF -DPRIVATEMAIL_TOOLS=ON >"$out/tools.log" 2>&1 &&
@@ -155,6 +172,8 @@ x86_64() {
     check "$name: installed, it links and runs, static and shared" installed_works
     check "$name: the shared one wants the DLL" shared_needs_the_dll
     check "$name: CMake says that the tools need POSIX" tools_are_refused
+    check "$name: a program of ten lines runs with the pair of files" pair_works
+    check "$name: which gives the golden bytes" golden_of_pair
     memory=$(memory_of "$folder")
     check "$name: test_memory printed the client's memory" test -n "$memory"
     echo "| $name (zig) | yes | wine | $(golden_of "$folder") | $(kib "$(text_of "$folder/libprivatemail.a")")" \
