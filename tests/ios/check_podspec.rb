@@ -39,7 +39,8 @@ end
 
 load './PrivateMail.podspec'
 said = Pod::Spec.last.said
-problems = %w[name version summary homepage license authors source source_files swift_versions].reject { |name| said[name] }
+needed = %w[name version summary homepage license authors source source_files swift_versions]
+problems = needed.reject { |name| said[name] }
 problems << "version #{said['version']} instead of #{ARGV[0]}" unless said['version'] == ARGV[0]
 patterns = [said['source_files'], said['public_header_files'], said['preserve_paths'], said['license'][:file],
             said['resource_bundles'].values].flatten

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Apple systems: builds and tests the Swift package on this machine, once as it is and once optimised with the thread
-# sanitiser; uses it by its path from a package in an empty folder; resolves the documentation's links; compiles and inspects objects and frameworks for iOS, its simulators
-# and macOS. Without a Swift toolchain only the objects are checked, and without build/release's command no search
+# sanitiser; uses it by its path from a package in an empty folder; resolves the documentation's links; compiles and
+# inspects objects and frameworks for iOS, its simulators and macOS. Without a Swift toolchain only the objects are checked, and without build/release's command no search
 # against a real service: the last line counts what was skipped, and without Swift the package has no row.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -57,7 +57,7 @@ SWIFT
 
 # $out/empty-build/debug/ask against a server of its own.
 ask_server() {
-    local command=$PRIVATEMAIL_COMMAND folder=$PWD/$out/asked tries address server status=0
+    local command=$PRIVATEMAIL_COMMAND folder=$PWD/$out/asked tries address id server status=0
     rm -rf "$folder"
     mkdir -p "$folder/here"
     "$command" sample --out "$folder/shapes" &&
@@ -73,9 +73,9 @@ ask_server() {
         sleep 0.1
     done
     address=$(grep -oE 'http://[0-9.:]+' "$folder/told" | head -n 1)
-    (cd "$folder/here" && timeout 60 ../../empty-build/debug/ask "$address" \
-        "$("$command" inspect ../shapes.pmpk --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["pack"])')") \
-        >"$folder/found" || status=$?
+    id=$("$command" inspect "$folder/shapes.pmpk" --json |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["pack"])')
+    (cd "$folder/here" && timeout 60 ../../empty-build/debug/ask "$address" "$id") >"$folder/found" || status=$?
     kill "$server"
     cat "$folder/found"
     [ "$status" = 0 ] && grep -qxE '[0-9]+ of [1-9][0-9]* items' "$folder/found"
@@ -92,8 +92,8 @@ pod_modules() {
     flags=$(sed -n "s/.*'OTHER_SWIFT_FLAGS' => '.(inherited) \(.*\)',/\1/p" PrivateMail.podspec)
     rm -rf "$out/pod"
     mkdir -p "$out/pod"
-    swiftc -typecheck -swift-version 6 -warnings-as-errors -module-name PrivateMail -module-cache-path "$out/pod" $flags \
-        -I ios/Pod -Xcc -I -Xcc core/include -Xcc -Werror ios/Sources/PrivateMail/*.swift
+    swiftc -typecheck -swift-version 6 -warnings-as-errors -module-name PrivateMail -module-cache-path "$out/pod" \
+        $flags -I ios/Pod -Xcc -I -Xcc core/include -Xcc -Werror ios/Sources/PrivateMail/*.swift
 }
 
 # run_tests NAME OPTION...: every test counts as one check.

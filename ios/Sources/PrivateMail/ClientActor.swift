@@ -22,7 +22,8 @@ public actor ClientActor {
     private let client: Client
     private var payer: Budget?  // of the release that is paid for and not yet made
 
-    /// - Parameter options: Not those of a crowd, whose bundles ``Search`` makes.
+    /// Lays out the client's memory and calibrates its noise. A crowd's options are of no use here: ``Search`` makes
+    /// bundles.
     public init(pack: Pack, options: Options) throws(PrivateMailError) {
         client = try Client(pack: pack, options: options)
         self.pack = pack
