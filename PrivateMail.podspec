@@ -23,10 +23,10 @@ Pod::Spec.new do |spec|
   spec.source_files = 'ios/Sources/PrivateMail/*.swift', 'core/**/*.{h,c}', 'platform/*.{h,c}', 'transport/*.{h,c}',
                       'transport/include/*.h'
   spec.public_header_files = 'core/include/*.h', 'platform/privatemail_platform.h', 'transport/include/*.h'
-  spec.preserve_paths = 'ios/Pod/module.modulemap'
+  spec.preserve_paths = 'ios/Pod/pod.modulemap'
   spec.resource_bundles = { 'PrivateMail' => 'ios/Sources/PrivateMail/PrivacyInfo.xcprivacy' }
 
-  modules = 'ios/Pod'
+  modules = 'ios/Pod/pod.modulemap'
   spec.pod_target_xcconfig = {
     'GCC_C_LANGUAGE_STANDARD' => 'c11',
     'GCC_PREPROCESSOR_DEFINITIONS' => '$(inherited) PML_WITH_RESPONSE=1 PML_WITH_GAUSSIAN=1 PML_WITH_CROWD=1 ' \
@@ -34,8 +34,10 @@ Pod::Spec.new do |spec|
     'HEADER_SEARCH_PATHS' => '"$(PODS_TARGET_SRCROOT)" "$(PODS_TARGET_SRCROOT)/core" ' \
                              '"$(PODS_TARGET_SRCROOT)/core/include" "$(PODS_TARGET_SRCROOT)/platform" ' \
                              '"$(PODS_TARGET_SRCROOT)/transport/include"',
-    'OTHER_SWIFT_FLAGS' => '$(inherited) -package-name PrivateMail',
-    'SWIFT_INCLUDE_PATHS' => "\"$(PODS_TARGET_SRCROOT)/#{modules}\"",
+    'OTHER_SWIFT_FLAGS' => '$(inherited) -package-name PrivateMail ' \
+                           "-Xcc -fmodule-map-file=\"$(PODS_TARGET_SRCROOT)/#{modules}\"",
   }
-  spec.user_target_xcconfig = { 'SWIFT_INCLUDE_PATHS' => "\"$(PODS_ROOT)/PrivateMail/#{modules}\"" }
+  spec.user_target_xcconfig = {
+    'OTHER_SWIFT_FLAGS' => "$(inherited) -Xcc -fmodule-map-file=\"$(PODS_ROOT)/PrivateMail/#{modules}\"",
+  }
 end

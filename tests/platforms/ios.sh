@@ -88,12 +88,10 @@ c_product() { diff <("$out/empty-build/debug/version") <(version); }
 
 # The Swift sources with the pod's modules and flags instead of SwiftPM's.
 pod_modules() {
-    local flags
-    flags=$(sed -n "s/.*'OTHER_SWIFT_FLAGS' => '.(inherited) \(.*\)',/\1/p" PrivateMail.podspec)
     rm -rf "$out/pod"
     mkdir -p "$out/pod"
     swiftc -typecheck -swift-version 6 -warnings-as-errors -module-name PrivateMail -module-cache-path "$out/pod" \
-        $flags -I ios/Pod -Xcc -I -Xcc core/include -Xcc -Werror ios/Sources/PrivateMail/*.swift
+        -package-name PrivateMail -Xcc -fmodule-map-file=ios/Pod/pod.modulemap -Xcc -I -Xcc core/include -Xcc -Werror ios/Sources/PrivateMail/*.swift
 }
 
 # run_tests NAME OPTION...: every test counts as one check.
