@@ -42,7 +42,7 @@ HOUSE = {
     "transport": Room(4.0, 2, "seals and opens messages", ["transport/include", WIPE]),
     "transport/bearssl": Room(5.0, 2, "its primitives", ["transport/include", WIPE]),
     "android": Room(1.0, 3, "Java binding", ["core/include", "transport/include", ENTROPY]),
-    "ios": Room(2.0, 3, "Swift binding", ["core/include", "platform"]),
+    "ios": Room(2.0, 3, "Swift binding", ["core/include", "platform", "transport/include"]),
     "python": Room(1.5, 5, "Python binding", ["core/include", ENTROPY]),
     "common": Room(6.0, 1, "files, messages, threads", ["core/include"]),
     "common/rows": Room(6.0, 2, "rows and their neighbours", ["common", "core/include", KERNELS]),

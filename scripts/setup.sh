@@ -33,7 +33,7 @@ for argument in "$@"; do
     --platforms)
         packages+=(android-libnativehelper-dev gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-arm64-cross
                    libc6-dev-armhf-cross nodejs openjdk-17-jdk-headless qemu-system-arm qemu-user-static wine64 zip unzip)
-        packages+=(debootstrap gcc-riscv64-unknown-elf node-typescript qemu-system-misc)
+        packages+=(debootstrap gcc-riscv64-unknown-elf node-typescript qemu-system-misc ruby)
         modules+=(ziglang)
         kotlin=kotlin-jupyter-kernel
         oldest_cmake=3.21

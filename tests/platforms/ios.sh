@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Apple systems: builds and tests the Swift package on this machine, once as it is and once optimised with the thread
-# sanitiser; resolves the documentation's links; compiles and inspects objects and frameworks for iOS, its simulators
-# and macOS. Without a Swift toolchain only the objects are checked, and without build/release's command no search
+# sanitiser; uses it by its path from a package in an empty folder; resolves the documentation's links; compiles and
+# inspects objects and frameworks for iOS, its simulators and macOS. Without a Swift toolchain only the objects are checked, and without build/release's command no search
 # against a real service: the last line counts what was skipped, and without Swift the package has no row.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -27,6 +27,71 @@ documentation() {
     docc convert ios/Sources/PrivateMail/PrivateMail.docc --additional-symbol-graph-dir "$out/library" \
         --output-path "$out/documentation" --fallback-display-name PrivateMail \
         --fallback-bundle-identifier PrivateMail --warnings-as-errors
+}
+
+# A package of a few lines in an empty folder: README's program, and C on the exported C product.
+empty_package() {
+    local folder=$out/empty
+    rm -rf "$folder/Sources"
+    mkdir -p "$folder"/Sources/{ask,version}
+    awk '/^```swift$/ { inside = 1; text = ""; next }
+         /^```$/ && inside { inside = 0; if (text ~ /struct Ask /) printf "%s", text }
+         inside { text = text $0 "\n" }' ios/README.md >"$folder/Sources/ask/Ask.swift"
+    cat >"$folder/Sources/version/main.c" <<'C'
+#include <privatemail.h>
+#include <stdio.h>
+int main(void) { return puts(pml_version()) < 0; }
+C
+    cat >"$folder/Package.swift" <<SWIFT
+// swift-tools-version: 6.0
+import PackageDescription
+let package = Package(
+    name: "empty", platforms: [.macOS(.v13)], dependencies: [.package(name: "PrivateMail", path: "$PWD")],
+    targets: [
+        .executableTarget(name: "ask", dependencies: [.product(name: "PrivateMail", package: "PrivateMail")]),
+        .executableTarget(name: "version", dependencies: [.product(name: "CPrivateMail", package: "PrivateMail")]),
+    ])
+SWIFT
+    swift build -j 2 --package-path "$folder" --scratch-path "$out/empty-build"
+}
+
+# $out/empty-build/debug/ask against a server of its own.
+ask_server() {
+    local command=$PRIVATEMAIL_COMMAND folder=$PWD/$out/asked tries address id server status=0
+    rm -rf "$folder"
+    mkdir -p "$folder/here"
+    "$command" sample --out "$folder/shapes" &&
+        "$command" pack --features "$folder/shapes/public.npy" --labels "$folder/shapes/public_labels.npy" \
+            --slots class --response-only --out "$folder/shapes.pmpk" &&
+        "$command" index --pack "$folder/shapes.pmpk" --features "$folder/shapes/gallery.npy" \
+            --labels "$folder/shapes/gallery_labels.npy" --store "sqlite:$folder/shapes.store" || return 1
+    "$command" serve --pack "$folder/shapes.pmpk" --store "sqlite:$folder/shapes.store" --listen 127.0.0.1:0 \
+        >"$folder/told" 2>"$folder/log" &
+    server=$!
+    for tries in {1..100}; do
+        [ ! -s "$folder/told" ] || break
+        sleep 0.1
+    done
+    address=$(grep -oE 'http://[0-9.:]+' "$folder/told" | head -n 1)
+    id=$("$command" inspect "$folder/shapes.pmpk" --json |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["pack"])')
+    (cd "$folder/here" && timeout 60 ../../empty-build/debug/ask "$address" "$id") >"$folder/found" || status=$?
+    kill "$server"
+    cat "$folder/found"
+    [ "$status" = 0 ] && grep -qxE '[0-9]+ of [1-9][0-9]* items' "$folder/found"
+}
+
+# The version that CMakeLists.txt has.
+version() { sed -nE 's/^    VERSION ([0-9.]+)$/\1/p' CMakeLists.txt; }
+
+c_product() { diff <("$out/empty-build/debug/version") <(version); }
+
+# The Swift sources with the pod's modules and flags instead of SwiftPM's.
+pod_modules() {
+    rm -rf "$out/pod"
+    mkdir -p "$out/pod"
+    swiftc -typecheck -swift-version 6 -warnings-as-errors -module-name PrivateMail -module-cache-path "$out/pod" \
+        -package-name PrivateMail -Xcc -fmodule-map-file=ios/Pod/pod.modulemap -Xcc -I -Xcc core/include -Xcc -Werror ios/Sources/PrivateMail/*.swift
 }
 
 # run_tests NAME OPTION...: every test counts as one check.
@@ -90,12 +155,26 @@ if command -v swift >/dev/null; then
     else
         skip "documentation: there is no docc"
     fi
+    must "a package in an empty folder builds, by this one's path" empty_package && {
+        check "its C program runs, on the exported C product" c_product
+        if [ -n "${PRIVATEMAIL_COMMAND:-}" ]; then
+            check "its program of ten lines searches" ask_server
+        else
+            skip "a search from an empty folder: there is no build/release/cli/privatemail"
+        fi
+    }
+    check "the pod's modules suffice for the Swift sources" pod_modules
     run_tests tests "${plain[@]}"
     run_tests optimised-threads --scratch-path "$out/swift-thread" -c release --sanitize=thread
     row=$(package_row)
 else
     skip "the Swift package: there is no Swift toolchain"
     row=
+fi
+if command -v ruby >/dev/null; then
+    check "the podspec has the files and definitions of Package.swift" ruby tests/ios/check_podspec.rb "$(version)"
+else
+    skip "the podspec: there is no ruby"
 fi
 objects
 

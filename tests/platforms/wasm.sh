@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# WebAssembly: builds privatemail.wasm and its npm package twice (same bytes, size limit, imports), runs tests/wasm under
-# node, and uses the package from TypeScript, node and a browser.
+# WebAssembly: builds privatemail.wasm and its npm package twice (same bytes, size limit, imports), runs tests/wasm
+# under node, and uses the package from TypeScript, node and a browser.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -21,7 +21,7 @@ imports_are_two() {
 }
 
 no_leftovers() {
-    diff <(ls -A "$1") <({ echo LICENSE; echo privatemail.wasm; cd platform/wasm && ls -- *.js *.d.ts package.json README.md; } |
+    diff <(ls -A "$1") <(cd platform/wasm && { printf '%s\n' LICENSE privatemail.wasm && ls -- *.js *.d.ts *.json *.md; } |
         sort)
 }
 

@@ -142,7 +142,8 @@ private suspend fun testSearch(case: Case) {
     val later = case.search(case.packs(1), budget)
     val asks = later.awaitFound("itself", features, case.label)
     val price = Price(Mechanism.RESPONSE, EPSILON, 0.0)
-    check("a replaced pack asks for a second price", asks == Outcome.PaysAgain(price) && budget.spent().spent == EPSILON)
+    check("a replaced pack asks for a second price",
+        asks == Outcome.PaysAgain(price) && budget.spent().spent == EPSILON)
     check("and finds for it", later.awaitFound("itself", features, case.label, payAgain = true) is Outcome.Found &&
         budget.spent().spent == 2 * EPSILON)
     later.awaitClosed()

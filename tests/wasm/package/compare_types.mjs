@@ -11,13 +11,15 @@ const library = await import(new URL('privatemail.js', folder));
 const text = readFileSync(new URL('privatemail.d.ts', folder), 'utf8');
 const file = typescript.createSourceFile('privatemail.d.ts', text, typescript.ScriptTarget.ES2020);
 
-const isStatic = (member) => member.modifiers?.some(({ kind }) => kind === typescript.SyntaxKind.StaticKeyword) ?? false;
+const { StaticKeyword } = typescript.SyntaxKind;
+const nameOf = ({ modifiers, name }) =>
+    (modifiers?.some(({ kind }) => kind === StaticKeyword) ? 'static ' : '') + name.text;
 const declared = new Map();
 for (const statement of file.statements) {
     if (typescript.isClassDeclaration(statement)) {
         const members = statement.members.filter((member) => typescript.isMethodDeclaration(member) ||
             typescript.isGetAccessor(member));
-        declared.set(statement.name.text, members.map((member) => (isStatic(member) ? 'static ' : '') + member.name.text));
+        declared.set(statement.name.text, members.map(nameOf));
     } else if (typescript.isFunctionDeclaration(statement)) {
         declared.set(statement.name.text, null);
     }
@@ -25,7 +27,8 @@ for (const statement of file.statements) {
 
 const ofClass = (object) => [
     ...Object.getOwnPropertyNames(object.prototype).filter((name) => name !== 'constructor'),
-    ...Object.getOwnPropertyNames(object).filter((name) => typeof object[name] === 'function').map((name) => `static ${name}`),
+    ...Object.getOwnPropertyNames(object).filter((name) => typeof object[name] === 'function')
+        .map((name) => `static ${name}`),
 ];
 assert.deepEqual([...declared.keys()].sort(), Object.keys(library).sort());
 for (const [name, members] of declared) {
