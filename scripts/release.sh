@@ -101,8 +101,8 @@ make_aar() {
 # With its own npm tarball where build-wasm.sh makes one; otherwise the files of package.json, as npm packs them.
 make_npm() {
     need wasm-ld
-    if scripts/build-wasm.sh --help | grep -q -- '--npm'; then
-        scripts/build-wasm.sh --out "$work/wasm" --npm "$target/privatemail-$version.tgz"
+    if scripts/build-wasm.sh --help | grep -q -- '--tarball'; then
+        scripts/build-wasm.sh --out "$work/wasm" --tarball "$target/privatemail-$version.tgz"
         return
     fi
     scripts/build-wasm.sh --out "$work/wasm"
@@ -132,17 +132,14 @@ make_apple() {
     pack_tree "$work/tree" "privatemail-apple-$version.tar.gz"
 }
 
+# sdist and wheel, by the newest `build` that pip finds, in an environment of its own.
 make_python() {
     [ -f pyproject.toml ] || left_out "this version has no pyproject.toml"
     need python3
-    local python=$top/build/venv/bin/python
-    [ -x "$python" ] || python=python3
-    if "$python" -c 'import build' 2>/dev/null; then
-        "$python" -m build --outdir "$target" .
-    else
-        "$python" -m pip wheel --no-deps --wheel-dir "$target" . || return
-        echo "release: python: there is no module 'build' here, so there is a wheel and no sdist" >&2
-    fi
+    python3 -m venv "$work/venv" || left_out "python3 has no venv here (python3-venv)"
+    "$work/venv/bin/pip" install -q build || left_out "pip cannot fetch the module 'build'"
+    "$work/venv/bin/python" -m build --outdir "$work/dist" .
+    cp "$work"/dist/*.tar.gz "$work"/dist/*.whl "$target"
 }
 
 make_edge() {
