@@ -142,16 +142,13 @@ make_python() {
     cp "$work"/dist/*.tar.gz "$work"/dist/*.whl "$target"
 }
 
+# One pair of files. The descriptions for package managers of boards name sources of the tree, so they belong to the
+# source tarball, which has them at its top.
 make_edge() {
     [ -f scripts/amalgamate.py ] || left_out "this version has no scripts/amalgamate.py"
     need python3
     mkdir -p "$work/tree"
     python3 scripts/amalgamate.py "$work/tree"
-    local name
-    for name in library.json library.properties idf_component.yml zephyr; do
-        [ ! -e "$name" ] || cp -R "$name" "$work/tree"
-    done
-    find . -name '*.pdsc' -exec cp {} "$work/tree" \;
     cp LICENSE "$work/tree"
     pack_tree "$work/tree" "privatemail-amalgamation-$version.tar.gz"
 }
@@ -195,6 +192,10 @@ make_all() { # FOLDER
     rm -rf "$scratch"
     mkdir -p "$scratch/checkout"
     git archive "$commit" | tar -x -C "$scratch/checkout"
+    if [ -d build/venv ]; then # tools that scripts/setup.sh installed, such as a Kotlin compiler
+        mkdir -p "$scratch/checkout/build"
+        ln -s "$top/build/venv" "$scratch/checkout/build/venv"
+    fi
     : >"$folder/LEFT-OUT.txt"
     wanted=("${artefacts[@]}")
     [ ${#only[@]} -eq 0 ] || wanted=("${only[@]}")
