@@ -75,7 +75,7 @@ def stated(version, known):
 
 def left_over(version, known):
     """Older versions of the project that some other file still speaks of."""
-    older = [value for value in re.findall(r"^## " + VERSION, text_of("CHANGELOG.md"), re.M) if value != version]
+    older = set(re.findall(r"(?<![\d.])" + VERSION + r"(?![\d.])", text_of("CHANGELOG.md"))) - {version}
     for name in known:
         if not any(fnmatch.fnmatch(name, past) for past in PAST):
             for value in older:
