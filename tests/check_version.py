@@ -25,6 +25,7 @@ PLACES = [
     ("ios/Sources/PrivateMail/Curve.swift", r'as in "' + VERSION + '"', True),
     ("docs/openapi.yaml", r"^  version: " + VERSION, True),
     ("core/include/privatemail.h", r'^/\* "' + VERSION + r'" \*/', True),
+    ("tests/install/CMakeLists.txt", r"^ *find_package\(privatemail (\d+\.\d+) REQUIRED", True),
     ("CHANGELOG.md", r"\A.*?^## " + VERSION, True),
     ("*.podspec", r"\.version *= *['\"]" + VERSION, False),
     ("*library.json", r'"version": *"' + VERSION + '"', False),
@@ -70,7 +71,8 @@ def stated(version, known):
             if not values:
                 yield "%s does not state the version as `%s`" % (name, statement)
             for value in values:
-                yield None if value == version else "%s says %s, and CMakeLists.txt %s" % (name, value, version)
+                fits = value == version or version.startswith(value + ".")  # some state the minor version only
+                yield None if fits else "%s says %s, and CMakeLists.txt %s" % (name, value, version)
 
 
 def left_over(version, known):
