@@ -54,7 +54,7 @@ pack_tree() { # FOLDER NAME.tar.gz
 
 make_source() {
     git -C "$top" archive --format=tar --prefix="privatemail-$version/" "$commit" | gzip -9n \
-        >"$target/privatemail-$version.tar.gz"
+        >"$target/privatemail-source-$version.tar.gz" # the sdist of Python is called privatemail-VERSION
 }
 
 configure() { # FOLDER OPTION...
@@ -170,10 +170,9 @@ done
 
 # One artefact, in a process of its own. Paths are the same in both runs of --check, so that no build can tell.
 make_one() { # NAME FOLDER
-    local name=$1
-    target=$2
-    work=$scratch/made/$name
-    mkdir -p "$work"
+    local name=$1 folder=$2 file
+    work=$scratch/made/$name target=$scratch/out/$name
+    mkdir -p "$work" "$target"
     # In the background, because bash ignores set -e in a condition.
     (cd "$scratch/checkout" && "make_$name") >"$scratch/$name.log" 2>&1 </dev/null &
     if ! wait $!; then
@@ -181,8 +180,14 @@ make_one() { # NAME FOLDER
         die "$name failed"
     fi
     if [ -f "$work/left-out" ]; then
-        echo "$name: left out, $(cat "$work/left-out")" | tee -a "$target/LEFT-OUT.txt" >&2
+        echo "$name: left out, $(cat "$work/left-out")" | tee -a "$folder/LEFT-OUT.txt" >&2
+        return
     fi
+    for file in "$target"/*; do
+        [ -f "$file" ] || die "$name made nothing"
+        [ ! -e "$folder/$(basename "$file")" ] || die "$name makes $(basename "$file"), and so does another artefact"
+        mv "$file" "$folder"
+    done
 }
 
 make_all() { # FOLDER
