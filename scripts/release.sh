@@ -54,7 +54,7 @@ pack_tree() { # FOLDER NAME.tar.gz
 
 make_source() {
     git -C "$top" archive --format=tar --prefix="privatemail-$version/" "$commit" | gzip -9n \
-        >"$target/privatemail-$version.tar.gz"
+        >"$target/privatemail-source-$version.tar.gz" # the sdist of Python is called privatemail-VERSION
 }
 
 configure() { # FOLDER OPTION...
@@ -101,8 +101,8 @@ make_aar() {
 # With its own npm tarball where build-wasm.sh makes one; otherwise the files of package.json, as npm packs them.
 make_npm() {
     need wasm-ld
-    if scripts/build-wasm.sh --help | grep -q -- '--npm'; then
-        scripts/build-wasm.sh --out "$work/wasm" --npm "$target/privatemail-$version.tgz"
+    if scripts/build-wasm.sh --help | grep -q -- '--tarball'; then
+        scripts/build-wasm.sh --out "$work/wasm" --tarball "$target/privatemail-$version.tgz"
         return
     fi
     scripts/build-wasm.sh --out "$work/wasm"
@@ -132,29 +132,23 @@ make_apple() {
     pack_tree "$work/tree" "privatemail-apple-$version.tar.gz"
 }
 
+# sdist and wheel, by the newest `build` that pip finds, in an environment of its own.
 make_python() {
     [ -f pyproject.toml ] || left_out "this version has no pyproject.toml"
     need python3
-    local python=$top/build/venv/bin/python
-    [ -x "$python" ] || python=python3
-    if "$python" -c 'import build' 2>/dev/null; then
-        "$python" -m build --outdir "$target" .
-    else
-        "$python" -m pip wheel --no-deps --wheel-dir "$target" . || return
-        echo "release: python: there is no module 'build' here, so there is a wheel and no sdist" >&2
-    fi
+    python3 -m venv "$work/venv" || left_out "python3 has no venv here (python3-venv)"
+    "$work/venv/bin/pip" install -q build || left_out "pip cannot fetch the module 'build'"
+    "$work/venv/bin/python" -m build --outdir "$work/dist" .
+    cp "$work"/dist/*.tar.gz "$work"/dist/*.whl "$target"
 }
 
+# One pair of files. The descriptions for package managers of boards name sources of the tree, so they belong to the
+# source tarball, which has them at its top.
 make_edge() {
     [ -f scripts/amalgamate.py ] || left_out "this version has no scripts/amalgamate.py"
     need python3
     mkdir -p "$work/tree"
     python3 scripts/amalgamate.py "$work/tree"
-    local name
-    for name in library.json library.properties idf_component.yml zephyr; do
-        [ ! -e "$name" ] || cp -R "$name" "$work/tree"
-    done
-    find . -name '*.pdsc' -exec cp {} "$work/tree" \;
     cp LICENSE "$work/tree"
     pack_tree "$work/tree" "privatemail-amalgamation-$version.tar.gz"
 }
@@ -176,10 +170,9 @@ done
 
 # One artefact, in a process of its own. Paths are the same in both runs of --check, so that no build can tell.
 make_one() { # NAME FOLDER
-    local name=$1
-    target=$2
-    work=$scratch/made/$name
-    mkdir -p "$work"
+    local name=$1 folder=$2 file
+    work=$scratch/made/$name target=$scratch/out/$name
+    mkdir -p "$work" "$target"
     # In the background, because bash ignores set -e in a condition.
     (cd "$scratch/checkout" && "make_$name") >"$scratch/$name.log" 2>&1 </dev/null &
     if ! wait $!; then
@@ -187,8 +180,14 @@ make_one() { # NAME FOLDER
         die "$name failed"
     fi
     if [ -f "$work/left-out" ]; then
-        echo "$name: left out, $(cat "$work/left-out")" | tee -a "$target/LEFT-OUT.txt" >&2
+        echo "$name: left out, $(cat "$work/left-out")" | tee -a "$folder/LEFT-OUT.txt" >&2
+        return
     fi
+    for file in "$target"/*; do
+        [ -f "$file" ] || die "$name made nothing"
+        [ ! -e "$folder/$(basename "$file")" ] || die "$name makes $(basename "$file"), and so does another artefact"
+        mv "$file" "$folder"
+    done
 }
 
 make_all() { # FOLDER
@@ -198,6 +197,10 @@ make_all() { # FOLDER
     rm -rf "$scratch"
     mkdir -p "$scratch/checkout"
     git archive "$commit" | tar -x -C "$scratch/checkout"
+    if [ -d build/venv ]; then # tools that scripts/setup.sh installed, such as a Kotlin compiler
+        mkdir -p "$scratch/checkout/build"
+        ln -s "$top/build/venv" "$scratch/checkout/build/venv"
+    fi
     : >"$folder/LEFT-OUT.txt"
     wanted=("${artefacts[@]}")
     [ ${#only[@]} -eq 0 ] || wanted=("${only[@]}")

@@ -247,6 +247,7 @@ everything() {
     beside manifests tests/install/manifests_test.sh
     beside statuses python tests/check_status.py
     beside version python tests/check_version.py
+    beside release python tests/check_release.py
     beside "tell users" python tests/docs/check_tell_users.py
     beside "golden vectors" python tests/golden/make_vectors.py --check
     beside "golden heads" python tests/golden/make_heads.py --check

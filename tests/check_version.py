@@ -25,6 +25,7 @@ PLACES = [
     ("ios/Sources/PrivateMail/Curve.swift", r'as in "' + VERSION + '"', True),
     ("docs/openapi.yaml", r"^  version: " + VERSION, True),
     ("core/include/privatemail.h", r'^/\* "' + VERSION + r'" \*/', True),
+    ("tests/install/CMakeLists.txt", r"^ *find_package\(privatemail (\d+\.\d+) REQUIRED", True),
     ("CHANGELOG.md", r"\A.*?^## " + VERSION, True),
     ("*.podspec", r"\.version *= *['\"]" + VERSION, False),
     ("*library.json", r'"version": *"' + VERSION + '"', False),
@@ -70,12 +71,13 @@ def stated(version, known):
             if not values:
                 yield "%s does not state the version as `%s`" % (name, statement)
             for value in values:
-                yield None if value == version else "%s says %s, and CMakeLists.txt %s" % (name, value, version)
+                fits = value == version or version.startswith(value + ".")  # some state the minor version only
+                yield None if fits else "%s says %s, and CMakeLists.txt %s" % (name, value, version)
 
 
 def left_over(version, known):
     """Older versions of the project that some other file still speaks of."""
-    older = [value for value in re.findall(r"^## " + VERSION, text_of("CHANGELOG.md"), re.M) if value != version]
+    older = set(re.findall(r"(?<![\d.])" + VERSION + r"(?![\d.])", text_of("CHANGELOG.md"))) - {version}
     for name in known:
         if not any(fnmatch.fnmatch(name, past) for past in PAST):
             for value in older:

@@ -21,7 +21,7 @@ def make_collection(tester):
 
 
 def test_help(tester):
-    for command in ("pack", "inspect", "privatize", "decode", "sample"):
+    for command in ("pack", "inspect", "privatize", "decode", "sample", "advise"):
         text = tester.succeeds(command + " --help", command, "--help").stdout.decode()
         tester.check(all(word in text for word in ("Usage:", "--json", "Exit codes:", "Example:")), command + " help")
     for arguments in (["--help"], ["--version"]):
