@@ -40,8 +40,8 @@ def beta_share(a, b, x):
     if x > (a + 1) / (a + b + 2):
         return 1 - beta_share(b, a, 1 - x)
     front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
-    tiny, c, d, result = 1e-300, 1.0, 0.0, 1.0
-    for i in range(2000):
+    c, d, result = 1.0, 0.0, 1.0
+    for i in range(5000):
         m = i // 2
         if i == 0:
             term = 1.0
@@ -49,12 +49,12 @@ def beta_share(a, b, x):
             term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         else:
             term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        d = 1 / max(tiny, abs(1 + term * d)) * math.copysign(1, 1 + term * d)
-        c = 1 + term / c if i else 1.0
-        result = d if i == 0 else result * c * d
-        if i and abs(c * d - 1) < 1e-13:
+        d = 1 / (1 + term * d)
+        c = 1 + term / c
+        result *= c * d
+        if abs(c * d - 1) < 1e-13:
             break
-    return front * result
+    return front * (result - 1)
 
 
 def lower(successes, trials, risk):
