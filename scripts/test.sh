@@ -268,6 +268,7 @@ everything() {
     beside compat python tests/compat/test_compat.py $command
     beside sample python tests/cli/test_sample.py $command
     beside audit python tests/cli/test_audit.py $command
+    beside "outside audits" python tests/law/outside_audit.py $command build/release/make_releases
     beside train python tests/cli/test_train.py $command
     beside "train labels" python tests/cli/test_train_labels.py $command
     beside map python tests/cli/test_map.py $command

@@ -13,8 +13,9 @@
   other half that is estimated; above δ, the mechanism is not (ε, δ)-private.
 
 Both see nothing but messages. A bound above the promise would break it; one near it says that the promise is not wasted.
-Then releases with more ε than was promised, and with nearly no noise, which both must find. All bounds of a run hold
-together with probability 0.999. --long makes ten times as many releases.
+Then releases with more ε than was promised, and with nearly no noise, which both must find. All bounds of the two hold
+together with probability 0.999; those of our own audit, each with 0.999, are shown and not judged (tests/cli/test_audit.py
+does). --long makes ten times as many releases.
 Needs numpy. Ends with 'N passed, N failed'; exits non-zero when something failed.
 """
 import json
@@ -39,8 +40,8 @@ def beta_share(a, b, x):
     if x > (a + 1) / (a + b + 2):
         return 1 - beta_share(b, a, 1 - x)
     front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
-    tiny, c, d, result = 1e-300, 1.0, 0.0, 1.0
-    for i in range(2000):
+    c, d, result = 1.0, 0.0, 1.0
+    for i in range(5000):
         m = i // 2
         if i == 0:
             term = 1.0
@@ -48,12 +49,12 @@ def beta_share(a, b, x):
             term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         else:
             term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        d = 1 / max(tiny, abs(1 + term * d)) * math.copysign(1, 1 + term * d)
-        c = 1 + term / c if i else 1.0
-        result = d if i == 0 else result * c * d
-        if i and abs(c * d - 1) < 1e-13:
+        d = 1 / (1 + term * d)
+        c = 1 + term / c
+        result *= c * d
+        if abs(c * d - 1) < 1e-13:
             break
-    return front * result
+    return front * (result - 1)
 
 
 def lower(successes, trials, risk):
@@ -73,6 +74,15 @@ def upper(successes, trials, risk):
 
 def ratio(likely, unlikely, delta):
     return max(0.0, math.log((likely - delta) / unlikely)) if likely > delta else 0.0
+
+
+def check_bounds(tally):
+    """Against sums of the binomial probabilities."""
+    for successes, trials, risk in ((1, 10, 0.01), (7, 20, 1e-4), (150, 1000, 1e-6), (997, 1000, 1e-3)):
+        for p, counts in ((lower(successes, trials, risk), range(successes, trials + 1)),
+                          (upper(successes, trials, risk), range(successes + 1))):
+            tail = sum(math.exp(math.log(math.comb(trials, k)) + k * math.log(p) + (trials - k) * math.log1p(-p)) for k in counts)
+            tally.check(abs(tail / risk - 1) < 1e-6, "bound %g of %d of %d: its tail is %g" % (p, successes, trials, tail))
 
 
 # ---- the two audits ----------------------------------------------------------------------------------------------
@@ -126,7 +136,9 @@ class Bench:
         self.features = (2 * source.standard_normal((3, 8))[self.labels] + source.standard_normal((120, 8))).astype("f4")
         np.save(self.folder / "rows.npy", self.features)
         np.save(self.folder / "labels.npy", self.labels)
-        self.pack("one", "--slots", "one", "--cells", 4, "--gaussian", "--rows-are-public", "--codes", "random")
+        self.pack("one", "--slots", "one", "--cells", 4)
+        self.pack("noisy", "--slots", "one", "--cells", 4, "--gaussian", "--rows-are-public", "--codes", "random",
+                  "--neighbours", 1, "--rows-per-prototype", 1)
         self.pack("class", "--slots", "class", "--cells", 6)
 
     def run(self, *words):
@@ -156,7 +168,7 @@ class Bench:
         return (raw << np.arange(bits, dtype=np.uint8)).sum(axis=3).astype(np.uint32)
 
     def values(self, epsilon, delta, rows, count):
-        return self.bodies("one", "gaussian", epsilon, delta, rows, count).view(np.int8).astype(float)
+        return self.bodies("noisy", "gaussian", epsilon, delta, rows, count).view(np.int8).astype(float)
 
     def pair(self, pack, slot):
         """Two rows of one class in different cells: what they send at ε = 16 tells which those are."""
@@ -165,6 +177,12 @@ class Bench:
                  for one in self.symbols(pack, 16, rows, 15)]
         other = next(i for i, cell in enumerate(cells) if cell != cells[0])
         return [rows[0], rows[other]], cells[0]
+
+    def far_pair(self, delta):
+        """The two rows whose releases have the most distant means, by a few of each."""
+        means = self.values(16, delta, range(len(self.labels)), 200).mean(axis=1)
+        apart = np.linalg.norm(means[:, None] - means[None], axis=2)
+        return [int(i) for i in np.unravel_index(apart.argmax(), apart.shape)]
 
     def audit(self, pack, mechanism, epsilon, delta, trials):
         """What our own audit proves."""
@@ -199,14 +217,14 @@ def attack(bench, tally, pack, promise, made, trials, ours, least=None):
         tally.check(outside > promise, what + ": LDP-Auditor does not find it")
         tally.check(stick > promise, what + ": the hockey-stick test does not find it")
     else:
-        tally.check(max(outside, stick, own or 0) <= promise, what + ": above the promise")
+        tally.check(max(outside, stick) <= promise, what + ": above the promise")
         tally.check(outside >= least * promise, what + ": LDP-Auditor is far from it")
-        tally.check(stick >= least * promise, what + ": the hockey-stick test is far from it")
+        tally.check(stick >= (least - 0.05) * promise, what + ": the hockey-stick test is far from it")
 
 
 def attack_gaussian(bench, tally, promise, made, delta, trials, ours):
     """The guess is the record whose mean is nearer, learnt from a tenth of the releases."""
-    rows = [0, 119]
+    rows = bench.far_pair(delta)
     values = bench.values(made, delta, rows, trials)
     tenth = trials // 10
     score = learn(values[0, :tenth], values[1, :tenth])
@@ -214,13 +232,13 @@ def attack_gaussian(bench, tally, promise, made, delta, trials, ours):
     guesses = [score(one[tenth:]) > between for one in values]
     outside = distinguish(guesses[0], guesses[1], True, delta)
     stick = hockey_stick(values[0], values[1], promise, delta)
-    own = bench.audit("one", "gaussian", promise, delta, trials) if ours else None
+    own = bench.audit("noisy", "gaussian", promise, delta, trials) if ours else None
     show("Gaussian, δ = %g" % delta, promise, made, outside, stick, own)
     what = "Gaussian, promised %g, made with %g: %.3f, %.3f" % (promise, made, outside, stick)
     if made > promise:
-        tally.check(max(outside, stick) > promise, what + ": neither finds it")
+        tally.check(min(outside, stick) > promise, what + ": one does not find it")
     else:
-        tally.check(max(outside, stick, own or 0) <= promise, what + ": above the promise")
+        tally.check(max(outside, stick) <= promise, what + ": above the promise")
 
 
 def show(mechanism, promise, made, outside, stick, own):
@@ -234,12 +252,14 @@ def main():
         sys.exit(__doc__)
     many = 10 if "--long" in sys.argv else 1
     tally = Tally()
+    check_bounds(tally)
     print("| mechanism | promised ε | made with ε | LDP-Auditor | hockey stick | privatemail audit |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(words[0]).resolve(), Path(words[1]).resolve(), folder)
         for pack in ("one", "class"):
             for epsilon in (0.5, 1, 2, 4):
-                attack(bench, tally, pack, epsilon, epsilon, 300000 * many, True, 0.9)
+                trials, least = (400000, 0.85) if epsilon < 1 else (200000, 0.9)
+                attack(bench, tally, pack, epsilon, epsilon, trials * many, True, least)
         for promise, made in ((1, 2), (4, 5), (4, 16)):
             attack(bench, tally, "one", promise, made, 100000 * many, False)
         for promise, made in ((1, 1), (4, 4), (1, 16)):
