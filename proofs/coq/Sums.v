@@ -212,6 +212,9 @@ Proof.
   - rewrite Nat.add_succ_r, !sumn_S, IH. lra.
 Qed.
 
+Lemma sumn_cut n c f : (c <= n)%nat -> sumn n f = sumn c f + sumn (n - c) (fun j => f (c + j)%nat).
+Proof. intros H. rewrite <- sumn_add. f_equal. lia. Qed.
+
 (* The first term apart. *)
 Lemma sumn_S_first n f : sumn (S n) f = f O + sumn n (fun i => f (S i)).
 Proof. change (S n) with (1 + n)%nat. rewrite sumn_add. unfold sumn at 1. simpl. lra. Qed.
