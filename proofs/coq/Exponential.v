@@ -40,6 +40,12 @@ Proof.
     + intros i. now apply term_nonneg.
 Qed.
 
+(* 1 + x ≤ e^x for x ≥ 0. The standard library's own proof needs one more axiom. *)
+Lemma exp_above_line x : 0 <= x -> 1 + x <= exp x.
+Proof.
+  intros Hx. pose proof (partial_below_exp x 2 Hx) as H. unfold partial, sumn, term in H. simpl in H. lra.
+Qed.
+
 Lemma fact_product n k : (fact n * fact k <= fact (n + k))%nat.
 Proof.
   induction k as [|k IH]; [simpl; rewrite Nat.add_0_r; lia|].

@@ -9,6 +9,7 @@
    - When the double that C computes is within 2^-7 of 2^40·p - 2^-7, its whole part satisfies both
      (computed_threshold_slot, computed_threshold_crowd). *)
 From Coq Require Import Reals Lra Lia ZArith.
+From PrivateMail Require Import Exponential.
 Open Scope R_scope.
 
 Definition two40 : R := 1099511627776.
@@ -22,7 +23,7 @@ Definition p_lo (P m : R) : R := (1 - p_hi P) / (m - 1).
 Definition accepted (epsilon m P : R) : Prop := P <= two40 * ideal epsilon m /\ two40 / m <= P.
 
 Lemma exp_at_least_1 e : 0 <= e -> 1 <= exp e.
-Proof. intros H. destruct H as [H| <-]; [|rewrite exp_0; lra]. pose proof (exp_ineq1 e). lra. Qed.
+Proof. intros H. pose proof (exp_above_line e H). lra. Qed.
 
 (* P ≤ 2^40·p, without the quotient. *)
 Lemma below_ideal epsilon m P : 1 < m -> (P <= two40 * ideal epsilon m <-> P * (m - 1) <= exp epsilon * (two40 - P)).
@@ -96,7 +97,7 @@ Qed.
 Lemma ideal_above_uniform epsilon e m : 0 < e -> e <= epsilon -> 2 <= m ->
   (m - 1) / m * (e / (e + m)) <= ideal epsilon m - 1 / m.
 Proof.
-  intros He Hle Hm. unfold ideal. pose proof (exp_ineq1_le epsilon) as HE.
+  intros He Hle Hm. unfold ideal. pose proof (exp_above_line epsilon ltac:(lra)) as HE.
   set (E := exp epsilon) in *.
   replace (E / (E + m - 1) - 1 / m) with ((m - 1) / m * ((E - 1) / (E - 1 + m))) by (field; lra).
   apply Rmult_le_compat_l; [apply Rlt_le, Rdiv_lt_0_compat; lra|].
