@@ -53,7 +53,8 @@ Qed.
 
 Lemma returns_cons W b r u rest :
   ind (returns W b r (u :: rest)) =
-  ind (andb (Nat.ltb u (limit W b)) (Nat.eqb (u mod b) r)) + ind (negb (Nat.ltb u (limit W b))) * ind (returns W b r rest).
+  ind (andb (Nat.ltb u (limit W b)) (Nat.eqb (u mod b) r)) + ind (negb (Nat.ltb u (limit W b))) * ind (returns W b r
+    rest).
 Proof.
   unfold returns. simpl. destruct (Nat.ltb u (limit W b)); simpl; unfold ind; lra.
 Qed.

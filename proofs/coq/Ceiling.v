@@ -82,7 +82,8 @@ Proof.
   set (Out := sumn N (fun t => weight t * law t o * outside o t)).
   assert (Htotal : total o = found_by o + Out).
   { unfold total, found_by, Out. rewrite <- sumn_plus. apply sumn_ext. intros. unfold outside. lra. }
-  assert (Hdouble : sumn N (fun t => sumn N (fun u => weight t * weight u * (inside o t * outside o u) * (law t o - E * law u o)))
+  assert (Hdouble : sumn N (fun t => sumn N (fun u => weight t * weight u * (inside o t * outside o u) * (law t o - E
+    * law u o)))
                     = (1 - a) * found_by o - a * E * Out).
   { assert (Hout : sumn N (fun u => weight u * outside o u) = 1 - a).
     { unfold a, mass. rewrite <- weight_sum, <- sumn_minus. apply sumn_ext. intros. unfold outside. lra. }

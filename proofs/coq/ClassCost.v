@@ -4,8 +4,8 @@
      (Σ_{j∈J} ω_j·a_j + c)/Σω_j is at most any M that bounds the K + 1 quotients of H, for every J of K distinct
      anchors (support_bound).
    - Theorem 3: when every row of slot s lies in a box with widths w_{s,i} and every other slot holds the centre of its
-     box, the matrices of any two records differ by at most sqrt(Σ_i max_s w²_{s,i}), whether the slot is the same or not
-     (box_sensitivity).
+     box, the matrices of any two records differ by at most sqrt(Σ_i max_s w²_{s,i}), whether the slot is the same or
+     not (box_sensitivity).
    - Theorem 3b: the same for balls of diameter ρ (ball_sensitivity); with two slots it is even ρ/√2 (two_rows_ball).
    Distances are squared, so that no root is taken. *)
 From Coq Require Import Reals Lra Lia List Arith.
@@ -42,8 +42,10 @@ Lemma two_slots centre f f' y y' : (y < G)%nat -> (y' < G)%nat -> y <> y' ->
 Proof.
   intros Hy Hy' Hne. unfold frobenius2.
   rewrite <- (sumn_single G y (fun _ => distance2 f (centre y)) Hy).
-  rewrite <- (sumn_single G y' (fun _ => distance2 (centre y') f') Hy'). rewrite <- sumn_plus. apply sumn_ext. intros s _.
-  unfold matrix. destruct (Nat.eqb_spec s y), (Nat.eqb_spec s y'); subst; try contradiction; try rewrite distance2_self; lra.
+  rewrite <- (sumn_single G y' (fun _ => distance2 (centre y') f') Hy'). rewrite <- sumn_plus. apply sumn_ext.
+  intros s _.
+  unfold matrix. destruct (Nat.eqb_spec s y), (Nat.eqb_spec s y'); subst; try contradiction;
+    try rewrite distance2_self; lra.
 Qed.
 
 Lemma square_le x y : - y <= x <= y -> square x <= square y.
@@ -156,7 +158,8 @@ Proof.
       - rewrite app_length in *. simpl in E. lia.
       - now apply NoDup_remove_1 in HN.
       - intros i Hi. apply Hn. apply in_app_or in Hi. apply in_or_app. destruct Hi; [left|right; right]; assumption. }
-    rewrite lsum_app in H. assert (best (a j) <= best (a size)) by (apply best_grows, sorted; [assumption|now apply Hn]).
+    rewrite lsum_app in H. assert (best (a j) <= best (a size)) by (apply best_grows, sorted;
+      [assumption|now apply Hn]).
     lra.
 Qed.
 

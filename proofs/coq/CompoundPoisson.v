@@ -144,8 +144,10 @@ Proof.
   - unfold cauchy, sumn. simpl. rewrite !poisson_0, Ropp_plus_distr, exp_plus. lra.
   - apply Rmult_eq_reg_l with (INR (S k)); [|apply not_0_INR; lia].
     rewrite poisson_S, <- IH, cauchy_weighted.
-    rewrite (cauchy_ext _ (fun i => l * shifted 1 (poisson l) i) _ (poisson l')); [|intros; apply poisson_weighted|auto].
-    rewrite (cauchy_ext (poisson l) (poisson l) _ (fun i => l' * shifted 1 (poisson l') i)); [|auto|intros; apply poisson_weighted].
+    rewrite (cauchy_ext _ (fun i => l * shifted 1 (poisson l) i) _ (poisson l')); [|intros;
+      apply poisson_weighted|auto].
+    rewrite (cauchy_ext (poisson l) (poisson l) _ (fun i => l' * shifted 1 (poisson l') i)); [|auto|intros;
+      apply poisson_weighted].
     rewrite (cauchy_comm (poisson l) (fun i => _)), !cauchy_scal, !cauchy_shifted.
     unfold shifted. destruct (Nat.ltb_spec (S k) 1); [lia|]. replace (S k - 1)%nat with k by lia.
     rewrite (cauchy_comm (poisson l') (poisson l)). lra.
@@ -267,7 +269,8 @@ Theorem pi_unique a : a O = exp (- Lambda) -> (forall k, (1 <= k)%nat -> a k = r
 Proof.
   intros H0 Hrec k. induction k as [k IH] using (well_founded_induction lt_wf).
   destruct k as [|k]; [now rewrite pi_zero|].
-  rewrite Hrec, pi_recurrence by lia. unfold recurrence. f_equal. apply sumn_ext. intros i Hi. rewrite IH by lia. reflexivity.
+  rewrite Hrec, pi_recurrence by lia. unfold recurrence. f_equal. apply sumn_ext. intros i Hi. rewrite IH by lia.
+  reflexivity.
 Qed.
 
 Theorem pi_nonneg k : 0 <= Lambda -> 0 <= pi Lambda v k.
@@ -280,7 +283,8 @@ Theorem pi_positive k : 0 < Lambda -> 0 < pi Lambda v k.
 Proof.
   intros HL. induction k as [|k IH]; [rewrite pi_zero; apply exp_pos|].
   rewrite pi_recurrence by lia. unfold recurrence. pose proof size_R.
-  apply Rmult_lt_0_compat; [apply Rdiv_lt_0_compat; [assumption|]; apply Rmult_lt_0_compat; [assumption|apply lt_0_INR; lia]|].
+  apply Rmult_lt_0_compat; [apply Rdiv_lt_0_compat; [assumption|]; apply Rmult_lt_0_compat;
+    [assumption|apply lt_0_INR; lia]|].
   replace (Nat.min v (S k)) with (S (Nat.min v (S k) - 1)) by lia. rewrite sumn_S_first.
   replace (S k - 1)%nat with k by lia. simpl (INR 1).
   assert (0 <= sumn (Nat.min v (S k) - 1) (fun i => INR (S (S i)) * pi Lambda v (S k - S (S i))%nat)).

@@ -138,7 +138,8 @@ Proof.
     try (intros k; unfold counts; rewrite Nat.eqb_refl; reflexivity).
   - set (i := nth a h O). set (j := nth b h O).
     assert (0 <= product_at (elsewhere i j) 0 h) by (apply product_at_nonneg; intros; apply elsewhere_nonneg).
-    replace (previous i * pi j * product_at (elsewhere i j) 0 h - exp epsilon * (pi i * previous j * product_at (elsewhere i j) 0 h))
+    replace (previous i * pi j * product_at (elsewhere i j) 0 h - exp epsilon * (pi i * previous j * product_at
+      (elsewhere i j) 0 h))
       with ((previous i * pi j - exp epsilon * (pi i * previous j)) * product_at (elsewhere i j) 0 h) by ring.
     apply Rmult_le_compat_r; [assumption|]. apply positive_part_above.
   - intros k. unfold counts. destruct (Nat.eqb_spec a b); [contradiction|reflexivity].
@@ -287,7 +288,8 @@ Proof.
     replace (P / two40 * m * two40) with (P * m) by (unfold two40; field). lra. }
   set (p := p_hi P) in *. unfold p_lo in *. fold p. fold p in H1.
   assert (Hlo : (1 - p) / (m - 1) <= p).
-  { apply Rmult_le_reg_r with (m - 1); [lra|]. replace ((1 - p) / (m - 1) * (m - 1)) with (1 - p) by (field; lra). lra. }
+  { apply Rmult_le_reg_r with (m - 1); [lra|]. replace ((1 - p) / (m - 1) * (m - 1)) with (1 - p) by (field; lra).
+  lra. }
   split; [lra|].
   replace ((exp epsilon0 - 1) / (exp epsilon0 + m - 1)) with (ideal epsilon0 m - (1 - ideal epsilon0 m) / (m - 1))
     by (unfold ideal; field; lra).
@@ -315,7 +317,8 @@ Proof.
   destruct (coin_share _ _ _ He0 HS' HA) as [[Hlo0 Hlo] Hshare].
   assert (H0 : forall k, 0 <= law k) by (intros; now apply pi_nonneg).
   assert (H1 : forall n, sumn n law <= 1) by (intros; now apply pi_sum).
-  assert (HD : forall n, square law epsilon n <= D) by (exact (truncated_sum law H0 H1 epsilon S a b Ha Hb Hab K tail Htail)).
+  assert (HD : forall n, square law epsilon n <= D)
+    by (exact (truncated_sum law H0 H1 epsilon S a b Ha Hb Hab K tail Htail)).
   assert (HD0 : 0 <= D).
   { apply Rle_trans with (square law epsilon 0); [unfold square; rewrite sumn_0; lra|apply HD]. }
   eapply Rle_trans; [apply (crowd_view law H0 H1 epsilon S a b Ha Hb Hab _ _ D T); assumption|].

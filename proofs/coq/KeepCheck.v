@@ -90,7 +90,8 @@ Proof.
   apply IZR_lt in Hu. rewrite shift_one, !mult_IZR, plus_IZR, !minus_IZR, !mult_IZR, minus_IZR, values_two40 in Hu.
   pose proof one_pos. set (E := exp epsilon) in *. set (p := IZR P) in *. set (M := IZR m) in *. split.
   - assert (p + / 128 <= two40 * ideal epsilon M); [|lra]. apply below_ideal; [lra|]. fold E.
-    assert ((128 * (two40 - p) - 1) * IZR low <= (128 * (two40 - p) - 1) * (IZR one * E)) by (apply Rmult_le_compat_l; lra).
+    assert ((128 * (two40 - p) - 1) * IZR low <= (128 * (two40 - p) - 1) * (IZR one * E))
+      by (apply Rmult_le_compat_l; lra).
     apply Rmult_le_reg_r with (IZR one); [assumption|]. lra.
   - assert (two40 * ideal epsilon M < p + 1 + / 128); [|lra]. apply Rnot_le_lt. intros Hc.
     apply below_ideal in Hc; [|lra]. fold E in Hc.

@@ -88,7 +88,8 @@ Proof.
     - symmetry. apply (Z.mod_unique _ _ (-1)); lia.
     - apply Z.mod_small. lia. }
   rewrite E. destruct (Z.ltb_spec a b).
-  - rewrite top_bit by (unfold word, B64; lia). destruct (Z.ltb_spec (a - b + B64) (2 ^ 63)); [unfold B64 in *; lia|reflexivity].
+  - rewrite top_bit by (unfold word, B64; lia). destruct (Z.ltb_spec (a - b + B64) (2 ^ 63)); [unfold B64 in *;
+    lia|reflexivity].
   - rewrite top_bit by (unfold word, B64; lia). destruct (Z.ltb_spec (a - b) (2 ^ 63)); [reflexivity|lia].
 Qed.
 

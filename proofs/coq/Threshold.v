@@ -115,7 +115,8 @@ Proof.
   intros He Hle Hm HM Hbig HP. pose proof (ideal_above_uniform epsilon e m He Hle Hm) as H.
   assert (Hhalf : 1 / 2 <= (m - 1) / m).
   { apply Rmult_le_reg_r with (2 * m); [lra|].
-    replace (1 / 2 * (2 * m)) with m by field. replace ((m - 1) / m * (2 * m)) with (2 * (m - 1)) by (field; lra). lra. }
+    replace (1 / 2 * (2 * m)) with m by field. replace ((m - 1) / m * (2 * m)) with (2 * (m - 1)) by (field; lra).
+    lra. }
   assert (Hq : e / (e + M) <= e / (e + m)).
   { unfold Rdiv. apply Rmult_le_compat_l; [lra|]. apply Rinv_le_contravar; lra. }
   assert (Hq0 : 0 < e / (e + M)) by (apply Rdiv_lt_0_compat; lra).

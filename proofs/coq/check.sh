@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Compiles the proofs of this folder into build/proofs/coq, in the order of _CoqProject, and prints one line per theorem.
+# Compiles the proofs of this folder into build/proofs/coq, in the order of _CoqProject. Prints one line per theorem.
 # A theorem counts as proved when its file compiles, no file leaves a gap (Admitted and the like), and Coq says that it
 # rests on nothing but the axioms below. Ends with 'N proved, N failed'; the exit status is 0 when none failed.
 #     proofs/coq/check.sh
@@ -42,7 +42,8 @@ for file in "${files[@]}"; do
     done
 done
 printf '%s' "$questions" >>Assumptions.v
-coqc -q -w -all -R . PrivateMail Assumptions.v >assumptions.txt || { echo "failed Assumptions.v"; failed=$((failed + 1)); }
+coqc -q -w -all -R . PrivateMail Assumptions.v >assumptions.txt ||
+    { echo "failed Assumptions.v"; failed=$((failed + 1)); }
 
 # Axioms stand at the beginning of a line, their types behind a colon or on lines of their own.
 judgement=$(awk -v allowed="$allowed" '

@@ -20,8 +20,8 @@ BUILD = ROOT / "build/proofs/coq"
 SHOWN = 5
 CELLS_MAX, CROWD_MAX = 65536, 1048576
 EPSILON_MIN, FLOOR_MIN, EPSILON_MAX = 2.0 ** -20, 2.0 ** -16, 16.0
-EPSILONS = [EPSILON_MIN, 2.0 ** -20 * 1.75, 1e-5, FLOOR_MIN, 1e-4, 0.001, 0.01, 0.05, 0.1, 0.25, 1 / 3, 0.5, 0.693147, 1.0,
-            1.5, 2.0, 2.718281828, 3.0, 4.0, 5.5, 6.0, 8.0, 10.0, 12.0, 15.9999, EPSILON_MAX]
+EPSILONS = [EPSILON_MIN, 2.0 ** -20 * 1.75, 1e-5, FLOOR_MIN, 1e-4, 0.001, 0.01, 0.05, 0.1, 0.25, 1 / 3, 0.5, 0.693147,
+            1.0, 1.5, 2.0, 2.718281828, 3.0, 4.0, 5.5, 6.0, 8.0, 10.0, 12.0, 15.9999, EPSILON_MAX]
 
 
 def table():
@@ -31,7 +31,8 @@ def table():
     large, crowd = [], []
     for epsilon in EPSILONS:
         cells = [4097, 10000, CELLS_MAX - 1, CELLS_MAX] + [source.randrange(4097, CELLS_MAX) for _ in range(60)]
-        symbols = [CELLS_MAX + 1, CROWD_MAX - 1, CROWD_MAX] + [source.randrange(CELLS_MAX, CROWD_MAX) for _ in range(60)]
+        symbols = [CELLS_MAX + 1, CROWD_MAX - 1, CROWD_MAX]
+        symbols += [source.randrange(CELLS_MAX, CROWD_MAX) for _ in range(60)]
         large += [(epsilon, m) for m in cells]
         crowd += [(epsilon, m) for m in symbols if epsilon >= FLOOR_MIN]
     anywhere = []
@@ -93,7 +94,8 @@ def main():
         values = [value + planted for value in thresholds(names[0], points)]
         words = judge(checker, points, values)
         tally.check("%s: accepted by theorem 7" % title, points, values, [word[0] == "P" for word in words])
-        tally.check("%s: the formula of SPEC 5.11, or one more" % title, points, values, [word[1] in "EM" for word in words])
+        tally.check("%s: the formula of SPEC 5.11, or one more" % title, points, values,
+                    [word[1] in "EM" for word in words])
         more += [point + (value,) for point, value, word in zip(points, values, words) if word[1] == "M"]
         # What theorem 7 does not accept is recognised: two more than the formula always is too much.
         high = [value + 2 - (word[1] == "M") for value, word in zip(values, words)]
