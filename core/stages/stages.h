@@ -79,8 +79,15 @@ static inline uint32_t neighbour_index(uint64_t key)
 }
 
 /* weights.c (SPEC 5.5). `score` is ⟨q,a⟩·r_a, `inverse` is r_q. */
+/*@ assigns \nothing;
+    ensures 1 <= \result <= 65536; */
 uint32_t pml_weights_floor(uint32_t lambda);
+/*@ requires 1 <= floor <= 65536;
+    assigns \nothing;
+    ensures floor <= \result <= 65536; */
 uint32_t pml_weights_of(int64_t score, uint32_t inverse, uint32_t lambda, uint32_t floor);
+/*@ assigns \nothing;
+    ensures \result <= 65536; */
 uint32_t pml_weights_label(uint32_t distance, uint32_t lambda);
 
 /* label_row.c: U_s of every slot, a value per slot and dimension. `weight_of` gives l for a distance of labels. */
