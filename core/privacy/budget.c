@@ -256,12 +256,11 @@ static pml_status book(const pml_budget *budget, const struct pml_price *price, 
     pml_budget next = *budget;
     /*@ loop assigns i, next.bytes[72 .. 103];
         loop invariant i <= PML_LEDGER_COUNT;
-        loop invariant \forall integer k; 0 <= k < PML_BUDGET_SIZE ==> budget->bytes[k] == \at(budget->bytes[k], Pre);
+        loop invariant \forall integer k, w; 0 <= k < PML_LEDGER_COUNT && CAP <= w <= SPENT ==>
+          kept(budget, k, w) == kept{Pre}(budget, k, w);
         loop variant PML_LEDGER_COUNT - i; */
     for (unsigned i = 0; i < PML_LEDGER_COUNT; i++) {
         const uint64_t spent = get(budget, i, SPENT), due = price->of[i];
-        //@ assert kept(budget, i, SPENT) == \at(kept(budget, i, SPENT), Pre);
-        //@ assert kept(budget, i, CAP) == \at(kept(budget, i, CAP), Pre);
         if (refund ? due > spent : due > get(budget, i, CAP) - spent)
             return refund ? PML_ERROR_BUDGET : PML_ERROR_SPENT;
         //@ assert within: refund ? due <= spent : spent + due <= kept(budget, i, CAP) <= room(i);
@@ -273,11 +272,15 @@ static pml_status book(const pml_budget *budget, const struct pml_price *price, 
     return PML_OK;
 }
 
+/*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed);
+    assigns *changed; */
 pml_status pml_budget_charge(const pml_budget *budget, const struct pml_price *price, pml_budget *changed)
 {
     return book(budget, price, false, changed);
 }
 
+/*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed);
+    assigns *changed; */
 pml_status pml_budget_refund(const pml_budget *budget, const struct pml_price *price, pml_budget *changed)
 {
     return book(budget, price, true, changed);
