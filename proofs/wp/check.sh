@@ -30,14 +30,16 @@ prove() {
 }
 
 # Names of the goals that a log does not show as proved.
-unproved() { sed -nE 's/^\[wp\] \[(Failed|Timeout|Unknown|Stepout|Invalid|Fail)\] (Goal|Smoke-test) typed_cast_words_([^ ]+).*/\3/p' "$1" | sort -u; }
+unproved() {
+    sed -nE 's/^\[wp\] \[(Failed|Timeout|Unknown|Stepout)\] (Goal|Smoke-test) typed_cast_words_([^ ]+).*/\3/p' "$1" | sort -u
+}
 
 # unit DIRECTORY UNIT SOURCE FUNCTIONS LEMMAS: proves and prints the line of a unit.
 unit() {
     local log=$logs/$2.log start=$SECONDS wanted annotated proved all
     prove "$1" "$2" "$3" "$4" "$5" "$log"
     wanted=$(tr ',' '\n' <<<"$4" | wc -l)
-    annotated=$(tr ',' '\n' <<<"$4" | while read -r f; do grep -c "annotating function $f\$" "$log"; done | grep -vc '^0')
+    annotated=$(tr ',' '\n' <<<"$4" | sed 's/^/annotating function /' | grep -cxFf - <(grep -o 'annotating.*' "$log" | sort -u))
     read -r proved all < <(awk '/^\[wp\] Proved goals:/ { p += $4; n += $6 } END { print p + 0, n + 0 }' "$log")
     local lemmas=0
     [ "$5" = - ] || lemmas=$(tr ',' '\n' <<<"$5" | wc -l)
@@ -63,7 +65,9 @@ done
 [ -s "$WHY3CONFIG" ] || why3 config detect -C "$WHY3CONFIG" >/dev/null 2>&1
 
 # The units that an extended regular expression of names selects: name, mark, source, functions, lemmas.
-units() { grep -v '^#' proofs/wp/units.txt | awk -v names="^($1)\$" -v marks="$2" 'NF == 5 && $1 ~ names && $2 ~ marks'; }
+units() {
+    awk -v names="^($1)\$" -v marks="$2" '!/^#/ && NF == 5 && $1 ~ names && $2 ~ marks' proofs/wp/units.txt
+}
 
 planted() {
     exec python3 proofs/wp/planted.py "$0"
@@ -80,10 +84,20 @@ case ${1:-} in
 *) names=$(IFS='|'; echo "$*") ;;
 esac
 
+# The axioms about bits, as theorems of Z3 about words of 64 bits.
+axioms() {
+    local all proved
+    all=$(grep -c '^(check-sat)' proofs/wp/words.smt2)
+    proved=$(timeout 120 z3 proofs/wp/words.smt2 | grep -c '^unsat$')
+    [ "$proved" = "$all" ] && echo "proved proofs/wp/words.smt2 (axioms $proved of $all)" ||
+        echo "FAILED proofs/wp/words.smt2 (axioms $proved of $all)"
+}
+
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT
+[ "$names" = '.*' ] && axioms | tee "$results"
 units "$names" "$marks" | awk '{ print $1, $3, $4, $5 }' |
-    xargs -P 2 -L 1 bash "$0" --unit . | tee "$results"
+    xargs -P 2 -L 1 bash "$0" --unit . | tee -a "$results"
 good=$(grep -c '^proved' "$results")
 bad=$(grep -c '^FAILED' "$results")
 echo "$good proved, $bad failed"
