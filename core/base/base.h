@@ -61,8 +61,15 @@ _Static_assert((-1 & 3) == 3, "two's complement");
 #endif
 
 /* The only functions that core and transport take from outside; every freestanding compiler demands them anyway. */
+/*@ requires \valid((uint8_t *)to + (0 .. size - 1)) && \valid_read((uint8_t *)from + (0 .. size - 1));
+    assigns ((uint8_t *)to)[0 .. size - 1];
+    ensures \forall integer i; 0 <= i < size ==> ((uint8_t *)to)[i] == ((uint8_t *)from)[i]; */
 void *memcpy(void *restrict to, const void *restrict from, size_t size);
+/*@ requires \valid((uint8_t *)to + (0 .. size - 1));
+    assigns ((uint8_t *)to)[0 .. size - 1];
+    ensures \forall integer i; 0 <= i < size ==> ((uint8_t *)to)[i] == (uint8_t)value; */
 void *memset(void *to, int value, size_t size);
+/*@ assigns \result \from ((uint8_t *)a)[0 .. size - 1], ((uint8_t *)b)[0 .. size - 1]; */
 int memcmp(const void *a, const void *b, size_t size);
 void *memmove(void *to, const void *from, size_t size);
 
@@ -103,42 +110,77 @@ PML_NOINLINE void pml_wipe_stack(void);
 
 /* ---- bytes ---- */
 
+/*@ logic integer le32(uint8_t *p) = p[0] + 0x100 * p[1] + 0x10000 * p[2] + 0x1000000 * p[3];
+    logic integer le64(uint8_t *p) = le32(p) + 0x100000000 * le32(p + 4);
+    logic integer be32(uint8_t *p) = 0x1000000 * p[0] + 0x10000 * p[1] + 0x100 * p[2] + p[3];
+    lemma bytes_of_word: \forall uint32_t v;
+      v == (uint8_t)v + 0x100 * (uint8_t)(v >> 8) + 0x10000 * (uint8_t)(v >> 16) + 0x1000000 * (v >> 24); */
+
+/*@ requires \valid_read(p + (0 .. 1));
+    assigns \nothing;
+    ensures \result == p[0] + 0x100 * p[1]; */
 static inline uint32_t load_le16(const uint8_t *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8;
 }
 
+/*@ requires \valid_read(p + (0 .. 3));
+    assigns \nothing;
+    ensures \result == le32(p); */
 static inline uint32_t load_le32(const uint8_t *p)
 {
     return load_le16(p) | load_le16(p + 2) << 16;
 }
 
+/*@ requires \valid_read(p + (0 .. 7));
+    assigns \nothing;
+    ensures \result == le64(p); */
 static inline uint64_t load_le64(const uint8_t *p)
 {
     return (uint64_t)load_le32(p) | (uint64_t)load_le32(p + 4) << 32;
 }
 
+/*@ requires \valid(p + (0 .. 3));
+    assigns p[0 .. 3];
+    ensures le32(p) == v; */
 static inline void store_le32(uint8_t *p, uint32_t v)
 {
+    /*@ loop assigns i, p[0 .. 3];
+        loop invariant 0 <= i <= 4 && \forall integer k; 0 <= k < i ==> p[k] == (uint8_t)(v >> 8 * k);
+        loop variant 4 - i; */
     for (int i = 0; i < 4; i++)
         p[i] = (uint8_t)(v >> 8 * i);
+    //@ assert p[0] == (uint8_t)v && p[1] == (uint8_t)(v >> 8) && p[2] == (uint8_t)(v >> 16) && p[3] == v >> 24;
 }
 
+/*@ requires \valid(p + (0 .. 7));
+    assigns p[0 .. 7];
+    ensures le64(p) == v; */
 static inline void store_le64(uint8_t *p, uint64_t v)
 {
     store_le32(p, (uint32_t)v);
     store_le32(p + 4, (uint32_t)(v >> 32));
 }
 
+/*@ requires \valid_read(p + (0 .. 3));
+    assigns \nothing;
+    ensures \result == be32(p); */
 static inline uint32_t load_be32(const uint8_t *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
+/*@ requires \valid(p + (0 .. 3));
+    assigns p[0 .. 3];
+    ensures be32(p) == v; */
 static inline void store_be32(uint8_t *p, uint32_t v)
 {
+    /*@ loop assigns i, p[0 .. 3];
+        loop invariant 0 <= i <= 4 && \forall integer k; 0 <= k < i ==> p[k] == (uint8_t)(v >> 24 - 8 * k);
+        loop variant 4 - i; */
     for (int i = 0; i < 4; i++)
         p[i] = (uint8_t)(v >> (24 - 8 * i));
+    //@ assert p[3] == (uint8_t)v && p[2] == (uint8_t)(v >> 8) && p[1] == (uint8_t)(v >> 16) && p[0] == v >> 24;
 }
 
 /* ---- masks: all ones or zero, computed without a branch on the secret ----
@@ -147,6 +189,8 @@ static inline void store_be32(uint8_t *p, uint32_t v)
 
 /* Keeps the compiler from recognising a comparison, before the shift that makes the mask, or a choice, after it, and
  * turning either into a branch. */
+/*@ assigns \nothing;
+    ensures \result == v; */
 static inline uint64_t hide(uint64_t v)
 {
 #if defined(__GNUC__)
@@ -158,38 +202,56 @@ static inline uint64_t hide(uint64_t v)
 #endif
 }
 
+/*@ assigns \nothing;
+    ensures \result == (v == 0 ? 0 : UINT64_MAX); */
 static inline uint64_t mask_nonzero(uint64_t v)
 {
     return hide(0 - (hide(v | (0 - v)) >> 63));
 }
 
+/*@ assigns \nothing;
+    ensures \result == (a == b ? UINT64_MAX : 0); */
 static inline uint64_t mask_equal(uint64_t a, uint64_t b)
 {
     return ~mask_nonzero(a ^ b);
 }
 
 /* a < b, for |a − b| < 2^63 */
+/*@ requires -0x8000000000000000 <= a - b <= 0x7FFFFFFFFFFFFFFF;
+    assigns \nothing;
+    ensures \result == (a < b ? UINT64_MAX : 0); */
 static inline uint64_t mask_less(int64_t a, int64_t b)
 {
     return hide(0 - (hide((uint64_t)a - (uint64_t)b) >> 63));
 }
 
+/*@ assigns \nothing;
+    ensures \result == (a < b ? UINT64_MAX : 0); */
 static inline uint64_t mask_less_unsigned(uint64_t a, uint64_t b)
 {
     return hide(0 - (hide((~a & b) | ((~a | b) & (a - b))) >> 63));
 }
 
+/*@ requires mask == 0 || mask == UINT64_MAX;
+    assigns \nothing;
+    ensures \result == (mask != 0 ? yes : no); */
 static inline uint64_t select64(uint64_t mask, uint64_t yes, uint64_t no)
 {
     return no ^ (mask & (yes ^ no));
 }
 
+/*@ requires mask == 0 || (uint32_t)mask == UINT32_MAX;
+    assigns \nothing;
+    ensures \result == (mask != 0 ? yes : no); */
 static inline uint32_t select32(uint64_t mask, uint32_t yes, uint32_t no)
 {
     return no ^ ((uint32_t)mask & (yes ^ no));
 }
 
 /* −v where the mask is set */
+/*@ requires mask == 0 || (uint32_t)mask == UINT32_MAX;
+    assigns \nothing;
+    ensures \result == (mask != 0 ? (uint32_t)-v : v); */
 static inline uint32_t negate32(uint64_t mask, uint32_t v)
 {
     return (v ^ (uint32_t)mask) - (uint32_t)mask;

@@ -24,6 +24,8 @@ uint32_t pml_scale_127(uint64_t value, uint64_t max);
 #else
 #define PML_NARROW_MULTIPLICATION 0
 #endif
+/*@ assigns \nothing;
+    ensures \result == a * b; */
 static inline uint64_t multiply(uint32_t a, uint32_t b)
 {
 #if PML_NARROW_MULTIPLICATION
@@ -50,6 +52,7 @@ static inline int64_t multiply_signed(int32_t a, uint32_t b)
 
 /* Cosine in 2^-60 (SPEC 5.3) of a score, below 2^43 in size, and the other inverse norm, at most 2^30. The product is at
  * most 2^60 in size, so what the halves lose beyond 2^64 is nothing. */
+/*@ assigns \nothing; */
 static inline int64_t cosine_of(int64_t score, uint32_t inverse)
 {
     const uint64_t low = multiply((uint32_t)(uint64_t)score, inverse);
@@ -58,12 +61,18 @@ static inline int64_t cosine_of(int64_t score, uint32_t inverse)
 }
 
 /* ⌊a/b⌋ and ⌈a/b⌉ for b > 0 */
+/*@ requires b > 0;
+    assigns \nothing;
+    ensures \result * b <= a < (\result + 1) * b; */
 static inline int64_t divide_floor(int64_t a, int64_t b)
 {
     int64_t q = a / b;
     return q - (a % b < 0);
 }
 
+/*@ requires b > 0;
+    assigns \nothing;
+    ensures (\result - 1) * b < a <= \result * b; */
 static inline int64_t divide_ceil(int64_t a, int64_t b)
 {
     int64_t q = a / b;
@@ -71,6 +80,9 @@ static inline int64_t divide_ceil(int64_t a, int64_t b)
 }
 
 /* ⌊a/b + ½⌋ for 0 < b < 2^61, |a| < 2^61 */
+/*@ requires 0 < b < 0x2000000000000000 && -0x2000000000000000 < a < 0x2000000000000000;
+    assigns \nothing;
+    ensures \result * 2 * b <= 2 * a + b < (\result + 1) * 2 * b; */
 static inline int64_t divide_round(int64_t a, int64_t b)
 {
     return divide_floor(2 * a + b, 2 * b);

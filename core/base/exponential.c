@@ -14,9 +14,15 @@ uint32_t pml_exp31(uint32_t x)
     const uint64_t power = multiply(x, LOG2_E); /* in 2^-58 */
     const uint32_t fraction = (uint32_t)(power >> 26), whole = (uint32_t)(power >> 58);
     uint32_t sum = 469564;
+    /*@ loop assigns i, sum;
+        loop invariant i <= 5;
+        loop variant 5 - i; */
     for (size_t i = 0; i < sizeof coefficients / sizeof *coefficients; i++)
         sum = coefficients[i] - (uint32_t)(multiply(fraction, sum) >> 32);
     uint32_t value = 0x80000000u - (uint32_t)(multiply(fraction, sum) >> 33);
+    /*@ loop assigns bit, value;
+        loop invariant bit <= 6 && value <= 0x80000000;
+        loop variant 6 - bit; */
     for (unsigned bit = 0; bit < 6; bit++) { /* a shift by 32 in two halves */
         const unsigned half = (1u << bit) / 2;
         value = select32(0 - hide(whole >> bit & 1), value >> half >> ((1u << bit) - half), value);

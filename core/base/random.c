@@ -24,6 +24,9 @@ uint32_t pml_random_below(pml_random *random, uint64_t bound)
 {
     const uint64_t words = (uint64_t)1 << PML_WORD_BITS, limit = words - words % bound;
     uint64_t word;
+    /*@ loop assigns word, *random;
+        loop invariant usable(random);
+        loop invariant rejected: words(random) == \at(words(random), Pre) || word >= limit; */
     do
         word = pml_random_word(random);
     while (word >= limit);
@@ -34,10 +37,19 @@ uint32_t pml_random_below(pml_random *random, uint64_t bound)
 /* n with probability ∝ (rate/2^32)^n by counting, thinned by 1/n!. */
 uint32_t pml_random_poisson(pml_random *random, uint32_t rate)
 {
+    /*@ loop assigns *random;
+        loop invariant usable(random); */
     for (;;) {
         uint32_t n = 0, i = 2;
+        /*@ loop assigns n, *random;
+            loop invariant usable(random);
+            loop invariant counted: n > 0 ==> random->used > 0 && last_word(random) < rate; */
         while (pml_random_word(random) < rate)
             n++;
+        //@ admit likely: n < UINT32_MAX; // fails with a probability of at most 2^-(2^32 - 1)
+        /*@ loop assigns i, *random;
+            loop invariant usable(random) && 2 <= i && (i > n ==> n <= 1 || i == n + 1);
+            loop invariant thinned: i > 2 ==> random->used > 0 && last_word(random) % (i - 1) == 0; */
         while (i <= n && pml_random_below(random, i) == 0)
             i++;
         if (i > n)

@@ -17,13 +17,36 @@ typedef struct pml_random {
     uint32_t used; /* words of `block` handed out */
 } pml_random;
 
+/*@ predicate usable(pml_random *random) = \valid(random) && random->used <= 16;
+    logic integer words(pml_random *random) = 16 * random->counter + random->used - 16;
+    logic integer last_word(pml_random *random) = random->block[random->used - 1]; */
+
+/*@ requires \valid(random) && \valid_read(key + (0 .. 31));
+    assigns *random;
+    ensures usable(random) && words(random) == 0; */
 void pml_random_start(pml_random *random, const uint8_t key[32]);
+
+/*@ requires usable(random);
+    assigns *random;
+    ensures usable(random) && random->used > 0 && \result == last_word(random);
+    ensures words(random) == \old(words(random)) + 1 || \old(random->counter) == UINT32_MAX; */
 uint32_t pml_random_word(pml_random *random);
 
+/*@ lemma whole_classes: // as many words below the limit for every result
+      \forall integer bound; 1 <= bound ==> (0x100000000 - 0x100000000 % bound) % bound == 0; */
+
 /* Exactly uniform on 0 … bound−1, 1 ≤ bound ≤ 2^32, by rejection. */
+/*@ requires usable(random) && 1 <= bound <= 0x100000000;
+    assigns *random;
+    ensures usable(random) && random->used > 0;
+    ensures last_word(random) < 0x100000000 - 0x100000000 % bound;
+    ensures \result == last_word(random) % bound && \result < bound; */
 uint32_t pml_random_below(pml_random *random, uint64_t bound);
 
 /* Exactly Poisson with mean rate/2^32, 0 ≤ rate ≤ 2^31: part(q) of SPEC 5.16. */
+/*@ requires usable(random);
+    assigns *random;
+    ensures usable(random); */
 uint32_t pml_random_poisson(pml_random *random, uint32_t rate);
 
 #endif

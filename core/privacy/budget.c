@@ -22,20 +22,34 @@ enum { OLD_SIZE = 64, OLD_CAPS = 44, OLD_RESPONSE_SPENT = 44, OLD_GAUSSIAN_SPENT
 
 static const uint8_t magic[8] = "PMLB\2\0\0", old_magic[8] = "PMLB\1\0\0";
 
+/*@ logic integer kept(pml_budget *budget, integer ledger, integer which) =
+      ledgers[ledger].size == 8 ? le64(&budget->bytes[ledgers[ledger].at[which]])
+                                : le32(&budget->bytes[ledgers[ledger].at[which]]);
+    logic integer room(integer ledger) = ledgers[ledger].size == 8 ? UINT64_MAX : UINT32_MAX; */
+
+/*@ requires \valid_read(budget) && ledger < PML_LEDGER_COUNT && which <= SPENT;
+    assigns \nothing;
+    ensures \result == kept(budget, ledger, which) <= room(ledger); */
 static uint64_t get(const pml_budget *budget, unsigned ledger, unsigned which)
 {
     const uint8_t *p = budget->bytes + ledgers[ledger].at[which];
     return ledgers[ledger].size == 8 ? load_le64(p) : load_le32(p);
 }
 
+/*@ requires \valid(budget) && ledger < PML_LEDGER_COUNT && which <= SPENT && v <= room(ledger);
+    assigns budget->bytes[ledgers[ledger].at[which] .. ledgers[ledger].at[which] + ledgers[ledger].size - 1];
+    ensures kept(budget, ledger, which) == v; */
 static void set(pml_budget *budget, unsigned ledger, unsigned which, uint64_t v)
 {
     uint8_t *p = budget->bytes + ledgers[ledger].at[which];
     store_le32(p, (uint32_t)v);
     if (ledgers[ledger].size == 8)
         store_le32(p + 4, (uint32_t)(v >> 32));
+    //@ assert ledgers[ledger].size == 8 ? le64(p) == v : le32(p) == v;
 }
 
+/*@ requires \valid(out + (0 .. CHECKSUM_SIZE - 1));
+    assigns out[0 .. CHECKSUM_SIZE - 1]; */
 static void checksum(const uint8_t *bytes, size_t size, uint8_t out[CHECKSUM_SIZE])
 {
     uint8_t digest[32];
@@ -43,6 +57,8 @@ static void checksum(const uint8_t *bytes, size_t size, uint8_t out[CHECKSUM_SIZ
     memcpy(out, digest, CHECKSUM_SIZE);
 }
 
+/*@ requires \valid(budget);
+    assigns budget->bytes[CHECKSUM .. CHECKSUM + CHECKSUM_SIZE - 1]; */
 static void seal(pml_budget *budget)
 {
     checksum(budget->bytes, CHECKSUM, budget->bytes + CHECKSUM);
@@ -54,12 +70,20 @@ static PML_NOINLINE uint64_t ceiling(double v)
     return whole + ((double)whole < v);
 }
 
+/*@ requires \valid_read(budget);
+    assigns \nothing;
+    ensures \result == PML_OK ==>
+      \forall integer k; 0 <= k < PML_LEDGER_COUNT ==> kept(budget, k, SPENT) <= kept(budget, k, CAP); */
 pml_status pml_budget_check(const pml_budget *budget)
 {
     uint8_t sum[CHECKSUM_SIZE];
     checksum(budget->bytes, CHECKSUM, sum);
     bool sound =
         memcmp(budget->bytes, magic, sizeof magic) == 0 && memcmp(budget->bytes + CHECKSUM, sum, CHECKSUM_SIZE) == 0;
+    /*@ loop assigns i, sound;
+        loop invariant i <= PML_LEDGER_COUNT;
+        loop invariant sound ==> \forall integer k; 0 <= k < i ==> kept(budget, k, SPENT) <= kept(budget, k, CAP);
+        loop variant PML_LEDGER_COUNT - i; */
     for (unsigned i = 0; i < PML_LEDGER_COUNT; i++)
         sound = sound && get(budget, i, SPENT) <= get(budget, i, CAP);
     return sound ? PML_OK : PML_ERROR_BUDGET;
@@ -221,6 +245,8 @@ struct pml_price pml_crowd_price(const pml_crowd *policy, double epsilon, pml_bu
 }
 #endif
 
+/*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed);
+    assigns *changed; */
 static pml_status book(const pml_budget *budget, const struct pml_price *price, bool refund, pml_budget *changed)
 {
     if (pml_budget_check(budget) != PML_OK)
@@ -228,22 +254,32 @@ static pml_status book(const pml_budget *budget, const struct pml_price *price, 
     if (price->unpromised && get(budget, PML_LEDGER_CROWD, CAP) > 0)
         return PML_ERROR_SPENT;
     pml_budget next = *budget;
+    /*@ loop assigns i, next;
+        loop invariant i <= PML_LEDGER_COUNT;
+        loop variant PML_LEDGER_COUNT - i; */
     for (unsigned i = 0; i < PML_LEDGER_COUNT; i++) {
         const uint64_t spent = get(budget, i, SPENT), due = price->of[i];
+        //@ admit checked: spent <= kept(budget, i, CAP) <= room(i); // by pml_budget_check: *budget is what it was
         if (refund ? due > spent : due > get(budget, i, CAP) - spent)
             return refund ? PML_ERROR_BUDGET : PML_ERROR_SPENT;
+        //@ assert within: refund ? due <= spent : spent + due <= kept(budget, i, CAP) <= room(i);
         set(&next, i, SPENT, refund ? spent - due : spent + due);
+        //@ assert booked: kept(&next, i, SPENT) == (refund ? spent - due : spent + due);
     }
     seal(&next);
     *changed = next;
     return PML_OK;
 }
 
+/*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed);
+    assigns *changed; */
 pml_status pml_budget_charge(const pml_budget *budget, const struct pml_price *price, pml_budget *changed)
 {
     return book(budget, price, false, changed);
 }
 
+/*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed);
+    assigns *changed; */
 pml_status pml_budget_refund(const pml_budget *budget, const struct pml_price *price, pml_budget *changed)
 {
     return book(budget, price, true, changed);

@@ -26,8 +26,13 @@ uint32_t pml_response_draw(pml_random *random, uint64_t keep, uint32_t cells, ui
     uint32_t other = 1 + pml_random_below(random, cells - 1);
     uint64_t coin = (low | high << PML_WORD_BITS) >> (2 * PML_WORD_BITS - PML_COIN_BITS);
     uint64_t kept = mask_less((int64_t)coin, (int64_t)keep);
+    //@ assert kept == (coin < keep ? UINT64_MAX : 0);
+    /*@ loop assigns c, *random, others[0 .. slots - 1];
+        loop invariant c <= slots && usable(random);
+        loop variant slots - c; */
     for (uint32_t c = 0; c < slots; c++)
         others[c] = (uint16_t)pml_random_below(random, cells);
+    //@ assert 1 <= other < cells;
     return other & ~(uint32_t)kept;
 }
 
@@ -37,9 +42,17 @@ void pml_response_emit(const uint16_t *others, uint32_t cells, uint32_t slots, u
     unsigned bits = symbol_bits(cells);
     uint32_t moved = cell + shift;
     moved -= cells & ~(uint32_t)mask_less(moved, cells);
+    //@ assert moved == (cell + shift) % cells;
     memset(body, 0, symbols_size(slots, bits));
+    /*@ loop assigns c, body[0 .. slots * 2 - 1];
+        loop invariant c <= slots;
+        loop variant slots - c; */
     for (uint32_t c = 0; c < slots; c++) {
         uint32_t symbol = select32(mask_equal(c, slot), moved, others[c]);
+        //@ assert symbol == symbol_of(others, cells, slot, cell + shift, c);
+        /*@ loop assigns b, body[0 .. slots * 2 - 1];
+            loop invariant b <= bits;
+            loop variant bits - b; */
         for (unsigned b = 0; b < bits; b++) {
             size_t at = (size_t)c * bits + b;
             body[at / 8] = (uint8_t)(body[at / 8] | (symbol >> b & 1) << at % 8);

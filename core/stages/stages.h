@@ -79,8 +79,15 @@ static inline uint32_t neighbour_index(uint64_t key)
 }
 
 /* weights.c (SPEC 5.5). `score` is ⟨q,a⟩·r_a, `inverse` is r_q. */
+/*@ assigns \nothing;
+    ensures 1 <= \result <= 65536; */
 uint32_t pml_weights_floor(uint32_t lambda);
+/*@ requires 1 <= floor <= 65536;
+    assigns \nothing;
+    ensures floor <= \result <= 65536; */
 uint32_t pml_weights_of(int64_t score, uint32_t inverse, uint32_t lambda, uint32_t floor);
+/*@ assigns \nothing;
+    ensures \result <= 65536; */
 uint32_t pml_weights_label(uint32_t distance, uint32_t lambda);
 
 /* label_row.c: U_s of every slot, a value per slot and dimension. `weight_of` gives l for a distance of labels. */
@@ -96,7 +103,18 @@ void pml_update_row(const pml_pack *pack, uint32_t slot, const int64_t *label_ro
                     const uint32_t *weights, uint32_t grid, int32_t *row);
 
 /* response.c (SPEC 5.11) */
+/*@ requires usable(random) && \valid(others + (0 .. slots - 1)) && \separated(random, others + (0 .. slots - 1));
+    requires 2 <= cells <= PML_CROWD_CELLS_MAX && keep <= 0x10000000000;
+    assigns *random, others[0 .. slots - 1];
+    ensures \result < cells; */
 uint32_t pml_response_draw(pml_random *random, uint64_t keep, uint32_t cells, uint32_t slots, uint16_t *others);
+/*@ logic integer symbol_of(uint16_t *others, integer cells, integer slot, integer moved, integer c) =
+      c == slot ? moved % cells : others[c]; */
+
+/*@ requires 2 <= cells <= PML_CELLS_MAX && slots <= PML_SLOTS_MAX && slot < slots && cell < cells && shift < cells;
+    requires \valid_read(others + (0 .. slots - 1)) && \valid(body + (0 .. slots * 2 - 1));
+    requires \separated(others + (0 .. slots - 1), body + (0 .. slots * 2 - 1));
+    assigns body[0 .. slots * 2 - 1]; */
 void pml_response_emit(const uint16_t *others, uint32_t cells, uint32_t slots, uint32_t slot, uint32_t cell,
                        uint32_t shift, uint8_t *body);
 
@@ -115,15 +133,25 @@ size_t pml_release_length(size_t body_size, pml_mechanism mechanism);
 uint8_t *pml_release_head(uint8_t *out, const uint8_t *id, pml_mechanism mechanism, uint32_t step, size_t body_size);
 
 /* Bits of a symbol. */
+/*@ requires 2 <= cells <= PML_CROWD_CELLS_MAX;
+    assigns \nothing;
+    ensures 1 <= \result <= 20 && (cells <= PML_CELLS_MAX ==> \result <= 16);
+    ensures cells <= 1 << \result && 1 << (\result - 1) < cells; */
 static inline unsigned symbol_bits(uint32_t cells)
 {
     unsigned bits = 1;
+    /*@ loop assigns bits;
+        loop invariant 1 <= bits <= 20 && 1 << (bits - 1) < cells && (cells <= PML_CELLS_MAX ==> bits <= 16);
+        loop variant 20 - bits; */
     while ((uint32_t)1 << bits < cells)
         bits++;
     return bits;
 }
 
 /* Bytes of a body of symbols. */
+/*@ requires slots <= PML_SLOTS_MAX && bits <= 32;
+    assigns \nothing;
+    ensures 8 * \result >= slots * bits > 8 * (\result - 1); */
 static inline size_t symbols_size(size_t slots, unsigned bits)
 {
     return (slots * bits + 7) / 8;

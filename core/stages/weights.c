@@ -9,6 +9,9 @@
 #define OPPOSITE (-((int64_t)1 << 60)) /* cosine of a row and its negative */
 
 /* from 2^-31 to 2^-16 */
+/*@ requires value <= 0x80000000;
+    assigns \nothing;
+    ensures \result == (value + 0x4000) / 0x8000; */
 static uint32_t rounded(uint32_t value)
 {
     return (value + 0x4000) >> 15;

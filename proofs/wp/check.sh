@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Proves the contracts of the core with Frama-C WP: one line per file, unproved goals by name, and a sum at the end.
+#
+#   proofs/wp/check.sh            all units of units.txt, two at a time
+#   proofs/wp/check.sh --quick    only those marked quick
+#   proofs/wp/check.sh --smoke    also asks the provers whether any contract contradicts itself
+#   proofs/wp/check.sh --planted  plants the bugs of planted.txt, one at a time, and expects the named function to fail
+#   proofs/wp/check.sh UNIT...    only these
+#
+#   PML_WP_TIMEOUT  seconds per goal and prover (60)
+#
+# What Frama-C printed is in build/proofs/wp.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+
+logs=$PWD/build/proofs/wp
+mkdir -p "$logs"
+export WHY3CONFIG=$logs/why3.conf
+
+# prove DIRECTORY UNIT SOURCE FUNCTIONS LEMMAS LOG: runs Frama-C; the sources are those of DIRECTORY.
+prove() {
+    local options=(-c11 -machdep gcc_x86_64 -cpp-extra-args=-Icore "$3" -wp -wp-rte -warn-special-float none
+        -wp-driver proofs/wp/words.driver -wp-model Typed+Cast -wp-prover "z3,cvc4" -wp-par 2
+        -wp-timeout "${PML_WP_TIMEOUT:-60}")
+    (
+        cd "$1" || exit 2
+        frama-c "${options[@]}" ${PML_WP_SMOKE:+-wp-smoke-tests} -wp-fct "$4"
+        if [ "$5" != - ]; then frama-c "${options[@]}" -wp-prop "$5"; fi
+    ) >"$6" 2>&1
+}
+
+# Names of the goals that a log does not show as proved.
+unproved() {
+    sed -nE 's/^\[wp\] \[(Failed|Timeout|Unknown|Stepout)\] (Goal|Smoke-test) typed_cast_words_([^ ]+).*/\3/p' "$1" | sort -u
+}
+
+# unit DIRECTORY UNIT SOURCE FUNCTIONS LEMMAS: proves and prints the line of a unit.
+unit() {
+    local log=$logs/$2.log start=$SECONDS wanted annotated proved all
+    prove "$1" "$2" "$3" "$4" "$5" "$log"
+    wanted=$(tr ',' '\n' <<<"$4" | wc -l)
+    annotated=$(tr ',' '\n' <<<"$4" | sed 's/^/annotating function /' | grep -cxFf - <(grep -o 'annotating.*' "$log" | sort -u))
+    read -r proved all < <(awk '/^\[wp\] Proved goals:/ { p += $4; n += $6 } END { print p + 0, n + 0 }' "$log")
+    local lemmas=0
+    [ "$5" = - ] || lemmas=$(tr ',' '\n' <<<"$5" | wc -l)
+    if [ "$all" -gt "$lemmas" ] && [ "$proved" = "$all" ] && [ "$annotated" = "$wanted" ]; then
+        echo "proved $3 (functions $wanted, goals $proved of $all, $((SECONDS - start)) s)"
+        return 0
+    fi
+    echo "FAILED $3 (functions $annotated of $wanted, goals $proved of $all, $((SECONDS - start)) s): $log"
+    unproved "$log" | sed 's/^/    /'
+    [ "$all" -gt 0 ] || tail -n 5 "$log" | sed 's/^/    /'
+    return 1
+}
+
+if [ "${1:-}" = --unit ]; then
+    shift
+    unit "$@"
+    exit
+fi
+
+for tool in frama-c why3 z3 cvc4; do
+    command -v "$tool" >/dev/null || { echo "$tool is missing: scripts/setup.sh --proofs"; exit 2; }
+done
+[ -s "$WHY3CONFIG" ] || why3 config detect -C "$WHY3CONFIG" >/dev/null 2>&1
+
+# The units that an extended regular expression of names selects: name, mark, source, functions, lemmas.
+units() {
+    awk -v names="^($1)\$" -v marks="$2" '!/^#/ && NF == 5 && $1 ~ names && $2 ~ marks' proofs/wp/units.txt
+}
+
+planted() {
+    exec python3 proofs/wp/planted.py "$0"
+}
+
+marks=. names='.*'
+case ${1:-} in
+--quick) marks=quick ;;
+--smoke) export PML_WP_SMOKE=1 ;;
+--planted) planted ;;
+--help | -h) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
+-*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+'') ;;
+*) names=$(IFS='|'; echo "$*") ;;
+esac
+
+# The axioms about bits, as theorems of Z3 about words of 64 bits.
+axioms() {
+    local all proved
+    all=$(grep -c '^(check-sat)' proofs/wp/words.smt2)
+    proved=$(timeout 120 z3 proofs/wp/words.smt2 | grep -c '^unsat$')
+    [ "$proved" = "$all" ] && echo "proved proofs/wp/words.smt2 (axioms $proved of $all)" ||
+        echo "FAILED proofs/wp/words.smt2 (axioms $proved of $all)"
+}
+
+results=$(mktemp)
+trap 'rm -f "$results"' EXIT
+[ "$names" = '.*' ] && axioms | tee "$results"
+units "$names" "$marks" | awk '{ print $1, $3, $4, $5 }' |
+    xargs -P 2 -L 1 bash "$0" --unit . | tee -a "$results"
+good=$(grep -c '^proved' "$results")
+bad=$(grep -c '^FAILED' "$results")
+echo "$good proved, $bad failed"
+[ "$bad" = 0 ] && [ "$good" -gt 0 ]
