@@ -42,6 +42,6 @@ static inline double any_double(void)
 }
 
 /* The pointer, or NULL. */
-#define MAYBE(pointer) (Frama_C_nondet_ptr((void *)(pointer), (void *)0))
+#define MAYBE(pointer) (any_bool() ? (pointer) : NULL)
 
 #endif

@@ -8,6 +8,7 @@ except those of unreached.txt.
 
 import argparse
 import csv
+import os
 import re
 import shutil
 import subprocess
@@ -39,7 +40,8 @@ FOLDERS = ("", "core", "core/include", "core/base", "core/pack", "core/privacy",
            "transport/include", "proofs/eva")
 BASE = ["frama-c", "-c11", "-machdep", "gcc_x86_64", "-eva", "-warn-special-float", "none",
         "-eva-msg-key=-initial-state,-final-states", "-eva-domains", "equality,symbolic-locations",
-        "-eva-split-return", "auto", "-eva-slevel-function", "main:0"]
+        "-eva-split-return", "auto", "-eva-no-alloc-returns-null",
+        "-eva-slevel-function", "main:0"]
 
 
 @dataclass
@@ -49,6 +51,7 @@ class Driver:
     sources: list = field(default_factory=list)
     stubs: list = field(default_factory=list)
     options: list = field(default_factory=list)
+    defines: list = field(default_factory=list)
 
 
 @dataclass
@@ -70,6 +73,9 @@ def read_driver(path):
             driver.quick = True
         elif match:
             getattr(driver, match[1]).extend(match[2].split())
+    if driver.sources == ["core"]:  # all but what the stubs stand for
+        left_out = {"base/sha256.c", "base/chacha20.c"}
+        driver.sources = sorted({str(p.relative_to(ROOT / "core")) for p in (ROOT / "core").rglob("*.c")} - left_out)
     return driver
 
 
@@ -105,7 +111,7 @@ def analyse(driver, tree, logs):
     files = [tree / "proofs/eva/drivers" / f"{driver.name}.c", tree / "proofs/eva/offset.c"]
     files += [tree / "proofs/eva" / stub for stub in driver.stubs]
     files += [tree / (s if s.startswith("transport/") else f"core/{s}") for s in driver.sources]
-    command = BASE + [f"-cpp-extra-args={paths} -include string.h -D'__asm__(...)='"] + driver.options
+    command = BASE + [f"-cpp-extra-args={paths} -include string.h -D'__asm__(...)=' {' '.join(driver.defines)}"] + driver.options
     command += [str(file) for file in files]
     command += ["-then", "-report-csv", str(table), "-metrics", "-metrics-eva-cover"]
     log = logs / f"{driver.name}.log"
@@ -138,7 +144,9 @@ def judge(driver, tree, logs, listed):
         return result
     if "NON TERMINATING FUNCTION" in log:
         result.problems += sorted(set(re.findall(r"NON TERMINATING FUNCTION.*|.*[Nn]on terminating.*", log)))[:3]
-    found = [row for row in rows if row["status"] in ("Unknown", "Invalid", "Invalid or unreachable")]
+    # What a contract demands is judged at each call: "precondition of".
+    found = [row for row in rows if row["status"] in ("Unknown", "Invalid", "Invalid or unreachable")
+             and row["property kind"] != "precondition"]
     for row in found:
         alarm = alarm_of(row)
         result.alarms += 1
@@ -221,9 +229,13 @@ def check_coverage(results):
     reached = set().union(*(result.reached for result in results))
     allowed = {tuple(line.split()[:2]) for line in (HERE / "unreached.txt").read_text().splitlines()
                if line and not line.startswith("#")}
+    whole = {file for file, name in allowed if name == "*"}  # files that no driver analyses
+    stale = whole & {file for file, _ in reached}
+    allowed = {(f, n) for f, n in allowed if n != "*"} | {(f, n) for f, n in FUNCTIONS if f in whole - stale}
     missed = FUNCTIONS - reached
     print(f"functions analysed {len(reached)} of {len(FUNCTIONS)}")
     problems = [f"function never reached: {file}: {name}" for file, name in sorted(missed - allowed)]
+    problems += [f"unreached.txt: {file} is analysed now" for file in sorted(stale)]
     problems += [f"unreached.txt: {file} {name} is reached or gone" for file, name in sorted(allowed - missed)]
     return problems
 
@@ -286,7 +298,7 @@ def main():
     if options.planted:
         return run_planted(drivers, listed, options.names) > 0
     chosen = [d for d in drivers.values() if (d.name in options.names if options.names else d.quick or not options.quick)]
-    tree, logs = WORK / "tree", WORK / "logs"
+    tree, logs = WORK / f"tree-{os.getpid()}", WORK / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     make_tree(tree)
     results = []
@@ -297,6 +309,7 @@ def main():
                 result.problems += [f"alarms.txt: no longer appears: {e.file} {e.function} {e.kind} {e.pattern}" for e in stale]
             report(result)
             results.append(result)
+    shutil.rmtree(tree, ignore_errors=True)
     failed = sum(bool(result.problems) for result in results)
     reached, total = (sum(r.statements[i] for r in results) for i in (0, 1))
     print(f"statements reached {reached} of {total} ({100 * reached // max(total, 1)} %), over all drivers")

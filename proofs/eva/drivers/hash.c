@@ -2,7 +2,7 @@
  * SHA-256 of every length up to two blocks and a half, ChaCha20, random words and numbers, elementary integers.
  * eva: quick
  * eva: sources base/sha256.c base/chacha20.c base/random.c base/exact.c base/exponential.c base/wipe.c base/status.c
- * eva: options -eva-slevel 100 -eva-auto-loop-unroll 200 */
+ * eva: options -eva-slevel 100 -eva-widening-delay 20 -eva-auto-loop-unroll 200 -eva-slevel-function pml_status_text:4000 */
 #include "arbitrary.h"
 #include "core/base/chacha20.h"
 #include "core/base/exact.h"
@@ -52,7 +52,8 @@ int main(void)
     pml_random_start(&random, key);
     while (any_bool())
         numbers();
-    (void)pml_status_text((int)any_u32());
+    for (int status = -40; status < 4; status++)
+        (void)pml_status_text(status);
     (void)pml_version();
     pml_wipe_stack();
     return 0;
