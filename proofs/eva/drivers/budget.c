@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Budgets: arbitrary stored bytes, caps, prices and orders of calls.
- * eva: quick
  * eva: sources privacy/budget.c privacy/normal.c base/elementary.c base/wipe.c
  * eva: stubs stubs_hash.c
  * eva: options -eva-slevel 50 -eva-auto-loop-unroll 16 */
