@@ -3,8 +3,8 @@
  * eva: sources privacy/budget.c privacy/normal.c base/elementary.c base/wipe.c
  * eva: stubs stubs_hash.c
  * eva: options -eva-slevel 50 -eva-auto-loop-unroll 16 */
-#include "arbitrary.h"
 #include "core/privacy/budget.h"
+#include "arbitrary.h"
 
 static pml_budget budget, changed;
 static uint8_t owner[16], stored[PML_BUDGET_SIZE];
