@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+"""Runs Frama-C Eva over the drivers of proofs/eva/drivers and judges what it says (proofs/eva/check.sh).
+
+A driver is proved when the analysis reaches its end, every alarm is listed in alarms.txt, and every entry of that list
+for this driver is still needed. A full run also wants every function of core and transport reached by some driver,
+except those of unreached.txt.
+"""
+
+import argparse
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+WORK = ROOT / "build" / "eva"
+LIMIT = 900  # seconds that one driver may take
+
+# Eva does not know addresses as numbers, so rounding one up becomes an offset that the driver chooses, 0 to 7.
+REWRITES = [
+    ("core/client.c", "(pml_client *)(((uintptr_t)memory + 7) & ~(uintptr_t)7)",
+     "(pml_client *)(void *)((uint8_t *)memory + eva_offset)"),
+    ("core/ranking.c", "(pml_ranking *)(((uintptr_t)memory + 7) & ~(uintptr_t)7)",
+     "(pml_ranking *)(void *)((uint8_t *)memory + eva_offset)"),
+    ("core/guess.c", "(int8_t *)(((uintptr_t)memory + 7) & ~(uintptr_t)7)", "(int8_t *)memory + eva_offset"),
+    ("core/looks.c", "(pml_looks *)(((uintptr_t)memory + 3) & ~(uintptr_t)3)",
+     "(pml_looks *)(void *)((uint8_t *)memory + eva_offset)"),
+]
+
+# The empty assembler statement that hides a value from the compiler does nothing to it, so it is left out.
+# The four memory functions get the contracts of Frama-C's library.
+FOLDERS = ("", "core", "core/include", "core/base", "core/pack", "core/privacy", "core/stages", "transport",
+           "transport/include", "proofs/eva")
+BASE = ["frama-c", "-c11", "-machdep", "gcc_x86_64", "-eva", "-warn-special-float", "none",
+        "-eva-msg-key=-initial-state,-final-states", "-eva-domains", "equality,symbolic-locations",
+        "-eva-split-return", "auto", "-eva-no-alloc-returns-null",
+        "-eva-slevel-function", "main:0"]
+
+
+@dataclass
+class Driver:
+    name: str
+    quick: bool = False
+    sources: list = field(default_factory=list)
+    stubs: list = field(default_factory=list)
+    options: list = field(default_factory=list)
+    defines: list = field(default_factory=list)
+
+
+@dataclass
+class Result:
+    driver: Driver
+    problems: list
+    alarms: int = 0
+    used: set = field(default_factory=set)
+    reached: set = field(default_factory=set)
+    statements: tuple = (0, 0)
+    seconds: float = 0.0
+
+
+def read_driver(path):
+    driver = Driver(path.stem)
+    for line in path.read_text().splitlines()[:20]:
+        match = re.search(r"eva: (\w+) ?([^*]*)", line)
+        if match and match[1] == "quick":
+            driver.quick = True
+        elif match:
+            getattr(driver, match[1]).extend(match[2].split())
+    if driver.sources == ["core"]:  # all but what the stubs stand for
+        left_out = {"base/sha256.c", "base/chacha20.c"}
+        driver.sources = sorted({str(p.relative_to(ROOT / "core")) for p in (ROOT / "core").rglob("*.c")} - left_out)
+    return driver
+
+
+# ---- the tree --------------------------------------------------------------------------------------------------------
+
+
+def replace_once(path, before, after):
+    text = path.read_text()
+    if text.count(before) != 1:
+        sys.exit(f"{path}: '{before}' stands there {text.count(before)} times, not once")
+    path.write_text(text.replace(before, after))
+
+
+def make_tree(tree):
+    shutil.rmtree(tree, ignore_errors=True)
+    for folder in ("core", "transport", "proofs/eva"):
+        shutil.copytree(ROOT / folder, tree / folder)
+    for file, before, after in REWRITES:
+        replace_once(tree / file, before, after)
+        path = tree / file
+        path.write_text(path.read_text() + "\n")
+        path.write_text("#include <stddef.h>\nextern size_t eva_offset;\n" + path.read_text())
+
+
+# ---- one run ---------------------------------------------------------------------------------------------------------
+
+
+def analyse(driver, tree, logs):
+    """The log and the rows of Frama-C's table of properties."""
+    table = logs / f"{driver.name}.csv"
+    table.unlink(missing_ok=True)
+    paths = " ".join(f"-I{tree / folder}" for folder in FOLDERS)
+    files = [tree / "proofs/eva/drivers" / f"{driver.name}.c", tree / "proofs/eva/offset.c"]
+    files += [tree / "proofs/eva" / stub for stub in driver.stubs]
+    files += [tree / (s if s.startswith("transport/") else f"core/{s}") for s in driver.sources]
+    command = BASE + [f"-cpp-extra-args={paths} -include string.h -D'__asm__(...)=' {' '.join(driver.defines)}"] + driver.options
+    command += [str(file) for file in files]
+    command += ["-then", "-report-csv", str(table), "-metrics", "-metrics-eva-cover"]
+    log = logs / f"{driver.name}.log"
+    with log.open("w") as out:
+        try:
+            status = subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, timeout=LIMIT).returncode
+        except subprocess.TimeoutExpired:
+            return log.read_text(), None, f"took more than {LIMIT} seconds"
+    if status != 0 or not table.exists():
+        return log.read_text(), None, f"frama-c failed: {log}"
+    with table.open(newline="") as rows:
+        return log.read_text(), list(csv.DictReader(rows, delimiter="\t", quoting=csv.QUOTE_NONE)), None
+
+
+def is_own(row):
+    return "/share/frama-c/" not in row["directory"] and "FRAMAC_SHARE" not in row["directory"]
+
+
+def alarm_of(row):
+    """The alarm as alarms.txt names it, without the line, so that edits elsewhere in the file do not matter."""
+    return row["file"], row["function"], row["property kind"], " ".join(row["property"].split())
+
+
+def judge(driver, tree, logs, listed):
+    start = time.time()
+    log, rows, failure = analyse(driver, tree, logs)
+    result = Result(driver, [failure] if failure else [])
+    result.seconds = time.time() - start
+    if failure:
+        return result
+    if "NON TERMINATING FUNCTION" in log:
+        result.problems += sorted(set(re.findall(r"NON TERMINATING FUNCTION.*|.*[Nn]on terminating.*", log)))[:3]
+    # What a contract demands is judged at each call: "precondition of".
+    found = [row for row in rows if row["status"] in ("Unknown", "Invalid", "Invalid or unreachable")
+             and row["property kind"] != "precondition"]
+    for row in found:
+        alarm = alarm_of(row)
+        result.alarms += 1
+        entry = next((e for e in listed if e.covers(driver.name, alarm)), None)
+        if entry:
+            result.used.add(entry)
+        else:
+            result.problems.append(f"alarm: {row['file']}:{row['line']} {alarm[1]} {alarm[2]} {alarm[3]}")
+    match = re.search(r"(\d+) statements reached \(out of (\d+)\)", log)
+    result.statements = (int(match[1]), int(match[2])) if match else (0, 0)
+    result.reached = reached_of(log, driver)
+    return result
+
+
+def reached_of(log, driver):
+    """The functions of the driver's sources that were reached, as (file, name), from the metrics.
+
+    Frama-C numbers functions of one name in several files: they count when as many were reached as there are."""
+    variants = {}
+    section = log.partition("Statements analyzed by Eva")[2]
+    for name, count in re.findall(r"<?\b([A-Za-z_]\w*)>?: (\d+) stmts out of \d+", section):
+        if int(count) > 0:
+            variants.setdefault(re.sub(r"_\d+$", "", name), set()).add(name)
+            variants.setdefault(name, set()).add(name)
+    files = {s if s.startswith("transport/") else f"core/{s}" for s in driver.sources}
+    defined = {(file, name) for file, name in FUNCTIONS if file in files}
+    alike = {}
+    for _, name in defined:
+        alike[name] = alike.get(name, 0) + 1
+    return {(file, name) for file, name in defined if len(variants.get(name, ())) >= alike[name]}
+
+
+# ---- the list of alarms ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Entry:
+    drivers: tuple
+    file: str
+    function: str
+    kind: str
+    pattern: str  # a regular expression for the whole property
+
+    def covers(self, driver, alarm):
+        file, function, kind, text = alarm
+        return ((driver in self.drivers or self.drivers == ("*",)) and self.file == file and self.kind == kind
+                and re.fullmatch(self.function, function) is not None and re.fullmatch(self.pattern, text) is not None)
+
+
+def read_alarms():
+    entries, reason = [], ""
+    for number, line in enumerate((HERE / "alarms.txt").read_text().splitlines(), 1):
+        if line.startswith("alarm "):
+            parts = [part.strip() for part in line[6:].split(" | ")]
+            if len(parts) != 5:
+                sys.exit(f"alarms.txt:{number}: not driver | file | function | kind | pattern")
+            if not reason:
+                sys.exit(f"alarms.txt:{number}: no 'because' before this line")
+            entries.append(Entry(tuple(parts[0].split()), *parts[1:]))
+        elif line.startswith("because "):
+            reason = line
+    return entries
+
+
+# ---- functions -------------------------------------------------------------------------------------------------------
+
+
+def functions_of(folder):
+    names = set()
+    for path in sorted((ROOT / folder).rglob("*.c")):
+        if "bearssl" in path.parts:
+            continue
+        for match in re.finditer(r"^(?!typedef|struct \w+ \{|enum|union|#|_Static)[A-Za-z_][\w \*]*?\b(\w+)\([^;]*?\)\n\{",
+                                 path.read_text(), re.MULTILINE):
+            names.add((path.relative_to(ROOT).as_posix(), match[1]))
+    return names
+
+
+def check_coverage(results):
+    reached = set().union(*(result.reached for result in results))
+    allowed = {tuple(line.split()[:2]) for line in (HERE / "unreached.txt").read_text().splitlines()
+               if line and not line.startswith("#")}
+    whole = {file for file, name in allowed if name == "*"}  # files that no driver analyses
+    stale = whole & {file for file, _ in reached}
+    allowed = {(f, n) for f, n in allowed if n != "*"} | {(f, n) for f, n in FUNCTIONS if f in whole - stale}
+    missed = FUNCTIONS - reached
+    print(f"functions analysed {len(reached)} of {len(FUNCTIONS)}")
+    problems = [f"function never reached: {file}: {name}" for file, name in sorted(missed - allowed)]
+    problems += [f"unreached.txt: {file} is analysed now" for file in sorted(stale)]
+    problems += [f"unreached.txt: {file} {name} is reached or gone" for file, name in sorted(allowed - missed)]
+    return problems
+
+
+# ---- planted bugs ----------------------------------------------------------------------------------------------------
+
+
+def read_planted():
+    bugs = []
+    for line in (HERE / "planted.txt").read_text().splitlines():
+        word, _, rest = line.partition(" ")
+        if word == "bug":
+            bugs.append({"name": rest.strip()})
+        elif word in ("file", "driver", "old", "new"):
+            bugs[-1][word] = rest
+    return bugs
+
+
+def plant(bug, drivers, listed):
+    tree, logs = WORK / "planted" / bug["name"], WORK / "planted" / "logs" / bug["name"]
+    logs.mkdir(parents=True, exist_ok=True)
+    make_tree(tree)
+    replace_once(tree / bug["file"], bug["old"], bug["new"])
+    return judge(drivers[bug["driver"]], tree, logs, listed)
+
+
+def run_planted(drivers, listed, names):
+    bugs = [bug for bug in read_planted() if not names or bug["name"] in names]
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda bug: plant(bug, drivers, listed), bugs))
+    failed = 0
+    for bug, result in zip(bugs, results):
+        alarms = [p for p in result.problems if p.startswith("alarm")]
+        failed += not alarms
+        print(f"{'found' if alarms else 'MISSED'} {bug['name']} by {bug['driver']}: {(alarms or result.problems or ['no new alarm'])[0]}")
+    print(f"{len(bugs) - failed} proved, {failed} failed")
+    return failed
+
+
+# ---- all -------------------------------------------------------------------------------------------------------------
+
+
+def report(result):
+    driver = result.driver
+    word = "FAILED" if result.problems else "proved"
+    print(f"{word} {driver.name} ({len(result.reached)} functions, {result.alarms} alarms, {result.seconds:.0f} s)",
+          flush=True)
+    for problem in result.problems:
+        print(f"    {problem}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--planted", action="store_true")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    drivers = {path.stem: read_driver(path) for path in sorted((HERE / "drivers").glob("*.c"))}
+    listed = read_alarms()
+    if options.planted:
+        return run_planted(drivers, listed, options.names) > 0
+    chosen = [d for d in drivers.values() if (d.name in options.names if options.names else d.quick or not options.quick)]
+    tree, logs = WORK / f"tree-{os.getpid()}", WORK / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    make_tree(tree)
+    results = []
+    with ThreadPoolExecutor(2) as pool:
+        for result in pool.map(lambda driver: judge(driver, tree, logs, listed), chosen):
+            stale = [e for e in listed if driver_only(e) == result.driver.name and e not in result.used]
+            if not any("frama-c failed" in p or "took more" in p for p in result.problems):
+                result.problems += [f"alarms.txt: no longer appears: {e.file} {e.function} {e.kind} {e.pattern}" for e in stale]
+            report(result)
+            results.append(result)
+    shutil.rmtree(tree, ignore_errors=True)
+    failed = sum(bool(result.problems) for result in results)
+    reached, total = (sum(r.statements[i] for r in results) for i in (0, 1))
+    print(f"statements reached {reached} of {total} ({100 * reached // max(total, 1)} %), over all drivers")
+    if len(chosen) == len(drivers):
+        problems = check_coverage(results)
+        used = set().union(*(result.used for result in results))
+        problems += [f"alarms.txt: no longer appears: {e.file} {e.function} {e.kind} {e.pattern}"
+                     for e in listed if driver_only(e) is None and e not in used]
+        for problem in problems:
+            print(f"    {problem}")
+        failed += bool(problems)
+    print(f"{len(results) - sum(bool(r.problems) for r in results)} proved, {failed} failed")
+    return failed > 0
+
+
+def driver_only(entry):
+    return entry.drivers[0] if len(entry.drivers) == 1 and entry.drivers != ("*",) else None
+
+
+FUNCTIONS = functions_of("core") | functions_of("transport")
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arbitrary.h"
+
+size_t eva_offset;
