@@ -96,7 +96,6 @@ def make_tree(tree):
     for file, before, after in REWRITES:
         replace_once(tree / file, before, after)
         path = tree / file
-        path.write_text(path.read_text() + "\n")
         path.write_text("#include <stddef.h>\nextern size_t eva_offset;\n" + path.read_text())
 
 
@@ -124,10 +123,6 @@ def analyse(driver, tree, logs):
         return log.read_text(), None, f"frama-c failed: {log}"
     with table.open(newline="") as rows:
         return log.read_text(), list(csv.DictReader(rows, delimiter="\t", quoting=csv.QUOTE_NONE)), None
-
-
-def is_own(row):
-    return "/share/frama-c/" not in row["directory"] and "FRAMAC_SHARE" not in row["directory"]
 
 
 def alarm_of(row):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * SHA-256 of every length up to two blocks and a half, ChaCha20, random words and numbers, elementary integers.
+ * SHA-256 of six lengths up to two blocks and a half, ChaCha20, random words and numbers, elementary integers.
  * eva: quick
  * eva: sources base/sha256.c base/chacha20.c base/random.c base/exact.c base/exponential.c base/wipe.c base/status.c
  * eva: options -eva-slevel 100 -eva-widening-delay 20 -eva-auto-loop-unroll 200 -eva-slevel-function pml_status_text:4000 */
