@@ -2,7 +2,7 @@
 # The Swift package as a pod: the same sources as Package.swift. Set homepage and source to where the project is.
 Pod::Spec.new do |spec|
   spec.name = 'PrivateMail'
-  spec.version = '0.2.0'
+  spec.version = '0.9.0'
   spec.summary = 'Search a remote collection without revealing what you look for'
   spec.description = <<-TEXT
     A device turns the features of a picture into one small differentially private message. A server returns

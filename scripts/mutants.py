@@ -419,12 +419,14 @@ def kill_all(mutants, pool):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="only bugs whose names contain one of these")
+    parser.add_argument("--killer", default="", metavar="NAME", help="only bugs that this test or check kills")
     parser.add_argument("--list", action="store_true", help="print the bugs and what kills them")
     parser.add_argument("--find", action="store_true", help="try every test and print those that kill")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="bugs at a time (all cores)")
     options = parser.parse_args()
     mutants = [mutant for mutant in read_lists()
-               if not options.names or any(name in mutant.name for name in options.names)]
+               if (not options.names or any(name in mutant.name for name in options.names))
+               and any(killer.startswith(options.killer) for killer in mutant.killers)]
     if not mutants:
         sys.exit("no such mutant")
     if options.list:

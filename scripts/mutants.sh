@@ -5,6 +5,7 @@
 #
 #   scripts/mutants.sh              all of them, a few minutes
 #   scripts/mutants.sh NAME...      those whose names contain one of these
+#   scripts/mutants.sh --killer TEST    those that this test or check must find
 #   scripts/mutants.sh --list       names and the tests that find them
 #   scripts/mutants.sh --find NAME  every test that finds a bug, for writing a new entry
 #

@@ -38,7 +38,7 @@ for argument in "$@"; do
         kotlin=kotlin-jupyter-kernel
         oldest_cmake=3.21
         ;;
-    --proofs) packages+=(coq cvc4 frama-c-base libcoq-interval why3 z3) ;;
+    --proofs) packages+=(coq cvc4 frama-c-base ocaml ocaml-findlib why3 z3) ;;
     --services)
         packages+=(iproute2 nginx-light postgresql wrk)
         modules+=(openapi_spec_validator)

@@ -9,7 +9,7 @@ plugins {
 }
 
 group = "org.privatemail"
-version = "0.2.0"
+version = "0.9.0"
 
 android {
     namespace = "org.privatemail.kotlin"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the thresholds of the C function pml_response_keep with theorem 7, by the checker that Coq proved correct.
 
-    proofs/coq/check.sh                                               # compiles the proofs and extracts the checker
+    proofs/coq/check_theorems.sh                                               # compiles the proofs and extracts the checker
     python3 proofs/coq/check_tables.py build/release/math_eval
     python3 proofs/coq/check_tables.py --planted build/release/math_eval     # must fail: every threshold one too high
 
@@ -54,7 +54,7 @@ def thresholds(program, points):
 def build_checker():
     extracted, program = BUILD / "keep_check.ml", BUILD / "check_tables"
     if not extracted.exists():
-        raise SystemExit("run proofs/coq/check.sh first: it extracts the checker")
+        raise SystemExit("run proofs/coq/check_theorems.sh first: it extracts the checker")
     (BUILD / "check_tables.ml").write_text((ROOT / "proofs/coq/check_tables.ml").read_text())
     subprocess.run(["ocamlfind", "ocamlopt", "-O3", "-w", "-a", "-o", program.name, "keep_check.mli", "keep_check.ml",
                     "check_tables.ml"], cwd=BUILD, check=True, capture_output=True)

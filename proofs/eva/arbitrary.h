@@ -8,7 +8,7 @@
 #include <__fc_builtin.h>
 
 /* How far the caller's memory is from the next address that is aligned: 0 to 7. The drivers set it before each call that
- * lays something out. It stands for the rounding of an address, which Eva does not know (check.py, REWRITES). */
+ * lays something out. It stands for the rounding of an address, which Eva does not know (check_behaviour.py, REWRITES). */
 extern size_t eva_offset;
 
 /* Any bytes, of any type. */

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Proves the contracts of the core with Frama-C WP: one line per file, unproved goals by name, and a sum at the end.
 #
-#   proofs/wp/check.sh            all units of units.txt, two at a time
-#   proofs/wp/check.sh --quick    only those marked quick
-#   proofs/wp/check.sh --smoke    also asks the provers whether any contract contradicts itself
-#   proofs/wp/check.sh --planted  plants the bugs of planted.txt, one at a time, and expects the named function to fail
-#   proofs/wp/check.sh UNIT...    only these
+#   proofs/wp/check_contracts.sh            all units of units.txt, two at a time
+#   proofs/wp/check_contracts.sh --quick    only those marked quick
+#   proofs/wp/check_contracts.sh --smoke    also asks the provers whether any contract contradicts itself
+#   proofs/wp/check_contracts.sh --planted  plants the bugs of planted_contracts.txt, one at a time, and expects the named function to fail
+#   proofs/wp/check_contracts.sh UNIT...    only these
 #
 #   PML_WP_TIMEOUT  seconds per goal and prover (60)
 #
@@ -70,7 +70,7 @@ units() {
 }
 
 planted() {
-    exec python3 proofs/wp/planted.py "$0"
+    exec python3 proofs/wp/plant_contracts.py "$0"
 }
 
 marks=. names='.*'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs Frama-C Eva over the drivers of proofs/eva/drivers and judges what it says (proofs/eva/check.sh).
+"""Runs Frama-C Eva over the drivers of proofs/eva/drivers and judges what it says (proofs/eva/check_behaviour.sh).
 
 A driver is proved when the analysis reaches its end, every alarm is listed in alarms.txt, and every entry of that list
 for this driver is still needed. A full run also wants every function of core and transport reached by some driver,
@@ -66,7 +66,7 @@ class Result:
 
 
 def read_driver(path):
-    driver = Driver(path.stem)
+    driver = Driver(path.stem.removeprefix("drive_"))
     for line in path.read_text().splitlines()[:20]:
         match = re.search(r"eva: (\w+) ?([^*]*)", line)
         if match and match[1] == "quick":
@@ -107,7 +107,7 @@ def analyse(driver, tree, logs):
     table = logs / f"{driver.name}.csv"
     table.unlink(missing_ok=True)
     paths = " ".join(f"-I{tree / folder}" for folder in FOLDERS)
-    files = [tree / "proofs/eva/drivers" / f"{driver.name}.c", tree / "proofs/eva/offset.c"]
+    files = [tree / "proofs/eva/drivers" / f"drive_{driver.name}.c", tree / "proofs/eva/offset.c"]
     files += [tree / "proofs/eva" / stub for stub in driver.stubs]
     files += [tree / (s if s.startswith("transport/") else f"core/{s}") for s in driver.sources]
     command = BASE + [f"-cpp-extra-args={paths} -include string.h -D'__asm__(...)=' {' '.join(driver.defines)}"] + driver.options
@@ -240,7 +240,7 @@ def check_coverage(results):
 
 def read_planted():
     bugs = []
-    for line in (HERE / "planted.txt").read_text().splitlines():
+    for line in (HERE / "planted_behaviour.txt").read_text().splitlines():
         word, _, rest = line.partition(" ")
         if word == "bug":
             bugs.append({"name": rest.strip()})
@@ -288,7 +288,7 @@ def main():
     parser.add_argument("--planted", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    drivers = {path.stem: read_driver(path) for path in sorted((HERE / "drivers").glob("*.c"))}
+    drivers = {d.name: d for d in map(read_driver, sorted((HERE / "drivers").glob("drive_*.c")))}
     listed = read_alarms()
     if options.planted:
         return run_planted(drivers, listed, options.names) > 0

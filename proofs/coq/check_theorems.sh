@@ -3,7 +3,7 @@
 # Compiles the proofs of this folder into build/proofs/coq, in the order of _CoqProject. Prints one line per theorem.
 # A theorem counts as proved when its file compiles, no file leaves a gap (Admitted and the like), and Coq says that it
 # rests on nothing but the axioms below. Ends with 'N proved, N failed'; the exit status is 0 when none failed.
-#     proofs/coq/check.sh
+#     proofs/coq/check_theorems.sh
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$here/../../build/proofs/coq

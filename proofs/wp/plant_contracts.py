@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plants the bugs of planted.txt in a copy of the sources, one at a time: the proof of the named function must fail.
+"""Plants the bugs of planted_contracts.txt in a copy of the sources, one at a time: the proof of the named function must fail.
 
-Usage: planted.py CHECK, where CHECK is check.sh. Called by check.sh --planted.
+Usage: plant_contracts.py CHECK, where CHECK is check_contracts.sh. Called by check_contracts.sh --planted.
 """
 import os
 import pathlib
@@ -15,8 +15,8 @@ ROOT = HERE.parent.parent
 
 
 def bugs():
-    """The blocks of planted.txt as dictionaries."""
-    lines = [line for line in (HERE / "planted.txt").read_text().splitlines() if not line.startswith("#")]
+    """The blocks of planted_contracts.txt as dictionaries."""
+    lines = [line for line in (HERE / "planted_contracts.txt").read_text().splitlines() if not line.startswith("#")]
     for block in "\n".join(lines).strip().split("\n\n"):
         yield dict(line.split(": ", 1) for line in block.splitlines())
 
@@ -27,7 +27,7 @@ def unit(name):
         words = line.split()
         if len(words) == 5 and words[0] == name:
             return words[2:]
-    sys.exit(f"planted.txt: no unit {name}")
+    sys.exit(f"planted_contracts.txt: no unit {name}")
 
 
 def main():
@@ -40,7 +40,7 @@ def main():
             path = pathlib.Path(folder) / bug["file"]
             text = path.read_text()
             if text.count(bug["old"]) != 1:
-                sys.exit(f"planted.txt: not once in {bug['file']}: {bug['old']}")
+                sys.exit(f"planted_contracts.txt: not once in {bug['file']}: {bug['old']}")
             path.write_text(text.replace(bug["old"], bug["new"]))
             source, _, _ = unit(bug["unit"])
             result = subprocess.run(["bash", sys.argv[1], "--unit", folder, f"planted-{number}", source, bug["fails"],

@@ -1,7 +1,0 @@
-#!/bin/sh
-# Proves with Frama-C Eva that core and transport have no undefined behaviour: proofs/eva/README.md.
-#   check.sh [--quick] [DRIVER...]   every driver, the quick ones, or those that are named
-#   check.sh --planted               puts bugs into a copy of the sources; Eva must find each
-set -eu
-command -v frama-c >/dev/null || { echo "frama-c is not there: install frama-c-base" >&2; exit 1; }
-exec python3 "$(dirname "$0")/check.py" "$@"
