@@ -223,8 +223,7 @@ void advise_choose(const struct advise_question *question, struct advise_advice 
     if (ways[ADVISE_SHIP].fits)
         advice->choice = ADVISE_SHIP;
     static const char *const heads[] = {
-        [ADVISE_SHIP] = "Ship the whole index, search on the device and ask nothing: it finds everything, up to what "
-                        "sketches lose, and tells nothing.",
+        [ADVISE_SHIP] = "Ship the whole index and ask nothing: it finds all but what sketches lose, and tells nothing.",
         [ADVISE_RESPONSE] = "Ask alone, which needs nobody's trust.",
         [ADVISE_CROWD] = "Ask in a crowd.",
         [ADVISE_NONE] = "Do not ask.",
