@@ -80,7 +80,7 @@ static bool fill(const struct advise_question *question, const struct advise_mea
     const double total = fmin(0.5, (double)advise_listed(question->items, bytes, question->sketch) / items);
     if (plan(question, way->epsilon, FEWEST, scratch, promise) != PML_OK)
         return false;
-    const double each = relay ? 0.0 : promise->fakes / FEWEST;
+    const double each = relay ? 0.0 : promise->fakes / (double)FEWEST;
     const unsigned cells = pml_cells_rule_crowd(fmax(total, 1e-9), each, way->floor, rows, 1).cells;
     if (plan(question, way->epsilon, cells, scratch, promise) != PML_OK)
         return false;

@@ -94,7 +94,7 @@ size_t advise_measure_queries(const struct advise_measure *measure)
 
 bool advise_measure_can(const struct advise_measure *measure, double share)
 {
-    return share * (double)advise_measure_gallery(measure) >= CARRIED_MIN;
+    return share * (double)advise_measure_gallery(measure) >= (double)CARRIED_MIN;
 }
 
 static exit_code run(struct advise_measure *measure, unsigned cells, double epsilon, const pml_crowd *policy,

@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     while (fread(&label, sizeof label, 1, stdin) == 1 &&
            fread(features, sizeof *features, info.features, stdin) == info.features) {
         const pml_query query = {.features = features, .count = info.features, .label = label};
-        make(client, &pack, &config, &query, strtoull(argv[5], NULL, 10));
+        make(client, &pack, &config, &query, strtoul(argv[5], NULL, 10));
     }
     pml_client_wipe(client);
     free(memory);

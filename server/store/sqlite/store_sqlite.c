@@ -14,6 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#if defined(__APPLE__)
+#define st_mtim st_mtimespec
+#endif
+
 #define SHOWN PML_STORE_PATH_SHOWN
 #define BATCH ((size_t)64 << 20) /* bytes that are put in one transaction */
 

@@ -23,14 +23,14 @@
     "excluded.bytes"
 
 static const char *const queries[PML_LITE_STATEMENTS] = {
-    [PML_LITE_GET + PML_PARTS] = "SELECT bytes FROM parts WHERE name = ?1",
-    [PML_LITE_GET + PML_PRIVATE] = "SELECT bytes FROM private WHERE name = ?1",
-    [PML_LITE_PUT + PML_PARTS] = PUT("parts"),
-    [PML_LITE_PUT + PML_PRIVATE] = PUT("private"),
-    [PML_LITE_REMOVE + PML_PARTS] = "DELETE FROM parts WHERE name = ?1",
-    [PML_LITE_REMOVE + PML_PRIVATE] = "DELETE FROM private WHERE name = ?1",
-    [PML_LITE_NAMES + PML_PARTS] = "SELECT name FROM parts ORDER BY name",
-    [PML_LITE_NAMES + PML_PRIVATE] = "SELECT name FROM private ORDER BY name",
+    [(int)PML_LITE_GET + PML_PARTS] = "SELECT bytes FROM parts WHERE name = ?1",
+    [(int)PML_LITE_GET + PML_PRIVATE] = "SELECT bytes FROM private WHERE name = ?1",
+    [(int)PML_LITE_PUT + PML_PARTS] = PUT("parts"),
+    [(int)PML_LITE_PUT + PML_PRIVATE] = PUT("private"),
+    [(int)PML_LITE_REMOVE + PML_PARTS] = "DELETE FROM parts WHERE name = ?1",
+    [(int)PML_LITE_REMOVE + PML_PRIVATE] = "DELETE FROM private WHERE name = ?1",
+    [(int)PML_LITE_NAMES + PML_PARTS] = "SELECT name FROM parts ORDER BY name",
+    [(int)PML_LITE_NAMES + PML_PRIVATE] = "SELECT name FROM private ORDER BY name",
     [PML_LITE_POINTER] = "SELECT pack, version, record, building FROM pointers WHERE pack = ?1",
     [PML_LITE_POINTERS] = "SELECT pack, version, record, building FROM pointers ORDER BY pack",
     [PML_LITE_SWITCH] = "INSERT OR REPLACE INTO pointers VALUES(?1, ?2, ?3, ?4)",
