@@ -54,9 +54,11 @@
             model: String? = nil, shipped: URL? = nil, answerLimit: Int = 1 << 20
         ) throws -> Search {
             let pin = pin
-            let packs = try PackSource(server: listener.url, folder: packFolder, model: model, shipped: shipped) {
-                pin.tell()
-            }
+            let configuration = PackSource.configuration
+            configuration.timeoutIntervalForRequest = 120  // sanitisers are slow on a busy machine
+            let packs = try PackSource(
+                server: listener.url, folder: packFolder, model: model, shipped: shipped, configuration: configuration
+            ) { pin.tell() }
             return Search(
                 packs: packs, options: .response(epsilon: 1), budget: budget, folder: folder, answerLimit: answerLimit)
         }
