@@ -56,4 +56,19 @@ static inline void view_anchors(void)
     view.dimensions = DIMENSIONS;
 }
 
+/* Coded sketches: a block of directions of two bits and one of four. */
+static inline void view_coded(void)
+{
+    static uint8_t code[PML_SKETCH_CODE_SIZE];
+    ANY(code);
+    for (unsigned i = 0; i < 16; i++)
+        code[i] = i == 2 || i == 6;
+    view.section[PML_SECTION_SKETCH_CODE] = code;
+    SECTION(DIRECTIONS, DIRECTIONS * FEATURES);
+    SECTION(DIRECTION_NORMS, 4 * DIRECTIONS);
+    SECTION(DIRECTION_RANGES, 4 * DIRECTIONS);
+    view.directions = DIRECTIONS;
+    view.sketch = CODED_SKETCH;
+}
+
 #endif
