@@ -36,6 +36,13 @@ REWRITES = [
     ("core/base/wipe.c", '__asm__ volatile("" : : "r"(memory) : "memory");', ""),
 ]
 
+# Hints: Eva follows each value by itself from here on, so that a place and what is left behind it stay related.
+HINTS = [
+    ("transport/binary_http.c", "    const uint8_t *bytes = reader->at;\n", "    //@ split size;\n"),
+    ("transport/binary_http.c", "    const uint8_t *rest = take(reader, more);\n", "    //@ split more;\n"),
+    ("transport/keys.c", "    const uint8_t *bytes = *at + 2;\n", "    //@ split size;\n"),
+]
+
 # The empty assembler statement that hides a value from the compiler does nothing to it, so it is left out.
 # The four memory functions get the contracts of Frama-C's library.
 FOLDERS = ("", "core", "core/include", "core/base", "core/pack", "core/privacy", "core/stages", "transport",
@@ -104,6 +111,8 @@ def make_tree(tree):
     for folder in ("core", "transport"):
         for path in sorted(p for p in (tree / folder).rglob("*.[ch]") if "bearssl" not in p.parts):
             path.write_text(without_contracts(path.read_text()))
+    for file, before, hint in HINTS:
+        replace_once(tree / file, before, hint + before)
     for file, before, after in REWRITES:
         replace_once(tree / file, before, after)
         path = tree / file
