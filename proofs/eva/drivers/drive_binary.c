@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Binary HTTP of arbitrary bytes, of every length up to 8, and its fields; then what is written, into every capacity.
+ * eva: quick
  * eva: sources transport/binary_http.c base/wipe.c
  * eva: options -eva-slevel 3000 -eva-auto-loop-unroll 20 -eva-interprocedural-splits
  * eva: options -eva-split-return-function take:full,pml_binary_read_varint:full,read_piece:full,read_section:full,read_fields:full
