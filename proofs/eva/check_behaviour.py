@@ -100,8 +100,8 @@ def replace_once(path, before, after):
 
 def without_contracts(text):
     """The same lines without annotations. They are proofs/wp's to prove, and Eva would take each for granted."""
-    blank = lambda match: "\n" * match[0].count("\n")
-    return re.sub(r"//@[^\n]*", "", re.sub(r"/\*@.*?\*/", blank, text, flags=re.DOTALL))
+    text = re.sub(r"/\*@.*?\*/", lambda match: "\n" * match[0].count("\n"), text, flags=re.DOTALL)
+    return re.sub(r"//@[^\n]*", "", text)
 
 
 def make_tree(tree):
