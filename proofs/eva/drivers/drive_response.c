@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A client of response: all calls in any order, with any configuration (ε in its range), budget, query and entropy, in
  * memory of exactly the size that the header's macro gives. The pack has three slots, and any rows, norms and cells.
+ * eva: quick
  * eva: defines -DPML_WITH_GAUSSIAN=0 -DPML_WITH_CROWD=0 -DPML_WITH_FRONT=0
  * eva: sources client.c query.c pipeline.c pipeline_response.c base/wipe.c base/random.c base/exact.c
  * eva: sources base/elementary.c base/kernels_portable.c
