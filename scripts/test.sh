@@ -2,7 +2,7 @@
 # Builds and tests everything: compilers, sanitisers, valgrind, reduced builds, installation, the independent
 # implementation, rooms, sizes, fuzzing. One line a step; the last line sums up steps and tests.
 #
-#   scripts/test.sh           about nine minutes on two idle cores, after set-up
+#   scripts/test.sh           about 15 minutes on two idle cores, after set-up
 #   scripts/test.sh --long    also long versions of the statistical tests (PML_TEST_LONG=1), ten minutes per fuzz target,
 #                             load, timing, and the checks of the benches and of the paper
 #   scripts/test.sh --platforms    phones, boards, browsers, Windows, macOS and fleets of services instead: builds
