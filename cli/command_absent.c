@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The commands that a build without network lacks (cmake/find_parts.cmake): they say what to install. */
+ * The commands that a build without network lacks (cmake/find_parts.cmake): they say what to do. */
 #include "cli/shared/command.h"
 
-#ifdef PML_NETWORK_PACKAGES
+#ifdef PML_NETWORK_REMEDY
 
 static exit_code refuse(const struct command *command)
 {
-    return command_fail(command, EXIT_USAGE,
-                        "this command was built without network. Install " PML_NETWORK_PACKAGES ", and build again.");
+    return command_fail(command, EXIT_USAGE, "this command was built without network: " PML_NETWORK_REMEDY ".");
 }
 
 #define ABSENT(name)                                                                                                   \
@@ -18,8 +17,7 @@ static exit_code refuse(const struct command *command)
         return refuse(&command_##name);                                                                                \
     }                                                                                                                  \
     const struct command command_##name = {                                                                            \
-        #name, "(not in this build)",                                                                                  \
-        "privatemail " #name " was built without network. Install " PML_NETWORK_PACKAGES ", and build again.\n",       \
+        #name, "(not in this build)", "privatemail " #name " was built without network: " PML_NETWORK_REMEDY ".\n",    \
         run_##name}
 
 ABSENT(serve);

@@ -10,20 +10,18 @@
 #include <string.h>
 
 struct arguments {
-    const char *store, *pack, *version;
+    struct store_gallery gallery;
+    const char *version;
     uint64_t keep;
     bool json;
     struct pml_name wanted; /* version to switch to */
-    char shown[PML_STORE_SHOWN_MAX];
-    uint8_t id[PML_ID_SIZE];
-    char digits[2 * PML_ID_SIZE + 1];
 };
 
 static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
     struct option_spec specs[] = {
-        {"store", OPTION_TEXT, &arguments->store, true, false},
-        {"pack", OPTION_TEXT, &arguments->pack, false, false},
+        {"store", OPTION_TEXT, &arguments->gallery.uri, true, false},
+        {"pack", OPTION_TEXT, &arguments->gallery.pack, false, false},
         {"keep", OPTION_COUNT, &arguments->keep, false, false},
         {"switch", OPTION_TEXT, &arguments->version, false, false},
         {"json", OPTION_FLAG, &arguments->json, false, false},
@@ -40,7 +38,7 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
                             "--switch: a version has %u digits, 0 to 9 and a to f. Choose one that privatemail gallery "
                             "shows.",
                             PML_NAME_DIGITS);
-    return store_uri_check(&command_gallery, "store", arguments->store, arguments->shown);
+    return store_uri_check(&command_gallery, "store", arguments->gallery.uri, arguments->gallery.shown);
 }
 
 /* ---- report ---- */
@@ -49,7 +47,7 @@ static void print_text(const struct arguments *arguments, const struct pml_galle
 {
     const struct pml_manifest *manifest = &about->manifest;
     char name[PML_NAME_DIGITS + 1];
-    printf("%s: pack %s\n", arguments->shown, arguments->digits);
+    printf("%s: pack %s\n", arguments->gallery.shown, arguments->gallery.digits);
     if (pml_name_none(&about->pointer.version)) {
         printf("an index is not finished: run it again\n");
         return;
@@ -65,7 +63,7 @@ static void print_text(const struct arguments *arguments, const struct pml_galle
         printf("also    %s\n", name);
     }
     if (about->record.count > 0)
-        printf("%lu versions are kept\n", (unsigned long)about->record.keep);
+        printf("up to %lu versions are kept\n", (unsigned long)about->record.keep);
     else
         printf("it is a published copy, and cannot be changed here\n");
     if (arguments->keep > 0)
@@ -81,8 +79,8 @@ static void write_json(const struct arguments *arguments, const struct pml_galle
     if (served)
         pml_name_write(&about->pointer.version, name);
     json_open(&json, NULL, '{');
-    json_text(&json, "store", arguments->shown);
-    json_text(&json, "pack", arguments->digits);
+    json_text(&json, "store", arguments->gallery.shown);
+    json_text(&json, "pack", arguments->gallery.digits);
     json_text(&json, "version", name);
     json_count(&json, "items", manifest->items);
     json_count(&json, "list", manifest->list);
@@ -116,9 +114,9 @@ static exit_code change(struct pml_store *store, const struct arguments *argumen
     struct pml_message message = {""};
     pml_outcome outcome = PML_DONE;
     if (arguments->version)
-        outcome = pml_gallery_switch(store, arguments->id, &arguments->wanted, &message);
+        outcome = pml_gallery_switch(store, arguments->gallery.id, &arguments->wanted, &message);
     if (outcome == PML_DONE && arguments->keep > 0)
-        outcome = pml_gallery_keep(store, arguments->id, (uint32_t)arguments->keep, swept, &message);
+        outcome = pml_gallery_keep(store, arguments->gallery.id, (uint32_t)arguments->keep, swept, &message);
     if (outcome == PML_ABSENT || outcome == PML_REFUSED)
         return command_input(&command_gallery, outcome, &message);
     return outcome == PML_DONE ? EXIT_OK : command_output(&command_gallery, outcome, &message);
@@ -132,7 +130,7 @@ static exit_code look(struct pml_store *store, const struct arguments *arguments
     exit_code code = change(store, arguments, &swept);
     if (code != EXIT_OK)
         return code;
-    pml_outcome outcome = pml_gallery_look(store, arguments->id, &about, &message);
+    pml_outcome outcome = pml_gallery_look(store, arguments->gallery.id, &about, &message);
     if (outcome == PML_DONE)
         (arguments->json ? write_json : print_text)(arguments, &about, swept);
     pml_gallery_about_free(&about);
@@ -147,19 +145,16 @@ static exit_code run(int argc, char **argv)
     exit_code code = parse(argc, argv, &arguments);
     if (code != EXIT_OK)
         return code;
-    const bool writes = arguments.version || arguments.keep > 0;
-    pml_outcome outcome = pml_store_open(&store, arguments.store, PML_STORE_READ, &message);
-    if (outcome != PML_DONE)
-        return command_input(&command_gallery, outcome, &message);
-    code = store_pack_find(&command_gallery, store, arguments.pack, arguments.id, arguments.digits);
-    if (code == EXIT_OK && writes) { /* a writer would make a store that is not there */
+    code = store_gallery_open(&command_gallery, &arguments.gallery, &store);
+    if (code != EXIT_OK)
+        return code;
+    if (arguments.version || arguments.keep > 0) { /* only now: a writer would make a store that is not there */
         pml_store_close(store);
-        outcome = pml_store_open(&store, arguments.store, PML_STORE_WRITE, &message);
+        pml_outcome outcome = pml_store_open(&store, arguments.gallery.uri, PML_STORE_WRITE, &message);
         if (outcome != PML_DONE)
             return command_output(&command_gallery, outcome, &message);
     }
-    if (code == EXIT_OK)
-        code = look(store, &arguments);
+    code = look(store, &arguments);
     pml_store_close(store);
     return code;
 }

@@ -8,28 +8,27 @@
 #include <string.h>
 
 struct arguments {
-    const char *store, *pack, *to;
+    struct store_gallery gallery;
+    const char *to;
     bool with_private, json;
-    char shown[PML_STORE_SHOWN_MAX], shown_to[PML_STORE_SHOWN_MAX];
-    uint8_t id[PML_ID_SIZE];
-    char digits[2 * PML_ID_SIZE + 1];
+    char shown_to[PML_STORE_SHOWN_MAX];
 };
 
 static exit_code parse(int argc, char **argv, struct arguments *arguments)
 {
     struct option_spec specs[] = {
-        {"store", OPTION_TEXT, &arguments->store, true, false},
-        {"pack", OPTION_TEXT, &arguments->pack, false, false},
+        {"store", OPTION_TEXT, &arguments->gallery.uri, true, false},
+        {"pack", OPTION_TEXT, &arguments->gallery.pack, false, false},
         {"to", OPTION_TEXT, &arguments->to, true, false},
         {"private", OPTION_FLAG, &arguments->with_private, false, false},
         {"json", OPTION_FLAG, &arguments->json, false, false},
     };
     exit_code code = options_parse(&command_publish, argc, argv, specs, sizeof specs / sizeof *specs, NULL, 0, 0);
     if (code == EXIT_OK)
-        code = store_uri_check(&command_publish, "store", arguments->store, arguments->shown);
+        code = store_uri_check(&command_publish, "store", arguments->gallery.uri, arguments->gallery.shown);
     if (code == EXIT_OK)
         code = store_uri_check(&command_publish, "to", arguments->to, arguments->shown_to);
-    if (code == EXIT_OK && strcmp(arguments->store, arguments->to) == 0)
+    if (code == EXIT_OK && strcmp(arguments->gallery.uri, arguments->to) == 0)
         code = command_fail(&command_publish, EXIT_USAGE, "--to is the store itself. Name another one.");
     return code;
 }
@@ -41,14 +40,14 @@ static void report(const struct arguments *arguments, const struct pml_publish_r
     pml_name_write(&done->version, version);
     if (!arguments->json) {
         printf("%s: pack %s, version %s\n%zu of %zu blobs were copied, %llu bytes; %llu were taken away\n",
-               arguments->shown_to, arguments->digits, version, done->copied, done->blobs,
+               arguments->shown_to, arguments->gallery.digits, version, done->copied, done->blobs,
                (unsigned long long)done->bytes, (unsigned long long)done->swept);
         return;
     }
     json_open(&json, NULL, '{');
-    json_text(&json, "store", arguments->shown);
+    json_text(&json, "store", arguments->gallery.shown);
     json_text(&json, "to", arguments->shown_to);
-    json_text(&json, "pack", arguments->digits);
+    json_text(&json, "pack", arguments->gallery.digits);
     json_text(&json, "version", version);
     json_bool(&json, "private", arguments->with_private);
     json_count(&json, "blobs", done->blobs);
@@ -64,14 +63,15 @@ static exit_code publish(struct pml_store *from, const struct arguments *argumen
     struct pml_publish_report done;
     struct pml_gallery_about about;
     struct pml_store *to;
-    pml_outcome outcome = pml_gallery_look(from, arguments->id, &about, &message); /* before a store is made there */
+    /* looked at before a store is made there */
+    pml_outcome outcome = pml_gallery_look(from, arguments->gallery.id, &about, &message);
     pml_gallery_about_free(&about);
     if (outcome != PML_DONE)
         return command_input(&command_publish, outcome, &message);
     outcome = pml_store_open(&to, arguments->to, PML_STORE_WRITE, &message);
     if (outcome != PML_DONE)
         return command_output(&command_publish, outcome, &message);
-    outcome = pml_gallery_publish(from, to, arguments->id, arguments->with_private, &done, &message);
+    outcome = pml_gallery_publish(from, to, arguments->gallery.id, arguments->with_private, &done, &message);
     pml_store_close(to);
     if (outcome == PML_ABSENT || outcome == PML_DAMAGED)
         return command_input(&command_publish, outcome, &message);
@@ -84,17 +84,14 @@ static exit_code publish(struct pml_store *from, const struct arguments *argumen
 static exit_code run(int argc, char **argv)
 {
     struct arguments arguments = {0};
-    struct pml_message message = {""};
     struct pml_store *from;
     exit_code code = parse(argc, argv, &arguments);
     if (code != EXIT_OK)
         return code;
-    pml_outcome outcome = pml_store_open(&from, arguments.store, PML_STORE_READ, &message);
-    if (outcome != PML_DONE)
-        return command_input(&command_publish, outcome, &message);
-    code = store_pack_find(&command_publish, from, arguments.pack, arguments.id, arguments.digits);
-    if (code == EXIT_OK)
-        code = publish(from, &arguments);
+    code = store_gallery_open(&command_publish, &arguments.gallery, &from);
+    if (code != EXIT_OK)
+        return code;
+    code = publish(from, &arguments);
     pml_store_close(from);
     return code;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * privatemail: the table of commands. */
 #include "cli/shared/command.h"
+#include "common/system.h"
 
 #include <privatemail.h>
 #include <stdio.h>
@@ -56,6 +57,7 @@ static int unknown_command(const char *word)
 
 int main(int argc, char **argv)
 {
+    pml_system_start(&argc, &argv);
     interrupts_watch();
     if (argc < 2) {
         print_overview(stderr);

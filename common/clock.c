@@ -12,8 +12,8 @@ double pml_clock_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Apple's conditions take no clock, but can wait for a duration. */
-#if defined(__APPLE__)
+/* Apple's conditions, and those of POSIX threads on Windows, take no clock, but can wait for a duration. */
+#if defined(__APPLE__) || defined(_WIN32)
 
 void pml_clock_condition(pthread_cond_t *condition)
 {

@@ -5,6 +5,7 @@
 
 #include "message.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,14 +32,14 @@ pml_outcome pml_file_read(const char *path, size_t limit, uint8_t **bytes, size_
 pml_outcome pml_file_read_in(int folder, const char *name, const char *path, size_t limit, uint8_t **bytes,
                              size_t *size, struct pml_message *message);
 
-/* Opens a plain file for reading. Returns its descriptor, or −1 with a message. */
+/* Opens a plain file for reading. Returns its descriptor, for system.h, or −1 with a message. */
 int pml_file_open(const char *path, uint64_t *size, struct pml_message *message);
-
-/* Reads up to `size` bytes, fewer only at the end of the file. Returns 0 or an errno. */
-int pml_file_take(int file, void *bytes, size_t size, size_t *got);
 
 /* Returns a temporary name beside `path` that most likely nobody uses, to be freed; NULL when out of memory. */
 char *pml_file_beside(const char *path);
+
+/* Whether an errno says that there is no room left on the disk, or none for us. */
+bool pml_file_is_full(int error);
 
 /* What to do about an errno from writing. The text stands after a colon and has no full stop. */
 const char *pml_file_advice(int error);

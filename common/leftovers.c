@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Deletes temporary files when a signal ends the process. It allocates nothing, because it runs in a signal handler. */
-#define _POSIX_C_SOURCE 200809L
+ * Deletes temporary files when a signal ends the process. It allocates nothing where it runs in a signal handler. */
 #include "leftovers.h"
+#include "system.h"
 
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { NAME_MAX_SIZE = 4096 }; /* longer paths cannot be opened */
 
@@ -28,6 +27,6 @@ void pml_leftovers_remove(void)
 {
     for (int i = 0; i < PML_LEFTOVERS; i++) {
         if (there[i])
-            unlink(names[i]);
+            (void)pml_system_remove(PML_HERE, names[i]);
     }
 }

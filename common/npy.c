@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * In: .npy files, hostile or not. Out: features and labels that are valid to the last value, or a message that names file
  * and row. Never allocates memory for values that the file does not hold. */
-#define _POSIX_C_SOURCE 200809L
 #include "npy.h"
 #include "files.h"
 #include "message.h"
 #include "npy_header.h"
 #include "privatemail.h"
+#include "system.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define HEADER_LIMIT ((size_t)1 << 20) /* far more than plain arrays have */
 #define SHOWN 200                      /* characters of a path in a message */
@@ -39,7 +38,7 @@ static void wipe_and_free(void *values, size_t size)
 static bool take(const struct array *array, void *bytes, size_t size)
 {
     size_t got;
-    return pml_file_take(array->file, bytes, size, &got) == 0 && got == size;
+    return pml_system_read(array->file, bytes, size, &got) == 0 && got == size;
 }
 
 /* ---- the header ---- */
@@ -89,7 +88,7 @@ static pml_outcome open_array(struct array *array, const char *path, struct pml_
 static pml_outcome close_array(struct array *array, pml_outcome outcome)
 {
     if (array->file >= 0)
-        close(array->file);
+        pml_system_close(array->file);
     return outcome;
 }
 
@@ -106,7 +105,7 @@ static pml_outcome check_order(const struct array *array, const char *type_wante
     return PML_DONE;
 }
 
-/* `values` numbers of `width` bytes must be exactly what is left. */
+/* `values` numbers of `width` bytes must be exactly what is left, and no more than memory has addresses for. */
 static pml_outcome check_length(const struct array *array, uint64_t values, unsigned width)
 {
     if (array->left < values * width)
@@ -115,7 +114,7 @@ static pml_outcome check_length(const struct array *array, uint64_t values, unsi
     if (array->left > values * width)
         return pml_say(array->message, "%.*s: is %ju bytes longer than its header says: save one array per file.",
                        SHOWN, array->path, (uintmax_t)(array->left - values * width));
-    return PML_DONE;
+    return values <= SIZE_MAX / sizeof(uint64_t) ? PML_DONE : pml_say_memory(array->message);
 }
 
 static uint64_t load_le(const uint8_t *bytes, unsigned width)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Runs pieces of work on several threads. Which thread runs a piece never changes what it computes. */
-#define _POSIX_C_SOURCE 200809L
 #include "parallel.h"
+#include "system.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #define THREADS_MAX 256u
 
@@ -59,6 +58,6 @@ unsigned pml_parallel_threads(unsigned wanted)
 {
     if (wanted > 0)
         return wanted;
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online < 1 ? 1 : online > (long)THREADS_MAX ? THREADS_MAX : (unsigned)online;
+    const unsigned processors = pml_system_processors();
+    return processors < THREADS_MAX ? processors : THREADS_MAX;
 }

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Finds the payloads of a folder by the numbers in their names, and reads them. */
-#define _XOPEN_SOURCE 700
+#define _POSIX_C_SOURCE 200809L
 #include "index_payloads.h"
 
 #include "common/files.h"
 #include "common/message.h"
+#include "common/system.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <privatemail.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 bool index_number_read(const char *text, const char *end, uint64_t *number)
 {
@@ -73,7 +71,7 @@ static exit_code keep(const struct command *command, struct index_payloads *payl
 static exit_code look_at(const struct command *command, struct index_payloads *payloads, const char *name,
                          const struct index_number *numbers)
 {
-    struct stat found;
+    struct pml_found found;
     uint64_t item;
     if (name[0] == '.')
         return EXIT_OK;
@@ -85,32 +83,45 @@ static exit_code look_at(const struct command *command, struct index_payloads *p
         return EXIT_OK;
     }
     /* A payload is public: what a link leads to may not be meant to be. */
-    if (fstatat(dirfd(payloads->opened), name, &found, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(found.st_mode))
+    if (pml_system_look(payloads->opened, name, false, &found) != 0 || found.kind != PML_KIND_FILE)
         return command_fail(
             command, EXIT_INPUT,
             "%s/%s is not a plain file (links are not followed). Put the payload of item %llu there, or "
             "remove it.",
             payloads->folder, name, (unsigned long long)item);
-    return keep(command, payloads, number->row, name, item, (uint64_t)found.st_size);
+    return keep(command, payloads, number->row, name, item, found.size);
+}
+
+struct search {
+    const struct command *command;
+    struct index_payloads *payloads;
+    const struct index_number *numbers;
+    exit_code code;
+};
+
+static int look_at_next(void *context, const char *name)
+{
+    struct search *search = context;
+    search->code = look_at(search->command, search->payloads, name, search->numbers);
+    return search->code == EXIT_OK ? 0 : -1;
 }
 
 exit_code index_payloads_find(const struct command *command, const char *folder, const struct index_number *numbers,
                               size_t rows, struct index_payloads *payloads)
 {
-    *payloads = (struct index_payloads){.folder = folder, .rows = rows};
+    *payloads = (struct index_payloads){.folder = folder, .opened = -1, .rows = rows};
     payloads->names = calloc(rows, sizeof *payloads->names);
     if (!payloads->names)
         return command_no_memory(command);
-    payloads->opened = opendir(folder);
-    if (!payloads->opened)
+    int error = pml_system_open_folder(PML_HERE, folder, true, &payloads->opened);
+    if (error != 0)
         return command_fail(command, EXIT_INPUT, "%s: cannot be opened (%s). Give the path of a folder for --payloads.",
-                            folder, strerror(errno));
-    exit_code code = EXIT_OK;
-    for (struct dirent *entry; code == EXIT_OK && (errno = 0, entry = readdir(payloads->opened));)
-        code = look_at(command, payloads, entry->d_name, numbers);
-    if (code == EXIT_OK && errno != 0)
-        code = command_fail(command, EXIT_INPUT, "%s: cannot be read (%s). Check the disk.", folder, strerror(errno));
-    return code;
+                            folder, strerror(error));
+    struct search search = {command, payloads, numbers, EXIT_OK};
+    error = pml_system_list(payloads->opened, look_at_next, &search);
+    if (error > 0)
+        return command_fail(command, EXIT_INPUT, "%s: cannot be read (%s). Check the disk.", folder, strerror(error));
+    return search.code;
 }
 
 void index_payloads_free(struct index_payloads *payloads)
@@ -119,8 +130,8 @@ void index_payloads_free(struct index_payloads *payloads)
         free(payloads->names[i]);
     free(payloads->names);
     free(payloads->loaded);
-    if (payloads->opened)
-        closedir(payloads->opened);
+    if (payloads->folder && payloads->opened >= 0) /* it may be zero throughout */
+        pml_system_close(payloads->opened);
     *payloads = (struct index_payloads){0};
 }
 
@@ -136,7 +147,7 @@ pml_outcome index_payloads_load(void *context, size_t row, const uint8_t **bytes
     if (!path)
         return pml_say_memory(message);
     free(payloads->loaded);
-    pml_outcome outcome = pml_file_read_in(dirfd(payloads->opened), payloads->names[row], path, PML_PAYLOAD_MAX,
+    pml_outcome outcome = pml_file_read_in(payloads->opened, payloads->names[row], path, PML_PAYLOAD_MAX,
                                            &payloads->loaded, size, message);
     free(path);
     *bytes = payloads->loaded;

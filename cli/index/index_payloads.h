@@ -5,11 +5,9 @@
 
 #include "cli/shared/command.h"
 
-#include <dirent.h>
-
 struct index_payloads {
     const char *folder;
-    DIR *opened;     /* the folder; files are read from here, even if its path changes */
+    int opened;      /* the folder, or −1; files are read from here, even if its path changes */
     char **names;    /* of each row's file; NULL: it has none */
     size_t rows;     /* entries of `names` */
     size_t found;    /* rows that have a file */

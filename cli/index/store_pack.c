@@ -42,22 +42,33 @@ static exit_code find_only(const struct command *command, struct pml_store *stor
     return EXIT_OK;
 }
 
-exit_code store_pack_find(const struct command *command, struct pml_store *store, const char *given,
-                          uint8_t id[PML_ID_SIZE], char digits[2 * PML_ID_SIZE + 1])
+static exit_code find_pack(const struct command *command, struct store_gallery *gallery, struct pml_store *store)
 {
     struct pack_file pack;
     exit_code code = EXIT_OK;
-    if (!given) {
-        code = find_only(command, store, id);
-    } else if (!read_digits(given, id)) {
-        code = pack_file_open(command, given, &pack);
+    if (!gallery->pack) {
+        code = find_only(command, store, gallery->id);
+    } else if (!read_digits(gallery->pack, gallery->id)) {
+        code = pack_file_open(command, gallery->pack, &pack);
         if (code == EXIT_OK) {
-            memcpy(id, pack.info.id, PML_ID_SIZE);
+            memcpy(gallery->id, pack.info.id, PML_ID_SIZE);
             pack_file_close(&pack);
         }
     }
     for (size_t i = 0; i < PML_ID_SIZE && code == EXIT_OK; i++)
-        snprintf(digits + 2 * i, 3, "%02x", id[i]);
+        snprintf(gallery->digits + 2 * i, 3, "%02x", gallery->id[i]);
+    return code;
+}
+
+exit_code store_gallery_open(const struct command *command, struct store_gallery *gallery, struct pml_store **store)
+{
+    struct pml_message message = {""};
+    pml_outcome outcome = pml_store_open(store, gallery->uri, PML_STORE_READ, &message);
+    if (outcome != PML_DONE)
+        return command_input(command, outcome, &message);
+    exit_code code = find_pack(command, gallery, *store);
+    if (code != EXIT_OK)
+        pml_store_close(*store);
     return code;
 }
 

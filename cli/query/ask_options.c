@@ -4,13 +4,13 @@
 #include "ask_options.h"
 
 #include "cli/shared/crowd_kept.h"
+#include "common/system.h"
 #include "exchange.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { RETRIES_MAX = 20, TIMEOUT_MAX = 3600, WAIT_MAX = 7 * 86400 };
 enum { ANSWER_KEPT = 16 << 20, ANSWER_KEPT_MAX = 1 << 30 };
@@ -80,14 +80,10 @@ static exit_code check_relay(const struct ask_arguments *arguments, bool has_ret
     return code == EXIT_OK && arguments->server ? exchange_check(command, "server", arguments->server, plain) : code;
 }
 
-static bool is_newer(const struct stat *file, const struct stat *other)
+static bool is_newer(const struct pml_found *file, const struct pml_found *other)
 {
-#if defined(__APPLE__)
-    const struct timespec time = file->st_mtimespec, than = other->st_mtimespec;
-#else
-    const struct timespec time = file->st_mtim, than = other->st_mtim;
-#endif
-    return time.tv_sec > than.tv_sec || (time.tv_sec == than.tv_sec && time.tv_nsec > than.tv_nsec);
+    return file->changed_seconds > other->changed_seconds ||
+           (file->changed_seconds == other->changed_seconds && file->changed_nanoseconds > other->changed_nanoseconds);
 }
 
 /* Without --keep the cell of a photo is kept beside its features, so that the same command finds it again. Features that
@@ -95,14 +91,15 @@ static bool is_newer(const struct stat *file, const struct stat *other)
 static exit_code name_keep(struct ask_arguments *arguments)
 {
     struct query_arguments *query = &arguments->query;
-    struct stat features, kept;
+    struct pml_found features, kept;
     const size_t length = strlen(query->features) + 32;
     arguments->kept = malloc(length);
     if (!arguments->kept)
         return command_no_memory(command);
     snprintf(arguments->kept, length, "%s.%" PRIu64 ".cell", query->features, query->row);
     query->keep = arguments->kept;
-    if (stat(query->features, &features) == 0 && stat(query->keep, &kept) == 0 && is_newer(&features, &kept))
+    if (pml_system_look(PML_HERE, query->features, true, &features) == 0 &&
+        pml_system_look(PML_HERE, query->keep, true, &kept) == 0 && is_newer(&features, &kept))
         return command_fail(command, EXIT_INPUT,
                             "%s was changed after the cell in %s was drawn, which may be of another photo. Remove the "
                             "cell to draw a new one, or name it with --keep.",

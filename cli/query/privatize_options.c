@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The options of privatize. */
-#define _POSIX_C_SOURCE 200809L
 #include "privatize_options.h"
 
 #include "cli/shared/crowd_kept.h"
+#include "common/system.h"
 
 #include <string.h>
-#include <unistd.h>
 
 enum { REPEAT_MAX = 10000 };
 
@@ -49,7 +48,7 @@ static exit_code check(struct privatize_arguments *arguments)
         return command_fail(command, EXIT_USAGE,
                             "--out - leaves stdout to one release or bundle. Name a file to use --json or "
                             "--repeat.");
-    if (to_stdout && isatty(STDOUT_FILENO))
+    if (to_stdout && pml_system_is_terminal(PML_OUTPUT))
         return command_fail(command, EXIT_USAGE,
                             "--out - would write bytes to a terminal. Send stdout to a file or a pipe.");
     if (!arguments->has_repeat)

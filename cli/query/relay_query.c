@@ -8,6 +8,7 @@
 #include "cli/shared/output.h"
 #include "common/clock.h"
 #include "common/files.h"
+#include "common/system.h"
 #include "epoch_record.h"
 #include "key_pin.h"
 #include "own_answers.h"
@@ -301,7 +302,9 @@ static exit_code name_record(struct job *job)
 {
     const struct query_arguments *query = &job->arguments->query;
     const char *beside = query->budget ? query->budget : query->keep;
-    job->record = beside ? epoch_record_path(beside, job->query.file.id) : NULL;
+    char *real = beside ? pml_system_real_path(beside) : NULL; /* one record, whatever links lead to the file */
+    job->record = beside ? epoch_record_path(real ? real : beside, job->query.file.id) : NULL;
+    free(real);
     return job->record || !beside ? EXIT_OK : command_no_memory(job->command);
 }
 

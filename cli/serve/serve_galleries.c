@@ -112,10 +112,13 @@ static exit_code open_gallery(struct galleries *galleries, size_t index, struct 
     const pml_outcome outcome =
         pml_follow_open(&gallery->follow, &galleries->files[index].pack, store, &options, &message);
     progress_end();
-    if (outcome == PML_DONE)
-        return EXIT_OK;
-    return command_fail(&command_serve, outcome == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s",
-                        galleries->paths->values[index], message.text);
+    if (outcome != PML_DONE)
+        return command_fail(&command_serve, outcome == PML_NO_MEMORY ? EXIT_FAULT : EXIT_INPUT, "%s: %s",
+                            galleries->paths->values[index], message.text);
+    struct pml_service *service = pml_follow_take(gallery->follow);
+    gallery->version = *pml_service_version(service);
+    pml_service_unref(service);
+    return EXIT_OK;
 }
 
 exit_code galleries_open(struct galleries *galleries)
@@ -139,20 +142,20 @@ static void look(struct gallery *gallery)
     const char *id = gallery->all->files[gallery->index].id;
     struct pml_message message = {""};
     char version[PML_NAME_DIGITS + 1];
-    bool switched;
-    if (pml_follow_look(gallery->follow, &switched, &message) != PML_DONE) {
+    if (pml_follow_look(gallery->follow, NULL, &message) != PML_DONE) {
         if (strcmp(message.text, gallery->told.text) != 0)
             fprintf(stderr, "privatemail serve: pack %s: %s Its gallery stays as it was.\n", id, message.text);
         gallery->told = message;
         return;
     }
     gallery->told.text[0] = 0;
-    if (!switched)
-        return;
     struct pml_service *service = pml_follow_take(gallery->follow);
-    pml_name_write(pml_service_version(service), version);
-    fprintf(stderr, "privatemail serve: pack %s: gallery %s, %llu items\n", id, version,
-            (unsigned long long)pml_service_manifest(service)->items);
+    if (!pml_name_same(pml_service_version(service), &gallery->version)) { /* a request may have found it */
+        gallery->version = *pml_service_version(service);
+        pml_name_write(&gallery->version, version);
+        fprintf(stderr, "privatemail serve: pack %s: gallery %s, %llu items\n", id, version,
+                (unsigned long long)pml_service_manifest(service)->items);
+    }
     pml_service_unref(service);
 }
 

@@ -13,6 +13,7 @@ struct gallery {
     size_t index;
     struct pml_follow *follow;
     struct pml_message told; /* what was wrong at the last look: it is told once */
+    struct pml_name version; /* that was served at the last look */
 };
 
 struct galleries {

@@ -1,72 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A budget in a file. No other process spends from it until it is closed. */
-#define _XOPEN_SOURCE 700
+#define _POSIX_C_SOURCE 200809L
 #include "budget_file.h"
 
 #include "common/files.h"
 #include "common/leftovers.h"
+#include "common/system.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- lock ---- */
 
 static bool same_file(int descriptor, const char *path)
 {
-    struct stat opened, named;
-    return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0 && opened.st_ino == named.st_ino &&
-           opened.st_dev == named.st_dev;
+    struct pml_found opened, named;
+    return pml_system_look_open(descriptor, &opened) == 0 && pml_system_look(PML_HERE, path, true, &named) == 0 &&
+           pml_found_same(&opened, &named);
 }
 
-/* A lock is empty. A file of that name that is not empty belongs to somebody and must not be removed. Returns false with
- * errno set. */
-static bool wait_for_lock(int descriptor)
+/* A lock is empty. A file of that name that is not empty belongs to somebody and must not be removed. Returns 0 or an
+ * errno. */
+static int wait_for_lock(int descriptor)
 {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    struct stat opened;
-    if (fstat(descriptor, &opened) != 0)
-        return false;
-    if (opened.st_size != 0) {
-        errno = EEXIST;
-        return false;
-    }
-    bool locked = fcntl(descriptor, F_SETLK, &whole) == 0;
-    if (locked || (errno != EACCES && errno != EAGAIN))
-        return locked;
-    if (isatty(STDERR_FILENO))
+    struct pml_found opened;
+    int error = pml_system_look_open(descriptor, &opened);
+    if (error == 0 && opened.size != 0)
+        error = EEXIST;
+    if (error == 0)
+        error = pml_system_lock(descriptor, PML_LOCK_OF_PROCESS, false);
+    if (error != EWOULDBLOCK)
+        return error;
+    if (pml_system_is_terminal(PML_ERRORS))
         fprintf(stderr, "privatemail: another process is spending from this budget; waiting for it to end.\n");
-    do
-        locked = fcntl(descriptor, F_SETLKW, &whole) == 0;
-    while (!locked && errno == EINTR);
-    return locked;
+    return pml_system_lock(descriptor, PML_LOCK_OF_PROCESS, true);
 }
 
 /* We lock a file beside the budget, not the budget itself, because every charge replaces the budget's file. Whoever is
- * done removes the lock file, so after waiting we may hold a lock on a file that is gone; then we try again. Returns
- * false with errno set. */
-static bool take_lock(struct budget_file *file)
+ * done removes the lock file, so after waiting we may hold a lock on a file that is gone; then we try again. Returns 0
+ * or an errno. */
+static int take_lock(struct budget_file *file)
 {
     for (;;) {
-        file->lock = open(file->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (file->lock < 0)
-            return false;
-        if (!wait_for_lock(file->lock)) {
-            int reason = errno;
-            close(file->lock);
-            file->lock = -1;
-            errno = reason;
-            return false;
-        }
-        if (same_file(file->lock, file->lock_path)) {
+        int error = pml_system_open_lock(PML_HERE, file->lock_path, &file->lock);
+        if (error != 0)
+            return error;
+        error = wait_for_lock(file->lock);
+        if (error == 0 && same_file(file->lock, file->lock_path)) {
+            pml_system_hold_interrupts(true);
             pml_leftover_set(PML_LEFTOVER_LOCK, file->lock_path);
-            return true;
+            pml_system_hold_interrupts(false);
+            return 0;
         }
-        close(file->lock);
+        pml_system_close(file->lock);
+        file->lock = -1;
+        if (error != 0)
+            return error;
     }
 }
 
@@ -77,10 +68,14 @@ void budget_file_close(struct budget_file *file)
         if (file->is_new && file->on_disk && pml_budget_remaining(&file->budget, &left) == PML_OK &&
             left.epsilon_spent <= 0.0 && left.mu2_spent <= 0.0 && left.floor_spent <= 0.0 &&
             left.crowd_mu2_spent <= 0.0)
-            unlink(file->path);
-        unlink(file->lock_path); /* while it is held: see take_lock */
+            (void)pml_system_remove(PML_HERE, file->path);
+        /* Forgotten before it is removed: an interrupt in between must not remove the next one's lock. Removed while it is
+         * held: see take_lock. */
+        pml_system_hold_interrupts(true);
         pml_leftover_set(PML_LEFTOVER_LOCK, NULL);
-        close(file->lock);
+        (void)pml_system_remove(PML_HERE, file->lock_path);
+        pml_system_hold_interrupts(false);
+        pml_system_close(file->lock);
     }
     free(file->path);
     free(file->lock_path);
@@ -122,7 +117,7 @@ static exit_code make_new(const struct command *command, struct budget_file *fil
                           struct budget_caps fresh)
 {
     double local[3], crowd[3];
-    struct stat found;
+    struct pml_found found;
     exit_code code =
         read_caps(command, "--budget-new needs EPS_RESPONSE or EPS_RESPONSE,EPS_GAUSSIAN,DELTA (such as 20,8,1e-6)",
                   fresh.local, local);
@@ -131,7 +126,7 @@ static exit_code make_new(const struct command *command, struct budget_file *fil
                          fresh.crowd, crowd);
     if (code != EXIT_OK)
         return code;
-    if (lstat(file->path, &found) == 0)
+    if (pml_system_look(PML_HERE, file->path, false, &found) == 0)
         return command_fail(command, EXIT_OUTPUT,
                             "%s exists already. Leave --budget-new out to spend from it, or name another file.",
                             file->path);
@@ -161,9 +156,9 @@ static exit_code read_old(const struct command *command, struct budget_file *fil
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
-    struct stat found;
+    struct pml_found found;
     /* A charge replaces the file under this name only. Another name would keep the old file and spend from it again. */
-    if (stat(file->path, &found) == 0 && (!S_ISREG(found.st_mode) || found.st_nlink > 1))
+    if (pml_system_look(PML_HERE, file->path, true, &found) == 0 && (found.kind != PML_KIND_FILE || found.names > 1))
         return command_fail(command, EXIT_BUDGET,
                             "%s must be a file with one name (no folder, no second hard link). "
                             "Use the file itself.",
@@ -183,19 +178,30 @@ static exit_code read_old(const struct command *command, struct budget_file *fil
 
 static exit_code name_files(const struct command *command, struct budget_file *file, const char *path, bool fresh)
 {
-    struct stat found, itself;
-    bool exists = stat(path, &found) == 0;
-    if (!exists && !fresh)
+    struct pml_found found, itself;
+    const int error = pml_system_look(PML_HERE, path, true, &found);
+    if (error != 0 && !fresh)
         return command_fail(command, EXIT_INPUT, "%s: %s. Check --budget, or start one with --budget-new EPSILON.",
-                            path, strerror(errno));
+                            path, strerror(error));
     /* Follow a link to the file behind it, so that all its names have one lock. */
-    bool is_link = exists && lstat(path, &itself) == 0 && S_ISLNK(itself.st_mode);
-    file->path = is_link ? realpath(path, NULL) : strdup(path);
-    size_t length = file->path ? strlen(file->path) + 6 : 0;
-    file->lock_path = length > 0 ? malloc(length) : NULL;
+    const bool is_link =
+        error == 0 && pml_system_look(PML_HERE, path, false, &itself) == 0 && itself.kind == PML_KIND_LINK;
+    file->path = is_link ? pml_system_real_path(path) : strdup(path);
+    const bool has_many_names = error == 0 && pml_system_spells_names_in_many_ways;
+    char *one_name = has_many_names ? pml_system_real_path(path) : NULL;
+    if (has_many_names && !one_name)
+        return command_fail(command, EXIT_INPUT,
+                            "%s: the system does not tell its full path (%s), so it cannot be locked. Move it to another "
+                            "disk.",
+                            path, strerror(errno));
+    const char *locked = one_name ? one_name : file->path;
+    const size_t length = locked ? strlen(locked) + 6 : 0;
+    file->lock_path = file->path && length > 0 ? malloc(length) : NULL;
+    if (file->lock_path)
+        snprintf(file->lock_path, length, "%s.lock", locked);
+    free(one_name);
     if (!file->lock_path)
         return command_fail(command, EXIT_FAULT, "%s: %s.", path, strerror(errno));
-    snprintf(file->lock_path, length, "%s.lock", file->path);
     return EXIT_OK;
 }
 
@@ -213,9 +219,10 @@ exit_code budget_file_open(const struct command *command, struct budget_file *fi
     *file = (struct budget_file){.lock = -1};
     budget_file_owner(owner, tag);
     exit_code code = name_files(command, file, path, is_fresh);
-    if (code == EXIT_OK && !take_lock(file))
+    const int error = code == EXIT_OK ? take_lock(file) : 0;
+    if (error != 0)
         code = command_fail(command, EXIT_OUTPUT, "%s cannot be locked (%s: %s): %s.", path, file->lock_path,
-                            strerror(errno), pml_file_advice(errno));
+                            strerror(error), pml_file_advice(error));
     if (code == EXIT_OK)
         code = is_fresh ? make_new(command, file, tag, fresh) : read_old(command, file, tag);
     if (code != EXIT_OK)

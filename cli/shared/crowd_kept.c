@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * In: a file that may be damaged or of another pack, or a bundle. Out: the cell that may be sent again. */
-#define _POSIX_C_SOURCE 200809L
 #include "crowd_kept.h"
 
 #include "common/digest.h"
 #include "common/files.h"
+#include "common/system.h"
 #include "output.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAGIC = 0, VERSION = 4, FLOOR = 8, LENGTH = 12, OWNER = 16, MESSAGE = 32, DIGEST_SIZE = 8 };
 _Static_assert(MESSAGE + CROWD_KEPT_MESSAGE_MAX + DIGEST_SIZE <= CROWD_KEPT_FILE_MAX, "a file holds every message");
@@ -37,7 +36,7 @@ static uint32_t units_of(double floor)
 
 bool crowd_kept_exists(const char *path)
 {
-    return access(path, F_OK) == 0;
+    return pml_system_exists(path);
 }
 
 bool crowd_kept_take(struct crowd_kept *kept, const struct crowd_bundle *bundle, double floor, const uint8_t owner[16])

@@ -138,11 +138,11 @@ exit_code crowd_goal_fail(const struct command *command, const struct crowd_argu
 void crowd_promise_assumption(const struct crowd_promise *promise, char text[CROWD_ASSUMPTION_MAX])
 {
     const pml_crowd *policy = &promise->policy;
-    int length = snprintf(text, CROWD_ASSUMPTION_MAX, "if the relay mixes%s",
-                          policy->relay_clusters > 0.0 ? ", adds its fakes and does not join the server" : "");
+    int length = snprintf(text, CROWD_ASSUMPTION_MAX, "if the relay mixes%s and does not join the server",
+                          policy->relay_clusters > 0.0 ? ", adds its fakes" : "");
     if (policy->clients > 0)
-        snprintf(text + length, CROWD_ASSUMPTION_MAX - (size_t)length, "%s and at least %" PRIu64 " clients are honest",
-                 policy->relay_clusters > 0.0 ? "," : "", policy->clients);
+        snprintf(text + length, CROWD_ASSUMPTION_MAX - (size_t)length, ", and at least %" PRIu64 " clients are honest",
+                 policy->clients);
 }
 
 #if PML_WITH_CROWD

@@ -69,7 +69,8 @@ struct crowd_promise {
 exit_code crowd_policy_make(const struct command *command, const struct crowd_arguments *arguments, double epsilon,
                             double delta, uint64_t cells, struct crowd_promise *promise);
 
-/* "if the relay mixes and at least N clients are honest", or what else the crowd's promise rests on. */
+/* "if the relay mixes and does not join the server, and at least N clients are honest", or what else the crowd's promise
+ * rests on. */
 enum { CROWD_ASSUMPTION_MAX = 128 };
 void crowd_promise_assumption(const struct crowd_promise *promise, char text[CROWD_ASSUMPTION_MAX]);
 

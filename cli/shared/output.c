@@ -1,41 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Checks and writes output files. */
-#define _XOPEN_SOURCE 700
 #include "output.h"
 
 #include "common/files.h"
+#include "common/system.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static const char *name_in_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 /* The real path of the folder that holds `path`, to be freed. NULL when there is none. */
 static char *folder_of(const char *path)
 {
-    int length = (int)(name_in_folder(path) - path);
+    int length = (int)(pml_system_last_name(path) - path);
     char *text = malloc((size_t)length + 2);
     if (!text)
         return NULL;
     snprintf(text, (size_t)length + 2, "%.*s", length > 0 ? length : 1, length > 0 ? path : ".");
-    char *folder = realpath(text, NULL);
+    char *folder = pml_system_real_path(text);
     free(text);
     return folder;
 }
 
+/* Whether the system may take one letter for the other. Of letters beyond ASCII it is not asked which are alike. */
+static bool same_letter(unsigned char left, unsigned char right)
+{
+    return left == right || (pml_system_ignores_case && (tolower(left) == tolower(right) || (left & right & 0x80)));
+}
+
+/* Whether two last names can be those of one file that is not there yet. */
+static bool same_name(const char *left, const char *right)
+{
+    while (*left && *right && same_letter((unsigned char)*left, (unsigned char)*right)) {
+        left++;
+        right++;
+    }
+    return *left == *right;
+}
+
 bool output_is(const char *left, const char *right)
 {
-    struct stat left_found, right_found;
-    if (stat(left, &left_found) == 0 && stat(right, &right_found) == 0 && left_found.st_dev == right_found.st_dev &&
-        left_found.st_ino == right_found.st_ino)
+    struct pml_found left_found, right_found;
+    if (pml_system_look(PML_HERE, left, true, &left_found) == 0 &&
+        pml_system_look(PML_HERE, right, true, &right_found) == 0 && pml_found_same(&left_found, &right_found))
         return true;
-    if (strcmp(name_in_folder(left), name_in_folder(right)) != 0)
+    if (!same_name(pml_system_last_name(left), pml_system_last_name(right)))
         return false;
     char *left_folder = folder_of(left), *right_folder = folder_of(right);
     bool same = left_folder && right_folder && strcmp(left_folder, right_folder) == 0;
@@ -53,11 +63,11 @@ exit_code output_apart(const struct command *command, const char *path, const ch
 
 exit_code output_check(const struct command *command, const char *path, bool force)
 {
-    struct stat found;
-    bool exists = lstat(path, &found) == 0;
-    if (exists && S_ISDIR(found.st_mode))
+    struct pml_found found;
+    bool exists = pml_system_look(PML_HERE, path, false, &found) == 0;
+    if (exists && found.kind == PML_KIND_FOLDER)
         return command_fail(command, EXIT_OUTPUT, "%s is a folder. Name a file.", path);
-    if (exists && !S_ISREG(found.st_mode))
+    if (exists && found.kind != PML_KIND_FILE)
         return command_fail(command, EXIT_OUTPUT,
                             "%s is a link, a device or a pipe, not a plain file. Name another file.", path);
     if (exists && !force)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A progress bar on stderr, if that is a terminal. */
-#define _POSIX_C_SOURCE 200809L
 #include "command.h"
+
+#include "common/system.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The percentage that is shown, so that a line is written only when it changes; −1: none. */
 static volatile sig_atomic_t shown = -1;
@@ -17,7 +17,7 @@ void progress_show(void *context, const char *stage, double done)
     char name[32];
     int percent = done >= 1.0 ? 100 : done > 0.0 ? (int)(done * 100.0) : 0;
     (void)context;
-    if (!isatty(STDERR_FILENO))
+    if (!pml_system_is_terminal(PML_ERRORS))
         return;
     snprintf(name, sizeof name, "%s", stage ? stage : "");
     bool same_stage = strcmp(name, last_stage) == 0;
@@ -42,5 +42,5 @@ void progress_interrupted(void)
 {
     static const char blank[] = "\r                                                            \r";
     if (shown >= 0)
-        (void)!write(STDERR_FILENO, blank, sizeof blank - 1);
+        pml_system_print(PML_ERRORS, blank);
 }

@@ -2,6 +2,7 @@
  * Makes int8 rows with norms from public features; copies and averages rows. */
 #include "rows.h"
 #include "common/generator.h"
+#include "common/system.h"
 #include "privatemail_public.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 pml_outcome pml_rows_allocate(struct pml_rows *rows, size_t count, size_t columns)
 {
     *rows = (struct pml_rows){
-        .values = aligned_alloc(CACHE_LINE, (count * columns / CACHE_LINE + 1) * CACHE_LINE),
+        .values = pml_system_allocate(CACHE_LINE, count * columns),
         .inverse = malloc((count + 1) * sizeof *rows->inverse),
         .squared = malloc((count + 1) * sizeof *rows->squared),
         .count = count,
@@ -27,7 +28,7 @@ pml_outcome pml_rows_allocate(struct pml_rows *rows, size_t count, size_t column
 
 void pml_rows_free(struct pml_rows *rows)
 {
-    free(rows->values);
+    pml_system_free(rows->values);
     free(rows->inverse);
     free(rows->squared);
     *rows = (struct pml_rows){0};

@@ -9,7 +9,5 @@ pml_outcome sample_png_write(const char *path, const uint8_t *pixels, unsigned w
     (void)width;
     (void)height;
     return pml_say(message,
-                   "%s: this command was built without pictures. Install " PML_PICTURES_PACKAGES
-                   ", and build again, or give --no-images.",
-                   path);
+                   "%s: this command was built without pictures. Give --no-images, or " PML_PICTURES_REMEDY ".", path);
 }

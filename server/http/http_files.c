@@ -3,17 +3,13 @@
 #define _POSIX_C_SOURCE 200809L
 #include "http_files.h"
 
+#include "common/system.h"
 #include "http_fields.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#if defined(__APPLE__)
-#define st_mtim st_mtimespec
-#endif
 
 enum { NAME_LENGTH_MAX = 255 };
 
@@ -65,23 +61,23 @@ static int open_below(int root, const char *path)
 struct pml_http_reply pml_http_file(int root, const char *path, const char *tag, const char *connect)
 {
     char longer[1024], own_tag[64], policy[2048];
-    struct stat found;
+    struct pml_found found;
     int length = snprintf(longer, sizeof longer, "%s%s", path + 1, path[strlen(path) - 1] == '/' ? "index.html" : "");
     int file = length > 0 && (size_t)length < sizeof longer ? open_below(root, longer) : -1;
-    if (file >= 0 && (fstat(file, &found) != 0 || !S_ISREG(found.st_mode))) {
+    if (file >= 0 && (pml_system_look_open(file, &found) != 0 || found.kind != PML_KIND_FILE)) {
         close(file);
         file = -1;
     }
     if (file < 0)
         return pml_http_not_found();
-    snprintf(own_tag, sizeof own_tag, "\"%llx-%llx-%lx\"", (unsigned long long)found.st_size,
-             (unsigned long long)found.st_mtim.tv_sec, (unsigned long)found.st_mtim.tv_nsec);
+    snprintf(own_tag, sizeof own_tag, "\"%llx-%llx-%lx\"", (unsigned long long)found.size,
+             (unsigned long long)found.changed_seconds, (unsigned long)found.changed_nanoseconds);
     struct pml_http_reply reply;
     if (pml_http_has_tag(tag, own_tag)) {
         close(file);
         reply = pml_http_reply_kept(MHD_HTTP_NOT_MODIFIED, NULL, "", 0);
     } else {
-        reply = pml_http_reply_file(type_of(longer), file, 0, (uint64_t)found.st_size);
+        reply = pml_http_reply_file(type_of(longer), file, 0, found.size);
     }
     pml_http_reply_field(&reply, MHD_HTTP_HEADER_ETAG, own_tag);
     pml_http_reply_field(&reply, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");

@@ -248,7 +248,7 @@ static pml_outcome make_units(struct making *making)
 
 /* ---- places ---- */
 
-/* `unit` is the slot's first page; answers the first one of the next slot. */
+/* `unit` is the slot's first page; returns the first one of the next slot. */
 static const struct unit *fill_places(const struct making *making, const struct unit *unit, struct pml_places *places)
 {
     const struct pml_parts_source *source = making->source;

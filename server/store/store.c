@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Finds the kind of store that a URI's scheme names, and calls it. What is read fits its name, or is not handed over; what
  * was opened for reading is not written. */
-#define _DEFAULT_SOURCE
-#define _XOPEN_SOURCE 700
 #include "common/files.h"
+#include "common/system.h"
 #include "store_kind.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 /* ---- kinds ---- */
 
@@ -238,20 +234,24 @@ pml_outcome pml_store_say(const char *shown, int error, struct pml_message *mess
         return pml_say_memory(message);
     pml_say(message, "%.*s: cannot be written (%s): %s.", PML_STORE_PATH_SHOWN, shown, strerror(error),
             pml_file_advice(error));
-    return error == ENOSPC || error == EDQUOT || error == EIO ? PML_UNAVAILABLE : PML_REFUSED;
+    return error == EIO || pml_file_is_full(error) ? PML_UNAVAILABLE : PML_REFUSED;
 }
 
 int pml_store_lock(int folder, const char *name, const char *shown, struct pml_message *message)
 {
-    const int file = openat(folder, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-    if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0)
+    int file;
+    int error = pml_system_open_lock(folder, name, &file);
+    const bool opened = error == 0;
+    if (opened)
+        error = pml_system_lock(file, PML_LOCK_OF_FILE, false);
+    if (error == 0)
         return file;
-    if (errno == EWOULDBLOCK)
+    if (error == EWOULDBLOCK)
         pml_say(message, "%.*s: another privatemail index is writing it. Leave it alone until that has ended.",
                 PML_STORE_PATH_SHOWN, shown);
     else
-        pml_store_say(shown, errno, message);
-    if (file >= 0)
-        close(file);
+        pml_store_say(shown, error, message);
+    if (opened)
+        pml_system_close(file);
     return -1;
 }

@@ -3,22 +3,17 @@
  * a link, and no pointer is believed that was not written like this. The folder is opened anew for whatever is read, so
  * another one may take its place. Files are flushed, many at once, before they have their names, and so are the folders of
  * blobs before a pointer leads to them. */
-#define _GNU_SOURCE /* syncfs */
+#define _POSIX_C_SOURCE 200809L
 #include "common/bytes.h"
-#include "common/files.h"
+#include "common/system.h"
 #include "server/store/store_kind.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define SHOWN PML_STORE_PATH_SHOWN
-#define OPEN_FOLDER (O_RDONLY | O_CLOEXEC | O_DIRECTORY)
 
 enum { ID_DIGITS = 2 * PML_ID_SIZE, POINTER_MAX = 512, BATCH = 256 };
 
@@ -48,53 +43,45 @@ static pml_outcome failure(int error)
                                                 : PML_UNAVAILABLE;
 }
 
-#ifdef __linux__
-enum { FLUSHED_TOGETHER = true };
-#else
-enum { FLUSHED_TOGETHER = false };
-#define syncfs(folder) 0
-#endif
-
 /* Moves what waits to its places, once it is on the disk. Returns 0 or an errno. */
 static int settle(struct folder_store *store)
 {
     char fresh[12], name[PML_NAME_DIGITS + 1];
     if (store->count == 0)
         return 0;
-    int error = syncfs(store->folders[NEW]) == 0 ? 0 : errno;
+    int error = pml_system_flush_together(store->folders[NEW]);
     for (unsigned i = 0; i < store->count && error == 0; i++) {
         sprintf(fresh, "%u", i);
         pml_name_write(&store->waiting[i].name, name);
-        if (renameat(store->folders[NEW], fresh, store->folders[store->waiting[i].shelf], name) != 0)
-            error = errno;
+        error = pml_system_rename(store->folders[NEW], fresh, store->folders[store->waiting[i].shelf], name);
     }
     store->count = 0;
     store->base.failed = store->base.failed || error != 0; /* what waited is lost, although only a reader may hear it */
     return error;
 }
 
-/* One of the store's folders, with all that was put; −1 with errno. */
-static int open_inner(struct folder_store *store, int which)
+/* Opens one of the store's folders, with all that was put. Returns 0 or an errno. */
+static int open_inner(struct folder_store *store, int which, int *folder)
 {
     char path[4096];
     const int length = snprintf(path, sizeof path, "%s/%s", store->path, folder_names[which]);
     const int error = length < (int)sizeof path ? settle(store) : ENAMETOOLONG;
-    errno = error;
-    return error == 0 ? open(path, OPEN_FOLDER | O_NOFOLLOW) : -1;
+    return error == 0 ? pml_system_open_folder(PML_HERE, path, false, folder) : error;
 }
 
 static pml_outcome read_open(int file, size_t most, struct pml_bytes *bytes)
 {
-    struct stat status;
-    if (fstat(file, &status) != 0)
-        return failure(errno);
-    if (!S_ISREG(status.st_mode) || status.st_size < 0 || (uint64_t)status.st_size > most)
+    struct pml_found found;
+    int error = pml_system_look_open(file, &found);
+    if (error != 0)
+        return failure(error);
+    if (found.kind != PML_KIND_FILE || found.size > most)
         return PML_DAMAGED;
-    const size_t size = (size_t)status.st_size;
+    const size_t size = (size_t)found.size;
     bytes->size = 0;
     if (pml_bytes_reserve(bytes, size + 1) != PML_DONE)
         return PML_NO_MEMORY;
-    const int error = pml_file_take(file, bytes->bytes, size, &bytes->size);
+    error = pml_system_read(file, bytes->bytes, size, &bytes->size);
     bytes->bytes[bytes->size] = 0;
     return error != 0 ? failure(error) : bytes->size == size ? PML_DONE : PML_DAMAGED;
 }
@@ -102,30 +89,32 @@ static pml_outcome read_open(int file, size_t most, struct pml_bytes *bytes)
 /* A whole plain file of at most so many bytes; a zero byte follows them. */
 static pml_outcome read_file(int folder, const char *name, size_t most, struct pml_bytes *bytes)
 {
-    /* O_NONBLOCK: a pipe must not make us wait. */
-    const int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (file < 0)
-        return failure(errno);
+    int file;
+    const int error = pml_system_open(folder, name, false, &file);
+    if (error != 0)
+        return failure(error);
     const pml_outcome outcome = read_open(file, most, bytes);
-    close(file);
+    pml_system_close(file);
     return outcome;
 }
 
 /* Whether there is a store: 0 or an errno. */
 static int look(struct folder_store *store)
 {
-    const int folder = open_inner(store, GALLERY);
-    if (folder >= 0)
-        close(folder);
-    return folder >= 0 ? 0 : errno;
+    int folder;
+    const int error = open_inner(store, GALLERY, &folder);
+    if (error == 0)
+        pml_system_close(folder);
+    return error;
 }
 
 static pml_outcome get(struct pml_store *base, enum pml_shelf shelf, const struct pml_name *names, size_t count,
                        pml_blob_fn take, void *context)
 {
     struct pml_bytes bytes = {0};
-    const int folder = open_inner((struct folder_store *)base, (int)shelf);
-    pml_outcome outcome = folder < 0 ? failure(errno) : PML_DONE;
+    int folder;
+    const int error = open_inner((struct folder_store *)base, (int)shelf, &folder);
+    pml_outcome outcome = error != 0 ? failure(error) : PML_DONE;
     if (outcome == PML_ABSENT) /* a published copy has no private shelf; or there is no store any more */
         outcome = look((struct folder_store *)base) == 0 ? PML_ABSENT : PML_UNAVAILABLE;
     for (size_t i = 0; i < count && outcome == PML_DONE; i++) {
@@ -135,8 +124,8 @@ static pml_outcome get(struct pml_store *base, enum pml_shelf shelf, const struc
         if (outcome == PML_DONE)
             outcome = take(context, i, bytes.bytes, bytes.size);
     }
-    if (folder >= 0)
-        close(folder);
+    if (error == 0)
+        pml_system_close(folder);
     pml_bytes_free(&bytes);
     return outcome;
 }
@@ -198,47 +187,45 @@ static pml_outcome take_pointer(int folder, const uint8_t pack[PML_ID_SIZE], pml
 
 /* ---- lists ---- */
 
+struct listing {
+    size_t digits;
+    struct pml_bytes *names;
+};
+
 /* Appends a name when the text is one of so many digits: an id is half of one. */
-static pml_outcome add_name(struct pml_bytes *names, const char *text, size_t digits)
+static int add_name(void *context, const char *text)
 {
+    const struct listing *listing = context;
     char whole[2 * PML_NAME_DIGITS + 1];
     struct pml_name name;
-    if (strlen(text) != digits)
-        return PML_DONE; /* a web server's own files */
+    if (strlen(text) != listing->digits)
+        return 0; /* a web server's own files */
     snprintf(whole, sizeof whole, "%s%s", text, text);
-    return pml_name_read(whole, &name) ? pml_bytes_append(names, &name, sizeof name) : PML_DONE;
+    const bool is_name = pml_name_read(whole, &name);
+    return !is_name || pml_bytes_append(listing->names, &name, sizeof name) == PML_DONE ? 0 : ENOMEM;
 }
 
 /* All names in a folder, in order. */
 static pml_outcome list(int folder, size_t digits, struct pml_bytes *names)
 {
-    const int copy = dup(folder); /* which closedir closes */
-    DIR *stream = copy < 0 ? NULL : fdopendir(copy);
-    pml_outcome outcome = stream ? PML_DONE : failure(errno);
-    if (!stream && copy >= 0)
-        close(copy);
-    errno = 0;
-    for (struct dirent *entry; outcome == PML_DONE && (entry = readdir(stream)); errno = 0)
-        outcome = add_name(names, entry->d_name, digits);
-    if (outcome == PML_DONE && errno != 0)
-        outcome = failure(errno);
-    if (stream)
-        closedir(stream);
+    struct listing listing = {digits, names};
+    const int error = pml_system_list(folder, add_name, &listing);
     if (names->size > 0)
         qsort(names->bytes, names->size / PML_NAME_SIZE, PML_NAME_SIZE, pml_name_order);
-    return outcome;
+    return error == 0 ? PML_DONE : failure(error);
 }
 
 static pml_outcome packs(struct pml_store *base, const uint8_t *pack, pml_pack_fn take, void *context)
 {
     struct pml_bytes names = {0};
-    const int folder = open_inner((struct folder_store *)base, GALLERY);
-    if (folder < 0)
-        return errno == ENOENT ? PML_UNAVAILABLE : failure(errno); /* it was there when the store was opened */
+    int folder;
+    const int error = open_inner((struct folder_store *)base, GALLERY, &folder);
+    if (error != 0)
+        return error == ENOENT ? PML_UNAVAILABLE : failure(error); /* it was there when the store was opened */
     pml_outcome outcome = pack ? take_pointer(folder, pack, take, context) : list(folder, ID_DIGITS, &names);
     for (size_t at = 0; at < names.size && outcome == PML_DONE; at += PML_NAME_SIZE)
         outcome = take_pointer(folder, names.bytes + at, take, context);
-    close(folder);
+    pml_system_close(folder);
     pml_bytes_free(&names);
     return outcome;
 }
@@ -246,12 +233,13 @@ static pml_outcome packs(struct pml_store *base, const uint8_t *pack, pml_pack_f
 static pml_outcome names_on(struct pml_store *base, enum pml_shelf shelf, pml_name_fn take, void *context)
 {
     struct pml_bytes names = {0};
-    const int folder = open_inner((struct folder_store *)base, (int)shelf);
-    pml_outcome outcome = folder < 0 ? failure(errno) : list(folder, PML_NAME_DIGITS, &names);
+    int folder;
+    const int error = open_inner((struct folder_store *)base, (int)shelf, &folder);
+    pml_outcome outcome = error != 0 ? failure(error) : list(folder, PML_NAME_DIGITS, &names);
     for (size_t at = 0; at < names.size && outcome == PML_DONE; at += PML_NAME_SIZE)
         outcome = take(context, (const struct pml_name *)(names.bytes + at));
-    if (folder >= 0)
-        close(folder);
+    if (error == 0)
+        pml_system_close(folder);
     pml_bytes_free(&names);
     return outcome;
 }
@@ -259,23 +247,17 @@ static pml_outcome names_on(struct pml_store *base, enum pml_shelf shelf, pml_na
 /* ---- writing ---- */
 
 /* Makes a file in the folder of new ones. Returns 0 or an errno. */
-static int write_new(int folder, const char *name, mode_t mode, const uint8_t *bytes, size_t size, bool flushed)
+static int write_new(int folder, const char *name, bool hidden, const void *bytes, size_t size, bool flushed)
 {
-    int error = 0;
-    const int file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (file < 0)
-        return errno;
-    while (size > 0 && error == 0) {
-        const ssize_t written = write(file, bytes, size);
-        error = written > 0 || (written < 0 && errno == EINTR) ? 0 : written < 0 ? errno : ENOSPC;
-        bytes += written > 0 ? written : 0;
-        size -= written > 0 ? (size_t)written : 0;
-    }
-    if (error == 0 && flushed && fsync(file) != 0)
-        error = errno;
-    if (close(file) != 0 && error == 0)
-        error = errno;
-    return error;
+    int file;
+    int error = pml_system_create(folder, name, hidden, NULL, &file);
+    if (error != 0)
+        return error;
+    error = pml_system_write(file, bytes, size);
+    if (error == 0 && flushed)
+        error = pml_system_flush(file);
+    const int closing = pml_system_close(file);
+    return error != 0 ? error : closing;
 }
 
 static bool has(int folder, const char *name, const void *bytes, size_t size)
@@ -296,20 +278,13 @@ static pml_outcome put(struct pml_store *base, enum pml_shelf shelf, const struc
     if (has(store->folders[shelf], text, bytes, size))
         return PML_DONE;
     sprintf(fresh, "%u", store->count);
-    int error =
-        write_new(store->folders[NEW], fresh, shelf == PML_PRIVATE ? 0600 : 0666, bytes, size, !FLUSHED_TOGETHER);
+    int error = write_new(store->folders[NEW], fresh, shelf == PML_PRIVATE, bytes, size, !pml_system_flushes_together);
     if (error == 0) {
         store->waiting[store->count].shelf = shelf;
         store->waiting[store->count++].name = *name;
         error = store->count < BATCH ? 0 : settle(store);
     }
     return error == 0 ? PML_DONE : pml_store_say(store->path, error, message);
-}
-
-/* Returns 0, or −1 with errno. Some file systems need no flush of folders, and have none. */
-static int flush(int folder)
-{
-    return fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : -1;
 }
 
 static pml_outcome switch_pointer(struct pml_store *base, const uint8_t pack[PML_ID_SIZE],
@@ -322,11 +297,13 @@ static pml_outcome switch_pointer(struct pml_store *base, const uint8_t pack[PML
     write_id(pack, id);
     int error = settle(store);
     for (int i = 0; i < PML_SHELVES && error == 0; i++) /* whatever was put: a writer that was killed may not have */
-        error = flush(folders[i]) == 0 ? 0 : errno;
+        error = pml_system_flush(folders[i]);
     if (error == 0)
-        error = write_new(folders[NEW], id, 0666, (const uint8_t *)text, (size_t)length, true);
-    if (error == 0 && (renameat(folders[NEW], id, folders[GALLERY], id) != 0 || flush(folders[GALLERY]) != 0))
-        error = errno;
+        error = write_new(folders[NEW], id, false, text, (size_t)length, true);
+    if (error == 0)
+        error = pml_system_rename(folders[NEW], id, folders[GALLERY], id);
+    if (error == 0)
+        error = pml_system_flush(folders[GALLERY]);
     return error == 0 ? PML_DONE : pml_store_say(store->path, error, message);
 }
 
@@ -338,25 +315,26 @@ static pml_outcome take_away(struct pml_store *base, enum pml_shelf shelf, const
     for (size_t i = 0; i < count && error == 0; i++) {
         char text[PML_NAME_DIGITS + 1];
         pml_name_write(&gone[i], text);
-        if (unlinkat(store->folders[shelf], text, 0) != 0 && errno != ENOENT)
-            error = errno;
+        error = pml_system_remove(store->folders[shelf], text);
+        error = error == ENOENT ? 0 : error;
     }
     return error == 0 ? PML_DONE : pml_store_say(store->path, error, message);
 }
 
 /* ---- open and close ---- */
 
-/* Removes what a writer that was killed has left, or this one. */
-static void sweep(const struct folder_store *store)
+static int remove_new(void *context, const char *name)
 {
-    DIR *stream = fdopendir(dup(store->folders[NEW]));
-    if (stream)
-        rewinddir(stream); /* it shares its place with the descriptor */
-    for (struct dirent *entry; stream && (entry = readdir(stream));)
-        if (entry->d_name[0] != '.')
-            unlinkat(store->folders[NEW], entry->d_name, 0);
-    if (stream)
-        closedir(stream);
+    const struct folder_store *store = context;
+    if (name[0] != '.')
+        (void)pml_system_remove(store->folders[NEW], name);
+    return 0;
+}
+
+/* Removes what a writer that was killed has left, or this one. */
+static void sweep(struct folder_store *store)
+{
+    (void)pml_system_list(store->folders[NEW], remove_new, store);
 }
 
 static void close_store(struct pml_store *base)
@@ -366,32 +344,34 @@ static void close_store(struct pml_store *base)
         sweep(store);
     for (int i = 0; i < FOLDERS; i++)
         if (store->folders[i] >= 0)
-            close(store->folders[i]);
+            pml_system_close(store->folders[i]);
     if (store->lock >= 0)
-        close(store->lock);
+        pml_system_close(store->lock);
     free(store->path);
 }
 
-static bool is_ours(const char *name)
+/* Returns 0 when it is one of a store's names. */
+static int check_name(void *context, const char *name)
 {
-    bool ours = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, lock_name) == 0;
+    bool ours = strcmp(name, lock_name) == 0;
+    (void)context;
     for (int i = 0; i < FOLDERS; i++)
         ours = ours || strcmp(name, folder_names[i]) == 0;
-    return ours;
+    return ours ? 0 : EEXIST;
 }
 
 /* A folder is a store when it has one of pointers; one that is empty, or has nothing but what a writer makes first, may
  * become one. */
 static pml_outcome check_folder(struct folder_store *store, struct pml_message *message)
 {
-    DIR *stream = look(store) == 0 ? NULL : opendir(store->path);
-    bool ours = true;
-    for (struct dirent *entry; stream && ours && (entry = readdir(stream));)
-        ours = is_ours(entry->d_name);
-    if (stream)
-        closedir(stream);
-    return ours ? PML_DONE
-                : pml_say(message, "%.*s: is not a store, and not empty. Name another folder.", SHOWN, store->path);
+    int folder;
+    if (look(store) == 0 || pml_system_open_folder(PML_HERE, store->path, true, &folder) != 0)
+        return PML_DONE;
+    const int error = pml_system_list(folder, check_name, NULL);
+    pml_system_close(folder);
+    return error != EEXIST
+               ? PML_DONE
+               : pml_say(message, "%.*s: is not a store, and not empty. Name another folder.", SHOWN, store->path);
 }
 
 static pml_outcome prepare(struct folder_store *store, int folder, struct pml_message *message)
@@ -401,16 +381,17 @@ static pml_outcome prepare(struct folder_store *store, int folder, struct pml_me
         return PML_REFUSED;
     for (int i = 0; i < FOLDERS; i++) {
         const bool hidden = i == PML_PRIVATE || i == NEW;
-        if (mkdirat(folder, folder_names[i], hidden ? 0700 : 0777) != 0 && errno != EEXIST)
-            return pml_store_say(store->path, errno, message);
-        store->folders[i] = openat(folder, folder_names[i], OPEN_FOLDER | O_NOFOLLOW);
-        if (store->folders[i] < 0)
-            return pml_store_say(store->path, errno, message);
+        int error = pml_system_make_folder(folder, folder_names[i], hidden);
+        if (error == 0 || error == EEXIST)
+            error = pml_system_open_folder(folder, folder_names[i], false, &store->folders[i]);
+        if (error != 0)
+            return pml_store_say(store->path, error, message);
     }
-    const int parent = openat(folder, "..", OPEN_FOLDER); /* where the store itself has its name */
-    const int error = flush(folder) != 0 ? errno : parent >= 0 && flush(parent) != 0 ? errno : 0;
-    if (parent >= 0)
-        close(parent);
+    int parent, error = pml_system_flush(folder);
+    if (error == 0 && pml_system_open_folder(folder, "..", true, &parent) == 0) { /* where the store has its name */
+        error = pml_system_flush(parent);
+        pml_system_close(parent);
+    }
     if (error != 0)
         return pml_store_say(store->path, error, message);
     sweep(store);
@@ -419,16 +400,17 @@ static pml_outcome prepare(struct folder_store *store, int folder, struct pml_me
 
 static pml_outcome open_writer(struct folder_store *store, struct pml_message *message)
 {
-    if (mkdir(store->path, 0777) != 0 && errno != EEXIST)
-        return pml_store_say(store->path, errno, message);
+    int folder, error = pml_system_make_folder(PML_HERE, store->path, false);
+    if (error != 0 && error != EEXIST)
+        return pml_store_say(store->path, error, message);
     pml_outcome outcome = check_folder(store, message);
     if (outcome != PML_DONE)
         return outcome;
-    const int folder = open(store->path, OPEN_FOLDER);
-    if (folder < 0)
-        return pml_store_say(store->path, errno, message);
+    error = pml_system_open_folder(PML_HERE, store->path, true, &folder);
+    if (error != 0)
+        return pml_store_say(store->path, error, message);
     outcome = prepare(store, folder, message);
-    close(folder);
+    pml_system_close(folder);
     return outcome;
 }
 

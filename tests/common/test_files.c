@@ -3,8 +3,10 @@
 #define _GNU_SOURCE /* mount */
 #include "common/files.h"
 #include "common/leftovers.h"
+#include "common/system.h"
 #include "server/server_support.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -181,6 +183,16 @@ static void test_a_full_disk_leaves_the_old_file(void)
 #endif
 }
 
+/* A pipe stands for a file whose disk has no flush: what is not on the disk must not count as written. */
+static void test_what_is_no_folder_must_be_flushed(void)
+{
+    int ends[2];
+    TEST_ASSERT_EQUAL(0, pipe(ends));
+    TEST_ASSERT_EQUAL(EINVAL, pml_system_flush(ends[1]));
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void test_what_cannot_be_read_is_said(void)
 {
     uint8_t *bytes;
@@ -233,6 +245,7 @@ int main(void)
     RUN_TEST(test_a_missing_or_closed_folder_is_said);
     RUN_TEST(test_a_write_that_fails_halfway_leaves_the_old_file);
     RUN_TEST(test_a_full_disk_leaves_the_old_file);
+    RUN_TEST(test_what_is_no_folder_must_be_flushed);
     RUN_TEST(test_what_cannot_be_read_is_said);
     RUN_TEST(test_files_of_a_folder_are_no_links);
     return UNITY_END();

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void setUp(void)
 {
@@ -137,6 +138,23 @@ static void test_what_is_no_array_is_refused(void)
     TEST_ASSERT_EQUAL(0, rmdir(in_folder("a.npy")));
     TEST_ASSERT_EQUAL(0, mkfifo(in_folder("a.npy"), 0600));
     refuse_features("not a file");
+}
+
+/* Sizes in bytes would wrap where addresses have 32 bits. The file has a hole, and no array of its size is made. */
+static void test_what_has_more_bytes_than_addresses_is_no_memory(void)
+{
+#if SIZE_MAX == UINT32_MAX
+    struct pml_labels labels;
+    struct pml_features features;
+    put_array(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (1073741825,), }", 118, "", 0);
+    TEST_ASSERT_EQUAL(0, truncate(in_folder("a.npy"), 128 + 1073741825LL));
+    TEST_ASSERT_EQUAL(PML_NO_MEMORY, pml_labels_read(in_folder("a.npy"), &labels, &said));
+    put_array(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1048577, 1024), }", 118, "", 0);
+    TEST_ASSERT_EQUAL(0, truncate(in_folder("a.npy"), 128 + 1048577LL * 1024 * 4));
+    TEST_ASSERT_EQUAL(PML_NO_MEMORY, pml_features_read(in_folder("a.npy"), &features, &said));
+#else
+    TEST_IGNORE_MESSAGE("addresses have 64 bits");
+#endif
 }
 
 static void test_every_truncation_is_refused(void)
@@ -349,6 +367,7 @@ int main(void)
     RUN_TEST(test_features_of_other_shapes_and_types_are_refused);
     RUN_TEST(test_damaged_headers_are_refused);
     RUN_TEST(test_what_is_no_array_is_refused);
+    RUN_TEST(test_what_has_more_bytes_than_addresses_is_no_memory);
     RUN_TEST(test_every_truncation_is_refused);
     RUN_TEST(test_rows_that_are_no_vectors_are_named);
     RUN_TEST(test_variances_are_read);

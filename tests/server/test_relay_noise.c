@@ -234,7 +234,7 @@ static void check_sealed(unsigned which)
         bits++;
     struct relay_fakes fakes = fakes_of(&info, &spool, 25 + (bits + 7) / 8);
     TEST_ASSERT_EQUAL_INT(PML_DONE, relay_noise_draw(&fakes, keys, sizeof keys));
-    TEST_ASSERT_TRUE(fakes.count > 30 && fakes.count < 200);
+    TEST_ASSERT_TRUE(fakes.count > 8 && fakes.count < 300); /* about 100; others come once in 10^9 draws */
     for (uint32_t i = 0; i < fakes.count; i++) {
         pml_opened opened;
         pml_release_view view;

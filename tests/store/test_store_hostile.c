@@ -107,6 +107,13 @@ static void test_what_is_no_store_is_said(void)
     TEST_ASSERT_EQUAL(0, symlink("a", in_folder("link")));
     refuse_open("link", PML_STORE_WRITE, PML_REFUSED, "is not a plain file");
     close_store(open_reader("link"));
+    char *other = strdup(in_folder("other"));
+    TEST_ASSERT_EQUAL(0, link(in_folder("a"), other));
+    free(other);
+    refuse_open("a", PML_STORE_WRITE, PML_REFUSED, "has a second name");
+    refuse_open("other", PML_STORE_WRITE, PML_REFUSED, "has a second name");
+    close_store(open_reader("other"));
+    TEST_ASSERT_EQUAL(0, unlink(in_folder("other")));
     TEST_ASSERT_EQUAL(0, symlink("b.lock", in_folder("c.lock")));
     refuse_open("c", PML_STORE_WRITE, PML_REFUSED, "link");
     free(bytes);

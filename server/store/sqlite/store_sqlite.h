@@ -6,8 +6,6 @@
 #include "server/store/store_kind.h"
 
 #include <sqlite3.h>
-#include <sys/types.h>
-#include <time.h>
 
 /* Statements are made when they are first needed. */
 enum pml_lite_statement {
@@ -24,11 +22,11 @@ enum pml_lite_statement {
 /* Which file this is. SQLite must be told of a file on a read-only medium that nobody changes; should somebody do so
  * elsewhere, its size or its time tells. */
 struct pml_lite_stamp {
-    dev_t device;
-    ino_t number;
+    uint64_t device, number;
     bool immutable;
-    off_t size;
-    struct timespec changed;
+    uint64_t size;
+    int64_t changed_seconds;
+    uint32_t changed_nanoseconds;
 };
 
 /* One thread has it at a time. */

@@ -4,6 +4,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "store_sqlite.h"
 
+#include "common/system.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,8 +87,7 @@ static pml_outcome say_other(const char *path, struct pml_message *message)
 
 static pml_outcome say_code(sqlite3 *database, const char *path, struct pml_message *message)
 {
-    const int code = sqlite3_errcode(database), reason = sqlite3_system_errno(database);
-    const char *slash = strrchr(path, '/');
+    const int code = sqlite3_errcode(database), reason = pml_system_error(sqlite3_system_errno(database));
     if (code == SQLITE_NOMEM)
         return pml_say_memory(message);
     if (code == SQLITE_NOTADB)
@@ -99,7 +100,7 @@ static pml_outcome say_code(sqlite3 *database, const char *path, struct pml_mess
     }
     pml_say(message,
             "%.*s: cannot be opened (%s). Check its permissions, and with a %.40s-wal beside it those of its folder.",
-            SHOWN, path, reason != 0 ? strerror(reason) : sqlite3_errstr(code), slash ? slash + 1 : path);
+            SHOWN, path, reason != 0 ? strerror(reason) : sqlite3_errstr(code), pml_system_last_name(path));
     return code == SQLITE_BUSY ? PML_UNAVAILABLE : PML_REFUSED;
 }
 
@@ -151,17 +152,19 @@ static pml_outcome check_file(sqlite3 *database, const char *path, struct pml_me
 
 /* ---- connecting ---- */
 
-/* SQLite's URI of a path: nothing in it has a special meaning, and relative ones cannot be ":memory:". Returns NULL
- * when out of memory. */
+/* SQLite's URI of a path: nothing in it has a special meaning, and relative ones cannot be ":memory:". One with a letter of a
+ * disk has three slashes before it. Returns NULL when out of memory. */
 static char *make_address(const char *path, bool immutable)
 {
     static const char before[] = "file:", after[] = "?immutable=1";
-    char *address = malloc(sizeof before + 2 + 3 * strlen(path) + sizeof after);
+    char *address = malloc(sizeof before + 3 + 3 * strlen(path) + sizeof after);
+    const bool absolute = pml_system_is_absolute(path), rooted = pml_system_is_separator(path[0]);
     if (!address)
         return NULL;
-    char *at = address + sprintf(address, "%s%s", before, path[0] == '/' ? "//" : "./");
+    char *at = address + sprintf(address, "%s%s", before, rooted ? "//" : absolute ? "///" : "./");
     for (; *path != 0; path++)
-        at += strchr("%?#", *path) ? sprintf(at, "%%%02X", (unsigned)*path) : sprintf(at, "%c", *path);
+        at += strchr("%?#", *path) ? sprintf(at, "%%%02X", (unsigned)*path)
+                                   : sprintf(at, "%c", pml_system_is_separator(*path) ? '/' : *path);
     strcpy(at, immutable ? after : "");
     return address;
 }
