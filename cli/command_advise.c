@@ -19,7 +19,7 @@ static exit_code check_numbers(const struct advise_question *q)
 {
     static const double most_days = 36500.0, most_rate = 1e9;
     const struct number_limit limits[] = {
-        {"items", (double)q->items, 16.0, 1e12, "16 to 10^12"},
+        {"items", (double)q->items, 1.0, 1e12, "1 to 10^12"},
         {"bytes-down", (double)q->bytes_down, 1.0, 1e12, "1 to 10^12 bytes per query"},
         {"sketch", (double)q->sketch, 8.0, PML_SKETCH_MAX, "8 to 256"},
         {"changes-per-day", q->changes, 0.0, 1e12, "0 to 10^12"},
@@ -64,6 +64,8 @@ static exit_code parse(int argc, char **argv, struct advise_question *q)
     crowd_options_fill(&q->crowd, specs + OWN);
     specs[OWN + CROWD_CLIENTS].name = "users";
     exit_code code = options_parse(&command_advise, argc, argv, specs, OWN + CROWD_PLAN_OPTIONS, NULL, 0, 0);
+    if (!specs[OWN + CROWD_HONEST].given && q->crowd.clients == 1)
+        q->crowd.honest = 1.0; /* one person, who is honest to himself: no crowd fits, which the advice says */
     if (code == EXIT_OK)
         code = crowd_options_check(&command_advise, &q->crowd, specs + OWN, true);
     q->sketch_given = specs[SKETCH].given;
@@ -80,8 +82,9 @@ static exit_code consider(const struct advise_question *question, struct advise_
         advice->measured_rows = advise_measure_gallery(measure);
         advice->measured_queries = advise_measure_queries(measure);
     }
-    advise_ship(question, &ways[ADVISE_SHIP]);
-    exit_code code = advise_response(question, measure, &ways[ADVISE_RESPONSE]);
+    exit_code code = advise_ship(question, measure, &ways[ADVISE_SHIP]);
+    if (code == EXIT_OK)
+        code = advise_response(question, measure, &ways[ADVISE_RESPONSE]);
     if (code == EXIT_OK)
         code = advise_crowd(question, measure, &ways[ADVISE_CROWD]);
     if (code != EXIT_OK)
@@ -126,7 +129,7 @@ static const char help[] =
     "a crowd, or do not ask at all. Shows for each way what it finds at most, by the ceilings that no method can\n"
     "exceed, and with --features what it really found.\n\n"
     "Options:\n"
-    "  --items N              items of the gallery, 16 to 10^12\n"
+    "  --items N              items of the gallery, 1 to 10^12\n"
     "  --bytes-down B         bytes that may come down per query, without payloads\n"
     "  --queries-per-day Q    of one device, 0.001 to 10^9. Default: 1\n"
     "  --changes-per-day C    items that come or go, 0 to 10^12. Default: 0\n"

@@ -2,6 +2,7 @@
  * audit: attacks releases as a stranger would. In: a pack and the promised ε. Out: an ε that the true one is at least, as
  * the releases prove; a smaller promise is broken. */
 #include "cli/shared/crowd_policy.h"
+#include "common/clock.h"
 #include "lab/audit/audit_pairs.h"
 
 #include <inttypes.h>
@@ -108,7 +109,7 @@ static exit_code parse(int argc, char **argv, struct arguments *arguments)
 /* The point in time when this share of the remaining time is over. */
 static double deadline(const struct audit *audit, double share)
 {
-    double now = audit_clock(), end = audit->start + audit->arguments->seconds;
+    double now = pml_clock_now(), end = audit->start + audit->arguments->seconds;
     return audit->arguments->has_seconds ? now + share * (end - now) : INFINITY;
 }
 
@@ -178,7 +179,7 @@ static exit_code examine(struct audit *audit)
     exit_code code = take_promise(audit);
     if (code != EXIT_OK)
         return code;
-    audit->start = audit_clock();
+    audit->start = pml_clock_now();
     pml_status status = audit_bench_open(&audit->bench, &audit->file, mechanism,
                                          crowd ? audit->promise.floor : arguments->epsilon, arguments->delta, NULL);
     if (status == PML_OK)
@@ -190,7 +191,7 @@ static exit_code examine(struct audit *audit)
     if (status == PML_OK)
         status = measure(audit);
     progress_end();
-    audit->seconds = audit_clock() - audit->start;
+    audit->seconds = pml_clock_now() - audit->start;
     if (status == PML_ERROR_MEMORY)
         return command_no_memory(&command_audit);
     if (status != PML_OK)

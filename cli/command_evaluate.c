@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * evaluate: measures how much a private search finds. Reports, for every ε and share, what is found, the most that any
  * method could find, and what a random download would find. */
-#define _POSIX_C_SOURCE 200809L
+#include "common/clock.h"
 #include "lab/evaluate/evaluate_report.h"
 #include "tools/pack/cells_rule.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { CARRIED_MIN = 32 }; /* items: an answer with fewer says little about the 8 nearest */
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* Leaves out shares that make answers too small. */
 static exit_code choose_shares(const struct evaluate_data *data, struct evaluate_list *shares,
@@ -161,7 +153,7 @@ static exit_code measure(const struct evaluate_options *options, const struct ev
 
 static exit_code run(int argc, char **argv)
 {
-    const double start = seconds_now();
+    const double start = pml_clock_now();
     struct evaluate_options options;
     struct evaluate_data data = {0};
     struct evaluate_report *report = NULL;
@@ -178,7 +170,7 @@ static exit_code run(int argc, char **argv)
     if (code == EXIT_OK) {
         report->options = &options;
         report->data = &data;
-        report->seconds = seconds_now() - start;
+        report->seconds = pml_clock_now() - start;
         (options.json ? evaluate_report_write : evaluate_report_print)(report);
         evaluate_report_hint(report);
     }

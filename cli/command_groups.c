@@ -4,12 +4,12 @@
 #include "cli/shared/output.h"
 
 #include "common/parallel.h"
+#include "common/system.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct arguments {
     const char *method, *laplacian, *features, *labels, *gallery, *out, *gallery_out, *suspects;
@@ -206,8 +206,8 @@ static exit_code write_groups(const char *path, const int32_t *groups, size_t ro
 static exit_code write_files(const struct arguments *arguments, const struct inputs *inputs,
                              const struct pml_groups_result *result, const int32_t *gallery)
 {
-    const bool fresh_suspects = arguments->suspects && access(arguments->suspects, F_OK) != 0;
-    const bool fresh_gallery = gallery && access(arguments->gallery_out, F_OK) != 0;
+    const bool fresh_suspects = arguments->suspects && !pml_system_exists(arguments->suspects);
+    const bool fresh_gallery = gallery && !pml_system_exists(arguments->gallery_out);
     exit_code code = arguments->suspects ? write_suspects(arguments, inputs, result) : EXIT_OK;
     if (code != EXIT_OK)
         return code;
@@ -217,9 +217,9 @@ static exit_code write_files(const struct arguments *arguments, const struct inp
     if (half)
         code = write_groups(arguments->out, result->groups, inputs->features.rows);
     if (code != EXIT_OK && fresh_suspects)
-        unlink(arguments->suspects);
+        (void)pml_system_remove(PML_HERE, arguments->suspects);
     if (code != EXIT_OK && half && fresh_gallery)
-        unlink(arguments->gallery_out);
+        (void)pml_system_remove(PML_HERE, arguments->gallery_out);
     return code;
 }
 

@@ -225,7 +225,7 @@ static exit_code run(int argc, char **argv)
         code = release_all(&job);
     if (code == EXIT_OK) {
         report(&job);
-        if (strcmp(arguments.out, "-") != 0 && fflush(stdout) != 0)
+        if (strcmp(arguments.out, "-") != 0 && (fflush(stdout) != 0 || ferror(stdout) != 0))
             code =
                 command_fail(&command_privatize, EXIT_OUTPUT,
                              "the release was written to %s and paid for; only this receipt could not be printed. Free "
@@ -242,7 +242,8 @@ static const char help[] =
     "Makes one differentially private release of a query and prints what it cost. Only the release may leave the\n"
     "device. To send it again, send the same bytes: a new release of the same photo costs again.\n\n"
     "With --crowd it makes the bundle of one epoch: own messages and fakes, for a relay that mixes the bundles of\n"
-    "many. The floor holds against everybody, the crowd's promise if the relay mixes and enough clients are honest.\n\n"
+    "many. The floor holds against everybody, the crowd's promise if the relay mixes and does not join the server, and\n"
+    "enough clients are honest.\n\n"
     "Options:\n"
     "  --pack P.pmpk       the pack\n"
     "  --pack-id HEX       accept only the pack with this id, 32 hexadecimal digits: a pack made for one person would\n"

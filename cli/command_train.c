@@ -8,6 +8,7 @@
 
 #include "common/fronts.h"
 #include "common/parallel.h"
+#include "common/system.h"
 
 #include <privatemail.h>
 
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct arguments {
     const char *method, *features, *labels, *with, *uncertainty, *out, *test, *test_with, *test_labels, *front;
@@ -282,13 +282,13 @@ static exit_code test(const struct arguments *arguments, const struct train_inpu
 /* Both files or neither: when the second fails, the first is removed, unless it replaced another. */
 static exit_code write_fronts(const struct arguments *arguments, const struct pml_train_result *result)
 {
-    const bool fresh = access(arguments->out, F_OK) != 0;
+    const bool fresh = !pml_system_exists(arguments->out);
     exit_code code = output_write(&command_train, arguments->out, arguments->force, result->bytes[0], result->sizes[0]);
     if (code != EXIT_OK || !arguments->out_with)
         return code;
     code = output_write(&command_train, arguments->out_with, arguments->force, result->bytes[1], result->sizes[1]);
     if (code != EXIT_OK && fresh)
-        unlink(arguments->out);
+        (void)pml_system_remove(PML_HERE, arguments->out);
     return code;
 }
 

@@ -70,7 +70,9 @@ size_t advise_measure_queries(const struct advise_measure *measure);
 /* Whether answers of this share hold enough of the sample's items to say anything. */
 bool advise_measure_can(const struct advise_measure *measure, double share);
 
-/* Fill in found, error and popular of the way, for its ε and share; in a crowd for its cells, floor and this policy. */
+/* Fill in found, error and popular of the way, for its ε and share; in a crowd for its cells, floor and this policy. The
+ * whole index finds all but what sketches lose; it has no popular. */
+exit_code advise_measure_ship(struct advise_measure *measure, struct advise_way *way);
 exit_code advise_measure_response(struct advise_measure *measure, struct advise_way *way);
 exit_code advise_measure_crowd(struct advise_measure *measure, const pml_crowd *policy, struct advise_way *way);
 
@@ -85,7 +87,7 @@ bool advise_is_enough(const struct advise_question *question, const struct advis
 /* A way of which nothing is known yet. */
 struct advise_way advise_way_make(const char *name);
 
-void advise_ship(const struct advise_question *question, struct advise_way *way);
+exit_code advise_ship(const struct advise_question *question, struct advise_measure *measure, struct advise_way *way);
 exit_code advise_response(const struct advise_question *question, struct advise_measure *measure,
                           struct advise_way *way);
 exit_code advise_crowd(const struct advise_question *question, struct advise_measure *measure, struct advise_way *way);

@@ -41,9 +41,11 @@ static void explain(const struct advise_question *question, const struct crowd_p
     if (way->items < NEAREST)
         snprintf(text, left, "8 are looked for: allow more --bytes-down, or use --noise relay.");
     else if (isnan(way->found))
-        snprintf(text, left, "No method finds more than %.3f of the 8 nearest with that%s.%s", way->found_most,
-                 way->fits ? "" : ", and --found asks for more",
-                 question->features ? " It was not measured: --features has too few rows for such answers." : "");
+        snprintf(text, left,
+                 "No method finds more than %.3f of the 8 nearest with that%s, if all items are wanted equally often. Real "
+                 "galleries found half of such a ceiling or more (docs/RESULTS.md): %s.",
+                 way->found_most, way->fits ? "" : ", and --found asks for more",
+                 question->features ? "--features has too few rows to measure such answers" : "give --features to measure");
     else
         snprintf(text, left, "It found %.3f of the 8 nearest (standard error %.3f); a fixed download found %.3f%s.",
                  way->found, way->error, way->popular, way->fits ? "" : ", so it is not worth asking");

@@ -97,15 +97,35 @@ bool advise_measure_can(const struct advise_measure *measure, double share)
     return share * (double)advise_measure_gallery(measure) >= (double)CARRIED_MIN;
 }
 
-static exit_code run(struct advise_measure *measure, unsigned cells, double epsilon, const pml_crowd *policy,
-                     struct advise_way *way)
+static exit_code run(struct advise_measure *measure, unsigned cells, double share, double epsilon,
+                     const pml_crowd *policy, struct evaluate_result *result)
 {
     const struct pml_progress progress = {progress_show, NULL, policy ? "queries in a crowd" : "queries"};
-    struct evaluate_result result;
-    exit_code code = evaluate_bench_set(&measure->bench, cells, way->share, policy != NULL);
+    exit_code code = evaluate_bench_set(&measure->bench, cells, share, policy != NULL);
     if (code == EXIT_OK)
-        code = evaluate_trials_run(&measure->bench, epsilon, policy, &progress, &result);
+        code = evaluate_trials_run(&measure->bench, epsilon, policy, &progress, result);
     progress_end();
+    return code;
+}
+
+/* The largest answers there are bring half of the gallery, the nearest half: no item of the other half would be ranked among
+ * the first. So what is found of the nearest that they bring is what the whole index finds. */
+exit_code advise_measure_ship(struct advise_measure *measure, struct advise_way *way)
+{
+    enum { FEWEST = 2 }; /* cells */
+    struct evaluate_result result;
+    exit_code code = run(measure, FEWEST, 0.5, PML_EPSILON_MAX, NULL, &result);
+    if (code != EXIT_OK)
+        return code;
+    way->found = result.mean[EVALUATE_INSTANCE] / result.mean[EVALUATE_REACHED];
+    way->error = result.error[EVALUATE_INSTANCE] / result.mean[EVALUATE_REACHED];
+    return EXIT_OK;
+}
+
+static exit_code ask(struct advise_measure *measure, double epsilon, const pml_crowd *policy, struct advise_way *way)
+{
+    struct evaluate_result result;
+    exit_code code = run(measure, (unsigned)way->cells, way->share, epsilon, policy, &result);
     if (code != EXIT_OK)
         return code;
     way->found = result.mean[EVALUATE_INSTANCE];
@@ -117,12 +137,12 @@ static exit_code run(struct advise_measure *measure, unsigned cells, double epsi
 exit_code advise_measure_response(struct advise_measure *measure, struct advise_way *way)
 {
     way->cells = evaluate_bench_cells(&measure->options, way->epsilon, way->share);
-    return run(measure, (unsigned)way->cells, way->epsilon, NULL, way);
+    return ask(measure, way->epsilon, NULL, way);
 }
 
 exit_code advise_measure_crowd(struct advise_measure *measure, const pml_crowd *policy, struct advise_way *way)
 {
     pml_crowd booked = *policy;
     booked.mu = booked.delta0 = 0.0; /* nothing is counted here */
-    return run(measure, (unsigned)way->cells, way->floor, &booked, way);
+    return ask(measure, way->floor, &booked, way);
 }

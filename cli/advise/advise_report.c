@@ -62,7 +62,7 @@ void advise_print(const struct advise_question *question, const struct advise_ad
 
 /* ---- JSON ---- */
 
-static void write_way(struct json *json, const char *key, const struct advise_way *way, const char *reason)
+static void write_way(struct json *json, const char *key, const struct advise_way *way)
 {
     json_open(json, key, '{');
     json_text(json, "way", way->name);
@@ -84,7 +84,7 @@ static void write_way(struct json *json, const char *key, const struct advise_wa
     json_number(json, "bytes_daily", way->bytes_daily);
     json_text(json, "promise", way->promise[0] ? way->promise : NULL);
     json_text(json, "assumption", way->assumption[0] ? way->assumption : NULL);
-    json_text(json, reason, way->reason);
+    json_text(json, "reason", way->reason);
     json_close(json, '}');
 }
 
@@ -104,11 +104,11 @@ void advise_write(const struct advise_question *question, const struct advise_ad
     json_number(&json, "found_wanted", question->found);
     json_count(&json, "measured_rows", advice->measured_rows);
     json_count(&json, "measured_queries", advice->measured_queries);
-    write_way(&json, "chosen", &advice->ways[advice->choice], "reason");
+    write_way(&json, "chosen", &advice->ways[advice->choice]);
     json_open(&json, "alternatives", '[');
     for (size_t i = 0; i < ADVISE_WAYS; i++) {
         if (i != advice->choice)
-            write_way(&json, NULL, &advice->ways[i], "why_not");
+            write_way(&json, NULL, &advice->ways[i]);
     }
     json_close(&json, ']');
     json_close(&json, '}');

@@ -11,6 +11,7 @@
 /* Without a measurement nothing below this ε is advised: there a message adds hardly anything to a fixed download
  * (docs/RESULTS.md, "What ε and f give"). */
 #define EPSILON_UNSEEN 2.0
+#define SKETCH_SHORT 64  /* bytes: shorter ones lose much on real galleries (docs/RESULTS.md, "Sketches") */
 #define ERRORS_CLEAR 3.0 /* standard errors that make a difference clear */
 enum { NEAREST = 8 };    /* what is looked for */
 
@@ -47,7 +48,7 @@ bool advise_is_enough(const struct advise_question *question, const struct advis
 
 /* ---- the whole index on the device ---- */
 
-void advise_ship(const struct advise_question *question, struct advise_way *way)
+exit_code advise_ship(const struct advise_question *question, struct advise_measure *measure, struct advise_way *way)
 {
     const double items = (double)question->items, sketch = (double)question->sketch;
     const double change = sketch + 1.0 + log2(items) / 7.0; /* the number of the item, and its sketch */
@@ -67,15 +68,33 @@ void advise_ship(const struct advise_question *question, struct advise_way *way)
     way->fits = way->items_most >= question->items;
     snprintf(way->promise, sizeof way->promise,
              "Nothing about a query leaves the device. That it holds the index, and when it fetches changes, is seen.");
-    snprintf(way->assumption, sizeof way->assumption,
-             "The gallery may be handed to every user: whoever has the index has all of its sketches.");
+    if (measure) {
+        exit_code code = advise_measure_ship(measure, way);
+        if (code != EXIT_OK)
+            return code;
+        way->fits = way->fits && way->found >= question->found;
+    }
     advise_size_text(way->bytes_once, once);
+    snprintf(way->assumption, sizeof way->assumption,
+             "The gallery may be handed to every user: whoever has the index has all of its sketches. Every device has "
+             "room for %s.",
+             once);
     advise_size_text(way->bytes_daily, daily);
     advise_size_text(question->days * question->queries * (double)question->bytes_down, allowed);
     snprintf(way->reason, sizeof way->reason,
              "The whole index takes %s once and %s per day for changes. Queries of %g days may bring down %s. So it "
              "%s: with these numbers up to %" PRIu64 " items can be shipped.",
-             once, daily, question->days, allowed, way->fits ? "fits" : "does not fit", way->items_most);
+             once, daily, question->days, allowed, way->items_most >= question->items ? "fits" : "does not fit",
+             way->items_most);
+    const size_t length = strlen(way->reason);
+    if (!isnan(way->found))
+        snprintf(way->reason + length, sizeof way->reason - length,
+                 " Ranking by sketches of %" PRIu64 " bytes found %.3f of the 8 nearest%s.", question->sketch, way->found,
+                 way->found >= question->found ? "" : ", which is less than --found asks for: take a longer --sketch");
+    else if (question->sketch < SKETCH_SHORT)
+        snprintf(way->reason + length, sizeof way->reason - length,
+                 " Sketches of %" PRIu64 " bytes may lose much: give --features to measure it.", question->sketch);
+    return EXIT_OK;
 }
 
 /* ---- a message of one's own ---- */
@@ -101,8 +120,8 @@ static void explain_response(const struct advise_question *question, struct advi
     else
         length = snprintf(text, ADVISE_TEXT,
                           "With epsilon %g and answers of %" PRIu64 " items no method finds more than %.3f of the 8 "
-                          "nearest, if all items are wanted equally often. Real galleries found between half of such a "
-                          "ceiling and all of it (docs/RESULTS.md): %s.",
+                          "nearest, if all items are wanted equally often. Real galleries found half of such a ceiling or "
+                          "more (docs/RESULTS.md): %s.",
                           way->epsilon, way->items, way->found_most,
                           question->features ? "--features has too few rows to measure answers of this share"
                                              : "give --features to measure");
@@ -153,7 +172,9 @@ exit_code advise_response(const struct advise_question *question, struct advise_
     snprintf(way->promise, sizeof way->promise,
              "The message is at most e^epsilon times as likely for this query as for any other. Each further message "
              "costs as much again.");
-    snprintf(way->assumption, sizeof way->assumption, "Nobody has to be trusted.");
+    snprintf(
+        way->assumption, sizeof way->assumption,
+        "Nobody but the device has to be trusted, as long as the app pins one pack that is the same for everybody.");
     if (way->items < NEAREST) {
         way->epsilon = question->epsilon;
         way->found_most = advise_ceiling(way->epsilon, way->share);
@@ -195,7 +216,7 @@ void advise_none(const struct advise_question *question, const struct advise_way
     way->bytes_daily = 0.0;
     way->bytes = way->bytes_once / (question->days * question->queries);
     snprintf(way->promise, sizeof way->promise, "Nothing about a query leaves the device.");
-    snprintf(way->assumption, sizeof way->assumption, "Nobody has to be trusted.");
+    snprintf(way->assumption, sizeof way->assumption, "Nobody but the device has to be trusted.");
     snprintf(way->reason, sizeof way->reason,
              "A fixed selection of %" PRIu64 " items, the same for everybody, needs no message. It holds %.3f of what "
              "is looked for%s.",
@@ -225,10 +246,15 @@ void advise_choose(const struct advise_question *question, struct advise_advice 
     static const char *const heads[] = {
         [ADVISE_SHIP] = "Ship the whole index and ask nothing: it finds all but what sketches lose, and tells nothing.",
         [ADVISE_RESPONSE] = "Ask alone, which needs nobody's trust.",
-        [ADVISE_CROWD] = "Ask in a crowd.",
+        [ADVISE_CROWD] = "Ask in a crowd, through a relay that mixes and stays apart from the server; nobody can verify that.",
         [ADVISE_NONE] = "Do not ask.",
     };
     int length = snprintf(advice->why, sizeof advice->why, "%s %s", heads[advice->choice], ways[advice->choice].reason);
+    if (advice->choice == ADVISE_CROWD && response->fits && response->epsilon < crowd->floor)
+        snprintf(advice->why + length, sizeof advice->why - (size_t)length,
+                 " If relay and server join, only epsilon %g is left. Asking alone fits with epsilon %g and needs nobody's "
+                 "trust: whoever does not trust the relay asks alone.",
+                 crowd->floor, response->epsilon);
     if (advice->choice == ADVISE_NONE && suffices)
         snprintf(advice->why + length, sizeof advice->why - (size_t)length,
                  " That is what --found asks for, without a message.");

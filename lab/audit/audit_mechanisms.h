@@ -11,7 +11,7 @@ enum { AUDIT_LEARN, AUDIT_CHOOSE, AUDIT_COUNT, AUDIT_PHASES };
 
 struct audit_plan {
     uint64_t trials[AUDIT_PHASES];
-    double deadlines[AUDIT_PHASES]; /* of audit_clock */
+    double deadlines[AUDIT_PHASES]; /* of pml_clock_now */
     double risk;                    /* that any bound of the verdict is wrong */
     bool shown;                     /* show progress */
 };

@@ -2,6 +2,8 @@
  * Finds the pair of records that releases tell apart best, by successive halving. */
 #include "audit_pairs.h"
 
+#include "common/clock.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -75,7 +77,7 @@ pml_status audit_pairs_search(struct audit_bench *bench, struct audit_pair *pair
     for (size_t i = 0; i < count && status == PML_OK; i++)
         ranked[i].pair = pairs[i];
     for (double round = 0.0; count > 1 && status == PML_OK; round += 1.0) {
-        for (size_t i = 0; i < count && status == PML_OK && audit_clock() < deadline; i++) {
+        for (size_t i = 0; i < count && status == PML_OK && pml_clock_now() < deadline; i++) {
             progress_show(NULL, "searching for a pair", (round + (double)i / (double)count) / rounds);
             status = rate(bench, &ranked[i], trials, deadline);
         }

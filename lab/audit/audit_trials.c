@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * In: two records. Out: their releases, made by init, arm and release with the system's entropy. Never looks at anything
  * of a client but its releases. */
-#define _POSIX_C_SOURCE 200809L
 #include "audit_trials.h"
 
 #include "cli/shared/budget_file.h"
 
+#include "common/clock.h"
 #include "common/parallel.h"
 #include "server/mixing/relay_order.h"
 
@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { CHUNK = 256, CROWD_CHUNK = 16 }; /* trials between two looks at the clock */
 
@@ -23,13 +22,6 @@ struct crew {
     atomic_uint_least64_t claimed, done;
     atomic_int status;
 };
-
-double audit_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* ---- clients ---- */
 
@@ -257,7 +249,7 @@ static pml_outcome work(void *context, size_t index)
 {
     struct crew *crew = context;
     uint64_t trials = crew->run->trials, first, chunk = crew->bench->config.crowd ? CROWD_CHUNK : CHUNK;
-    while (audit_clock() < crew->run->deadline && (first = atomic_fetch_add(&crew->claimed, chunk)) < trials) {
+    while (pml_clock_now() < crew->run->deadline && (first = atomic_fetch_add(&crew->claimed, chunk)) < trials) {
         uint64_t count = trials - first < chunk ? trials - first : chunk;
         pml_status status = work_chunk(crew, (unsigned)index, count);
         if (status != PML_OK) {

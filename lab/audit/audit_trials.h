@@ -52,7 +52,7 @@ struct audit_bench {
     struct audit_worker workers[AUDIT_THREADS];
 };
 
-/* One run: `trials` releases of each side, or fewer when the deadline (audit_clock) comes first. */
+/* One run: `trials` releases of each side, or fewer when the deadline (pml_clock_now) comes first. */
 struct audit_run {
     const struct audit_pair *pair;
     const char *stage; /* for the progress bar; NULL shows none */
@@ -73,8 +73,5 @@ pml_status audit_bench_run(struct audit_bench *bench, struct audit_run *run);
 void audit_bench_close(struct audit_bench *bench);
 
 uint64_t audit_bench_releases(const struct audit_bench *bench);
-
-/* Seconds since some fixed point in time. */
-double audit_clock(void);
 
 #endif

@@ -6,10 +6,9 @@ import resource
 import select
 import signal
 import subprocess
-import time
 
 from bad_input import PACK, PRIVATIZE, changed
-from harness import OUTPUT, USAGE, read_budget
+from harness import CONTROL_C_EXIT, OUTPUT, USAGE, read_budget, wait_until
 
 UNIT = 1 << 20
 
@@ -44,11 +43,14 @@ def test_a_file_named_like_the_lock_is_kept(tester):
 
 def test_plain_files_only(tester):
     """--force replaces plain files; links, also dangling ones, and pipes stay."""
+    names = ["pipe"]
     os.mkfifo(tester.path("pipe"))
-    os.symlink("kept.cbor", tester.path("alias"))
-    os.symlink("nowhere", tester.path("dangling"))
+    if not tester.leaves_out("outputs that are links", "wine follows links of Linux by itself"):
+        names += ["alias", "dangling"]
+        os.symlink("kept.cbor", tester.path("alias"))
+        os.symlink("nowhere", tester.path("dangling"))
     before, spent = tester.read("kept.cbor"), read_budget(tester.read("me.budget"))
-    for name in ("pipe", "alias", "dangling"):
+    for name in names:
         kind = os.lstat(tester.path(name)).st_mode
         for force in ([], ["--force"]):
             for arguments in (changed(PACK, out=name), changed(PRIVATIZE, budget="me.budget", out=name)):
@@ -57,7 +59,7 @@ def test_plain_files_only(tester):
                              os.lstat(tester.path(name)).st_mode == kind, "%s stays: %r" % (name, done.stderr))
     tester.check(tester.read("kept.cbor") == before, "what a link leads to stays")
     tester.check(read_budget(tester.read("me.budget")) == spent, "an output that is refused costs nothing")
-    for name in ("pipe", "alias", "dangling"):
+    for name in names:
         os.remove(tester.path(name))
 
 
@@ -65,14 +67,27 @@ def test_one_output_is_paid_once(tester):
     """Of many that want the same name at the same time, only the one that gets it pays."""
     for i in range(5):
         tester.succeeds("a budget", *changed(PRIVATIZE, budget="race", budget_new="2000", out="before.%d" % i))
-        running = [subprocess.Popen([tester.program] + changed(PRIVATIZE, budget="race", out="race.%d" % i),
-                                    cwd=tester.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                   for _ in range(12)]
-        codes = [process.wait(timeout=60) for process in running]
+        codes = tester.run_at_once([changed(PRIVATIZE, budget="race", out="race.%d" % i)] * 12)
         spent = read_budget(tester.read("race"))[0]
         tester.check(codes.count(0) == 1 and codes.count(OUTPUT) == 11 and spent == 8 * UNIT,
                      "twelve for one output: exit codes %s, spent %g" % (codes, spent / UNIT))
         os.remove(tester.path("race"))
+
+
+def test_closed_pipe(tester):
+    """A reader that is gone is an error like a full disk: it is told, and no lock is left."""
+    if tester.leaves_out("a pipe that nobody reads", "its error has no number of its own there"):
+        return
+    for to_file in (False, True):
+        reading, writing = os.pipe()
+        os.close(reading)
+        command = changed(PRIVATIZE, budget="piped", out="piped.cbor" if to_file else "-",
+                          **({} if os.path.exists(tester.path("piped")) else {"budget_new": "2000"}))
+        done = subprocess.run([tester.program] + command, cwd=tester.folder, stdout=writing, stderr=subprocess.PIPE, timeout=60)
+        os.close(writing)
+        tester.check(done.returncode == OUTPUT and b"privatemail" in done.stderr and
+                     not os.path.exists(tester.path("piped.lock")), "a closed pipe: %d, %r" % (done.returncode, done.stderr))
+        tester.check(os.path.exists(tester.path("piped.cbor")) == to_file, "a release that was written stays")
 
 
 def start(tester, *arguments, **options):
@@ -81,9 +96,7 @@ def start(tester, *arguments, **options):
 
 
 def wait_for(path):
-    end = time.time() + 20
-    while not os.path.exists(path) and time.time() < end:
-        time.sleep(0.001)
+    wait_until(lambda: os.path.exists(path), 60, 0.001)
 
 
 def test_failure_among_many(tester):
@@ -100,20 +113,24 @@ def test_failure_among_many(tester):
 
 
 def test_interrupted(tester):
-    """A signal that ends the process takes its half file and its lock with it."""
+    """A signal that ends the process takes its half file and its lock with it. Wine makes Ctrl-C out of SIGINT."""
     os.mkdir(tester.path("stopped"))
-    for i, number in enumerate([signal.SIGTERM, signal.SIGINT, signal.SIGHUP] * 4):
+    numbers = [signal.SIGINT] if tester.windows else [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
+    for i, number in enumerate(numbers * 4):
         process = start(tester, *changed(PRIVATIZE, budget="stopped/b%d" % i, budget_new="4000", epsilon="0.25",
                                          repeat="10000", out="stopped/r%d" % i), stderr=subprocess.DEVNULL)
         wait_for(tester.path("stopped/r%d.%d" % (i, 1 + i)))
         process.send_signal(number)
         code = process.wait(timeout=60)
         left = [name for name in os.listdir(tester.path("stopped")) if ".tmp-" in name or name.endswith(".lock")]
-        tester.check(code == -number and not left, "signal %d: exit code %d, left %s" % (number, code, left))
+        expected = CONTROL_C_EXIT if tester.windows else -number
+        tester.check(code == expected and not left, "signal %d: exit code %d, left %s" % (number, code, left))
 
 
 def test_size_limit(tester):
     """A limit on the size of files is like a full disk."""
+    if tester.leaves_out("a limit on the size of files", "the signal would end wine"):
+        return
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
@@ -129,7 +146,7 @@ def test_budget_is_private(tester):
         options = {} if mode == 0o640 else dict(budget_new="40")
         tester.succeeds("a private budget", *changed(PRIVATIZE, budget="secret", **options), "--force")
         found = os.stat(tester.path("secret")).st_mode & 0o777
-        tester.check(found == mode, "permissions of a budget: %o instead of %o" % (found, mode))
+        tester.check(found & 0o007 == 0 if tester.windows else found == mode, "permissions of a budget: %o instead of %o" % (found, mode))
         os.chmod(tester.path("secret"), 0o640)
     os.umask(mask)
     os.remove(tester.path("new.cbor"))
@@ -137,6 +154,8 @@ def test_budget_is_private(tester):
 
 def test_progress(tester):
     """On a terminal many releases show how far they are, and the bar is gone at the end."""
+    if tester.leaves_out("progress on a terminal", "wine draws a console of its own"):
+        return
     ours, theirs = pty.openpty()
     process = start(tester, *changed(PRIVATIZE, repeat="40", out="bar"), stderr=theirs)
     os.close(theirs)
@@ -151,6 +170,8 @@ def test_progress(tester):
 
 def test_waiting(tester):
     """Whoever waits for a budget is told so, on a terminal."""
+    if tester.leaves_out("waiting on a terminal", "wine draws a console of its own"):
+        return
     first = start(tester, *changed(PRIVATIZE, budget="busy", budget_new="4000", epsilon="0.25", repeat="10000",
                                    out="busy.first"), stderr=subprocess.DEVNULL)
     wait_for(tester.path("busy.first.1"))
@@ -169,6 +190,6 @@ def test_waiting(tester):
 
 def run_all(tester):
     for test in (test_inputs_are_kept, test_a_file_named_like_the_lock_is_kept, test_plain_files_only,
-                 test_one_output_is_paid_once, test_failure_among_many,
+                 test_one_output_is_paid_once, test_closed_pipe, test_failure_among_many,
                  test_interrupted, test_size_limit, test_budget_is_private, test_progress, test_waiting):
         test(tester)

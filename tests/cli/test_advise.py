@@ -100,8 +100,10 @@ class Advice:
               "%s: bytes of shipping: %s" % (what, ship))
         most = (given["days"] * (given["queries"] * room - daily) - FRAME) // (sketch + 1)
         check(ship["items_most"] == max(0, int(most)), "%s: %s items can be shipped, not %s" % (what, most, ship["items_most"]))
-        check(ship["fits"] == (items <= ship["items_most"]) and ship["epsilon"] == 0, "%s: ship: %s" % (what, ship))
-        check(abs(items - most) < 2 or ship["fits"] == (per_query <= room), "%s: it fits when it is no more bytes" % what)
+        has_room = items <= ship["items_most"]
+        finds = ship["found"] is None or ship["found"] >= given["found"]
+        check(ship["fits"] == (has_room and finds) and ship["epsilon"] == 0, "%s: ship: %s" % (what, ship))
+        check(abs(items - most) < 2 or has_room == (per_query <= room), "%s: it fits when it is no more bytes" % what)
 
     def worth(self, what, given, way):
         """A message that is advised finds enough, and clearly more than none."""
@@ -130,6 +132,12 @@ def test_ship(tester, advice):
     tester.check(ways_of(hopeless)["ship"]["items_most"] == 0, hopeless["why"])
     tester.check(advice("one day", 20000, 100000, "--days", 1)["choice"] == "response", "one day is too short")
     tester.check(advice("short sketches", 40000, 100000, "--sketch", 32)["choice"] == "ship", "short sketches fit")
+    tester.check("room for 2.64 MB" in report["chosen"]["assumption"], report["chosen"]["assumption"])
+    for items in (1, 2, 8, 15):
+        tester.check(advice("%d items" % items, items, 10000)["choice"] == "ship", "%d items are shipped" % items)
+        tester.check(advice("%d items, no room" % items, items, 1, "--users", 1000)["choice"] == "none", "not by one byte")
+    short = advice("short sketches, not measured", 40000, 100000, "--sketch", 32)
+    tester.check("may lose much" in short["why"] and "lose much" not in report["why"], short["why"])
     both = advice("it is better than a crowd", 20000, 100000, "--users", 10 ** 6)
     tester.check(both["choice"] == "ship" and ways_of(both)["crowd"]["fits"], both["why"])
 
@@ -156,7 +164,7 @@ def test_crowd(tester, advice):
     crowd = report["chosen"]
     tester.check(report["choice"] == "crowd" and (crowd["epsilon"], crowd["delta"], crowd["floor"]) == (0.1, 1e-8, 8), report)
     for text in (crowd["promise"], crowd["assumption"]):
-        tester.check("if the relay mixes and at least 25000 clients are honest" in text, text)
+        tester.check("if the relay mixes and does not join the server, and at least 25000 clients are honest" in text, text)
     tester.check("floor" in crowd["promise"] and "8" in crowd["promise"] and "nobody can verify" in crowd["assumption"], crowd)
     plan = tester.json("its plan", "crowd", "--cells", crowd["cells"], "--clients", 50000, "--epsilon", 0.1)
     tester.check(plan["promise"] == "crowd" and near(plan["answers"], crowd["answers"]), "%s, %s" % (plan, crowd))
@@ -164,10 +172,17 @@ def test_crowd(tester, advice):
     total = listed(100000, 400000, 131) / 100000
     rule = 0.6 * total ** -0.3 * (0.1 * fakes + math.exp(-8)) ** -0.6
     tester.check(abs(crowd["cells"] - rule) <= 1, "%d cells, by the rule %.1f" % (crowd["cells"], rule))
+    tester.check("only epsilon 8 is left. Asking alone fits with epsilon 4" in report["why"],
+                 "the crowd's floor stands beside what asking alone promises: %s" % report["why"])
+    alike = advice("the floor is no worse", 100000, 400000, "--users", 50000, "--floor", 4, "--found", 0.4)
+    tester.check(alike["choice"] == "crowd" and ("only epsilon" in alike["why"]) == (ways_of(alike)["response"]["epsilon"] < 4),
+                 alike["why"])
     few = advice("five people", 100000, 400000, "--users", 5)
-    tester.check(few["choice"] == "response" and "No policy" in ways_of(few)["crowd"]["why_not"], few["why"])
+    tester.check(few["choice"] == "response" and "No policy" in ways_of(few)["crowd"]["reason"], few["why"])
+    alone = advice("one person", 100000, 400000, "--users", 1)
+    tester.check(alone["choice"] == "response" and "No policy" in ways_of(alone)["crowd"]["reason"], alone["why"])
     nobody = advice("nobody's crowd", 100000, 400000)
-    tester.check(not ways_of(nobody)["crowd"]["fits"] and "--users" in ways_of(nobody)["crowd"]["why_not"], nobody)
+    tester.check(not ways_of(nobody)["crowd"]["fits"] and "--users" in ways_of(nobody)["crowd"]["reason"], nobody)
     relay = advice("the relay's noise", 100000, 400000, "--noise", "relay")
     tester.check(relay["choice"] == "crowd" and relay["chosen"]["answers"] == 1, relay["why"])
     tester.check("adds its fakes and does not join the server" in relay["chosen"]["assumption"], relay["chosen"])
@@ -181,10 +196,10 @@ def test_crowd(tester, advice):
 
 def test_none(tester, advice):
     report = advice("too few bytes", 10 ** 6, 200000)
-    tester.check(report["choice"] == "none" and "6.50" in ways_of(report)["response"]["why_not"], report["why"])
+    tester.check(report["choice"] == "none" and "6.50" in ways_of(report)["response"]["reason"], report["why"])
     tester.check(near(report["chosen"]["found_most"], 1499 / 10 ** 6) and report["chosen"]["epsilon"] == 0, report)
     tiny = advice("no room for 8", 10 ** 6, 1000, "--epsilon", 16, "--found", 0.01)
-    tester.check(tiny["choice"] == "none" and "6 items" in ways_of(tiny)["response"]["why_not"], tiny["why"])
+    tester.check(tiny["choice"] == "none" and "6 items" in ways_of(tiny)["response"]["reason"], tiny["why"])
     huge = advice("more than all cells list", 10 ** 11, 10 ** 8, "--epsilon", 16, "--found", 0.9)
     tester.check(huge["choice"] == "none" and ways_of(huge)["response"]["found_most"] < 0.5, huge["why"])
     half = advice("a selection is enough", 1000, 60000, "--found", 0.3, "--days", 1)
@@ -212,6 +227,11 @@ def test_measured(tester, advice):
     response = report["chosen"]
     tester.check(report["choice"] == "response" and (report["measured_rows"], report["measured_queries"]) == (3800, 200), report)
     tester.check(response["found"] > 0.5 and "it found 0." in report["why"], report["why"])
+    ships = {length: ways_of(advice("the index with %d bytes" % length, 20000, 140000, "--sketch", length, "--features",
+                                    "chaos.npy", "--found", 0.7, "--days", 10 ** 4))["ship"] for length in (8, 64, 131)}
+    tester.check(ships[8]["found"] < 0.4 < ships[64]["found"] < ships[131]["found"] <= 1 and ships[131]["found"] > 0.9, ships)
+    tester.check(not ships[8]["fits"] and "longer --sketch" in ships[8]["reason"] and ships[131]["fits"], ships)
+    tester.check(ships[131]["popular"] is None and 0 < ships[131]["found_error"] < 0.05, ships[131])
     split = deal(6000)
     tester.check(split == (200, 2000, 3800), split)
     crowd = advice("groups in a crowd", 100000, 400000, *common, "groups.npy", "--users", 10 ** 6)
@@ -229,7 +249,7 @@ def test_measured(tester, advice):
                            "groups.npy", "--json")
     report = json.loads(done.stdout)
     tester.check(b"more rows" in done.stderr and report["measured_rows"] == 0, done.stderr)
-    tester.check("too few rows" in ways_of(report)["response"]["why_not"], report)
+    tester.check("too few rows" in ways_of(report)["response"]["reason"], report)
 
 
 def deal(rows):
@@ -267,7 +287,9 @@ def test_documents(tester, advice):
     cells = re.findall(r"\d\.\d\d / (\d\.\d\d) \((\d\.\d\d)\)", text[text.index("## What ε and f give"):][:9000])
     found = [float(value) / float(most) for value, most in cells if float(most) > 0.25]
     tester.check(len(found) > 30 and 0.5 <= min(found) < 0.6, "the least share of a ceiling: %s" % min(found))
-    tester.check("between half of such a ceiling and all of it" in advice("words", 100000, 400000)["why"], "it is said")
+    tester.check("half of such a ceiling or more" in advice("words", 100000, 400000)["why"], "it is said")
+    crowd = advice("words of a crowd", 100000, 400000, "--users", 50000)["why"]
+    tester.check("half of such a ceiling or more" in crowd, crowd)
 
 
 def test_text(tester):
@@ -282,7 +304,7 @@ def test_bad_options(tester):
     good = ["--items", 100000, "--bytes-down", 400000]
     tester.fails("nothing", USAGE, ["--items"], "advise")
     tester.fails("no bytes", USAGE, ["--bytes-down"], "advise", "--items", 5000)
-    for option, values in (("--items", (0, 15, 10 ** 12 + 1)), ("--bytes-down", (0, 10 ** 12 + 1))):
+    for option, values in (("--items", (0, -1, "1e5", 10 ** 12 + 1)), ("--bytes-down", (0, 10 ** 12 + 1))):
         for value in values:
             given = [value if before == option else word for before, word in zip([None] + good, good)]
             tester.fails("%s %s" % (option, value), USAGE, [option], "advise", *given)

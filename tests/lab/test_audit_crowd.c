@@ -56,7 +56,7 @@ static double accounted(const pml_crowd *policy)
     return epsilon;
 }
 
-static void open(const pml_crowd *policy)
+static void open_bench(const pml_crowd *policy)
 {
     TEST_ASSERT_EQUAL(PML_OK, audit_bench_open(&bench, &file, PML_RESPONSE, FLOOR, 0.0, policy));
 }
@@ -86,7 +86,7 @@ static void check_messages(const pml_crowd *policy)
 
 static void check_promise(const pml_crowd *policy)
 {
-    open(policy);
+    open_bench(policy);
     const double epsilon = accounted(policy), least = proved();
     TEST_ASSERT_TRUE(least <= epsilon && least >= 0.3 * epsilon);
     check_messages(policy);
@@ -105,14 +105,14 @@ static void test_the_relay_keeps_its_promise(void)
 
 static void test_clients_that_stay_away_are_found(void)
 {
-    open(&client_noise);
+    open_bench(&client_noise);
     bench.idle_bundles = 7; /* half of sixteen, with the asker */
     TEST_ASSERT_TRUE(proved() > accounted(&client_noise));
 }
 
 static void test_a_relay_that_halves_its_noise_is_found(void)
 {
-    open(&relay_noise);
+    open_bench(&relay_noise);
     bench.law.clusters /= 2.0;
     TEST_ASSERT_TRUE(proved() > accounted(&relay_noise));
 }

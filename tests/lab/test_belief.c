@@ -77,8 +77,10 @@ static pml_client *make_client(pml_config *config, void *memory, size_t size)
 
 static pml_budget paying(void)
 {
-    const pml_budget_caps caps = {
-        .epsilon_response = 1000.0, .epsilon_gaussian = 256.0, .delta = 0.5, .epsilon_floor = 1000.0};
+    const pml_budget_caps caps = {.epsilon_response = 1000.0,
+                                  .epsilon_gaussian = PML_WITH_GAUSSIAN ? 256.0 : 0.0,
+                                  .delta = PML_WITH_GAUSSIAN ? 0.5 : 0.0,
+                                  .epsilon_floor = 1000.0};
     pml_budget budget;
     TEST_ASSERT_EQUAL(PML_OK, pml_budget_create(&budget, test_owner, &caps));
     return budget;
