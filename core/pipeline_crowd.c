@@ -78,11 +78,9 @@ void pml_write_crowd(pml_client *client, uint32_t slot, uint8_t *body)
 {
     const pml_pack *pack = client->pack;
     const uint32_t symbols = symbols_of(pack);
-    uint32_t symbol =
-        slot * pack->cells + client->shift + pml_prototypes_cell(pack, client->config.kernels, client->row, slot);
+    const uint32_t symbol = slot * pack->cells + pml_prototypes_cell(pack, client->config.kernels, client->row, slot);
     (void)body;
-    symbol -= symbols & ~(uint32_t)mask_less(symbol, symbols);
-    pml_crowd_own(client, symbol);
+    pml_crowd_own(client, moved_by(symbol, client->shift, symbols));
 }
 
 void pml_crowd_write(pml_client *client, uint8_t *out, unsigned *own)

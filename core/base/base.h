@@ -63,13 +63,14 @@ _Static_assert((-1 & 3) == 3, "two's complement");
 /* The only functions that core and transport take from outside; every freestanding compiler demands them anyway. */
 /*@ requires \valid((uint8_t *)to + (0 .. size - 1)) && \valid_read((uint8_t *)from + (0 .. size - 1));
     assigns ((uint8_t *)to)[0 .. size - 1];
-    ensures \forall integer i; 0 <= i < size ==> ((uint8_t *)to)[i] == ((uint8_t *)from)[i]; */
+    ensures \forall integer i; 0 <= i < size ==> ((uint8_t *)to)[i] == \old(((uint8_t *)from)[i]); */
 void *memcpy(void *restrict to, const void *restrict from, size_t size);
 /*@ requires \valid((uint8_t *)to + (0 .. size - 1));
     assigns ((uint8_t *)to)[0 .. size - 1];
     ensures \forall integer i; 0 <= i < size ==> ((uint8_t *)to)[i] == (uint8_t)value; */
 void *memset(void *to, int value, size_t size);
-/*@ assigns \result \from ((uint8_t *)a)[0 .. size - 1], ((uint8_t *)b)[0 .. size - 1]; */
+/*@ assigns \result \from ((uint8_t *)a)[0 .. size - 1], ((uint8_t *)b)[0 .. size - 1];
+    ensures \result == 0 ==> \forall integer i; 0 <= i < size ==> ((uint8_t *)a)[i] == ((uint8_t *)b)[i]; */
 int memcmp(const void *a, const void *b, size_t size);
 void *memmove(void *to, const void *from, size_t size);
 

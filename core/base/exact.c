@@ -2,13 +2,28 @@
  * Exact integer roots and ratios, in the same number of steps for every value. */
 #include "exact.h"
 
+/*@ logic integer gap(integer bit) = bit < 0 ? 1 : 2 * (1 << bit); // what is still open: 2^(bit + 1)
+    logic integer square(integer v) = v < 0 ? -1 : v * v;
+    lemma square_fits: \forall integer v; 0 <= v <= 0xFFFFFFFF ==> square(v) <= 0xFFFFFFFE00000001; */
+
 uint32_t pml_sqrt_floor(uint64_t v)
 {
     uint32_t root = 0;
+    /*@ loop assigns bit, root;
+        loop invariant -1 <= bit <= 31 && root + gap(bit) <= 0x100000000;
+        loop invariant square(root) <= v < square(root + gap(bit));
+        loop variant bit; */
     for (int bit = 31; bit >= 0; bit--) {
-        uint64_t trial = (uint64_t)root | (uint64_t)1 << bit;
+        const uint64_t trial = root + ((uint64_t)1 << bit);
+        //@ assert trial == root + (1 << bit) <= 0xFFFFFFFF && gap(bit - 1) == 1 << bit && gap(bit) == 2 * (1 << bit);
+        //@ assert root + gap(bit) == trial + gap(bit - 1);
+        //@ assert square(trial) <= 0xFFFFFFFE00000001;
+        //@ assert (uint64_t)(trial * trial) == square(trial) && (uint32_t)trial == trial;
+        //@ assert v < square(trial + gap(bit - 1));
         if (trial * trial <= v)
             root = (uint32_t)trial;
+        /*@ assert root == trial ||
+              (root == \at(root, LoopCurrent) && v < square(trial) && trial == root + gap(bit - 1)); */
     }
     return root;
 }

@@ -6,6 +6,8 @@
 /* Exact integer arithmetic. */
 
 /* ⌊√v⌋ */
+/*@ assigns \nothing;
+    ensures \result * \result <= v < (\result + 1) * (\result + 1); */
 uint32_t pml_sqrt_floor(uint64_t v);
 
 /* max { r : r²·norm2 ≤ 2^60 } for 1 ≤ norm2 < 2^32; 0 for 0. No branch on norm2 (SPEC 5.2). */
@@ -19,10 +21,12 @@ uint32_t pml_scale_127(uint64_t value, uint64_t max);
 
 /* a·b without a branch. ARMv6-M and ARMv8-M baseline have no wide multiplication, and the compiler's helper for it
  * branches on the operands; ARMv7-M's (Cortex-M3) ends early. There, four products of 16-bit halves. */
+#ifndef PML_NARROW_MULTIPLICATION
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(__ARM_ARCH_7M__)
 #define PML_NARROW_MULTIPLICATION 1
 #else
 #define PML_NARROW_MULTIPLICATION 0
+#endif
 #endif
 /*@ assigns \nothing;
     ensures \result == a * b; */
@@ -30,6 +34,7 @@ static inline uint64_t multiply(uint32_t a, uint32_t b)
 {
 #if PML_NARROW_MULTIPLICATION
     uint32_t a1 = a >> 16, a0 = a & 0xFFFF, b1 = b >> 16, b0 = b & 0xFFFF;
+    //@ assert halves: a == a1 * 0x10000 + a0 && b == b1 * 0x10000 + b0;
     uint64_t middle = (uint64_t)(a1 * b0) + a0 * b1;
     return ((uint64_t)(a1 * b1) << 32) + (middle << 16) + a0 * b0;
 #else
@@ -79,10 +84,12 @@ static inline int64_t divide_ceil(int64_t a, int64_t b)
     return q + (a % b > 0);
 }
 
+//@ predicate nearest(integer q, integer a, integer b) = q * 2 * b <= 2 * a + b < q * 2 * b + 2 * b;
+
 /* ⌊a/b + ½⌋ for 0 < b < 2^61, |a| < 2^61 */
 /*@ requires 0 < b < 0x2000000000000000 && -0x2000000000000000 < a < 0x2000000000000000;
     assigns \nothing;
-    ensures \result * 2 * b <= 2 * a + b < (\result + 1) * 2 * b; */
+    ensures nearest(\result, a, b); */
 static inline int64_t divide_round(int64_t a, int64_t b)
 {
     return divide_floor(2 * a + b, 2 * b);

@@ -27,9 +27,10 @@ uint32_t pml_random_below(pml_random *random, uint64_t bound)
     /*@ loop assigns word, *random;
         loop invariant usable(random);
         loop invariant rejected: words(random) == \at(words(random), Pre) || word >= limit; */
-    do
+    do {
         word = pml_random_word(random);
-    while (word >= limit);
+        //@ assert none_is_skipped: later(random, \at(words(random), LoopCurrent), 1);
+    } while (word >= limit);
     return (uint32_t)(word % bound);
 }
 
@@ -44,8 +45,10 @@ uint32_t pml_random_poisson(pml_random *random, uint32_t rate)
         /*@ loop assigns n, *random;
             loop invariant usable(random);
             loop invariant counted: n > 0 ==> random->used > 0 && last_word(random) < rate; */
-        while (pml_random_word(random) < rate)
+        while (pml_random_word(random) < rate) {
+            //@ assert none_is_skipped: later(random, \at(words(random), LoopCurrent), 1);
             n++;
+        }
         //@ admit likely: n < UINT32_MAX; // fails with a probability of at most 2^-(2^32 - 1)
         /*@ loop assigns i, *random;
             loop invariant usable(random) && 2 <= i && (i > n ==> n <= 1 || i == n + 1);

@@ -19,7 +19,10 @@ typedef struct pml_random {
 
 /*@ predicate usable(pml_random *random) = \valid(random) && random->used <= 16;
     logic integer words(pml_random *random) = 16 * random->counter + random->used - 16;
-    logic integer last_word(pml_random *random) = random->block[random->used - 1]; */
+    logic integer last_word(pml_random *random) = random->block[random->used - 1];
+    // n words later; behind the last of all the first one comes again
+    predicate later(pml_random *random, integer before, integer n) =
+      words(random) == before + n || words(random) == before + n - 0x1000000000; */
 
 /*@ requires \valid(random) && \valid_read(key + (0 .. 31));
     assigns *random;
@@ -29,7 +32,7 @@ void pml_random_start(pml_random *random, const uint8_t key[32]);
 /*@ requires usable(random);
     assigns *random;
     ensures usable(random) && random->used > 0 && \result == last_word(random);
-    ensures words(random) == \old(words(random)) + 1 || \old(random->counter) == UINT32_MAX; */
+    ensures later(random, \old(words(random)), 1); */
 uint32_t pml_random_word(pml_random *random);
 
 /*@ lemma whole_classes: // as many words below the limit for every result
@@ -44,7 +47,7 @@ uint32_t pml_random_word(pml_random *random);
 uint32_t pml_random_below(pml_random *random, uint64_t bound);
 
 /* Exactly Poisson with mean rate/2^32, 0 ≤ rate ≤ 2^31: part(q) of SPEC 5.16. */
-/*@ requires usable(random);
+/*@ requires usable(random) && rate <= 0x80000000;
     assigns *random;
     ensures usable(random); */
 uint32_t pml_random_poisson(pml_random *random, uint32_t rate);

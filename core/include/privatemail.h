@@ -360,8 +360,8 @@ typedef int (*pml_entropy_fn)(void *context, uint8_t *out, size_t size);
 typedef int (*pml_persist_fn)(void *context, const uint8_t *bytes, size_t size);
 
 /* How to ask in a crowd (SPEC 5.17): the app's choice, never a pack's. Plan it with privatemail_crowd.h. The promise it
- * makes holds if the relay mixes and at least `clients` honest clients take part in every epoch. Nobody can verify that,
- * so the client's ε, the floor, holds in any case. */
+ * makes holds if the relay mixes and does not join the server, and at least `clients` honest clients take part in every
+ * epoch. Nobody can verify that, so the client's ε, the floor, holds in any case. */
 typedef struct pml_crowd {
     uint64_t clients;      /* n, honest clients per epoch that the promise counts on, 0 to 2^32 */
     double clusters;       /* κ, mean clusters of fakes per client, 0 to 4; 0 when `clients` is 0 */

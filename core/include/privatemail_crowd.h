@@ -4,7 +4,8 @@
  * only the mixture. Among the messages are fakes, in clusters of equal ones. Two promises come with the same bytes:
  *
  *   the floor   One photo has ε₀ of its own, whoever works together against it.
- *   the crowd   If the relay mixes and at least `clients` clients are honest, what the server sees is (ε, δ)-DP.
+ *   the crowd   If the relay mixes and does not join the server, and at least `clients` clients are honest, what the
+ *               server sees is (ε, δ)-DP.
  *
  * Here is the arithmetic of the second promise (docs/PRIVACY.md, section 11): what a policy gives, and which policy gives
  * what is asked for. Nothing of it touches a query. All results are rounded outward: the true δ, ε and μ are never above

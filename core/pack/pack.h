@@ -43,6 +43,13 @@ static inline const uint8_t *pack_id(const pml_pack *pack)
     return pack->bytes + 8;
 }
 
+/*@ logic integer code_of(integer low, integer high) = high < 0x80 ? low + 0x100 * high : low + 0x100 * high - 0x10000;
+    // code `index` of a section: two bytes, the lower one first, in two's complement (SPEC 1)
+    logic integer code_at(uint8_t *codes, integer index) = code_of(codes[2 * index], codes[2 * index + 1]); */
+
+/*@ requires index <= 0xFFFFFFFF && \valid_read(codes + (2 * index .. 2 * index + 1));
+    assigns \nothing;
+    ensures \result == code_at(codes, index) && -0x8000 <= \result <= 0x7FFF; */
 static inline int32_t pack_code(const uint8_t *codes, size_t index)
 {
     return (int16_t)load_le16(codes + 2 * index);

@@ -22,10 +22,24 @@ enum { OLD_SIZE = 64, OLD_CAPS = 44, OLD_RESPONSE_SPENT = 44, OLD_GAUSSIAN_SPENT
 
 static const uint8_t magic[8] = "PMLB\2\0\0", old_magic[8] = "PMLB\1\0\0";
 
-/*@ logic integer kept(pml_budget *budget, integer ledger, integer which) =
-      ledgers[ledger].size == 8 ? le64(&budget->bytes[ledgers[ledger].at[which]])
-                                : le32(&budget->bytes[ledgers[ledger].at[which]]);
-    logic integer room(integer ledger) = ledgers[ledger].size == 8 ? UINT64_MAX : UINT32_MAX; */
+/*@ logic integer width(integer ledger) = ledger == PML_LEDGER_RESPONSE || ledger == PML_LEDGER_FLOOR ? 4 : 8;
+    logic integer place(integer ledger, integer which) = which == CAP
+      ? (ledger == PML_LEDGER_RESPONSE ? 40 : ledger == PML_LEDGER_GAUSSIAN ? 24 : ledger == PML_LEDGER_FLOOR ? 44
+         : ledger == PML_LEDGER_CROWD ? 48 : 64)
+      : (ledger == PML_LEDGER_RESPONSE ? 96 : ledger == PML_LEDGER_GAUSSIAN ? 72 : ledger == PML_LEDGER_FLOOR ? 100
+         : ledger == PML_LEDGER_CROWD ? 80 : 88);
+    logic integer word_at(uint8_t *bytes, integer at) =
+      bytes[at] + 0x100 * bytes[at + 1] + 0x10000 * bytes[at + 2] + 0x1000000 * bytes[at + 3];
+    lemma word_there{L}: \forall uint8_t *bytes, integer at; le32(bytes + at) == word_at(bytes, at);
+    lemma words_there{L}: \forall uint8_t *bytes, integer at;
+      le64(bytes + at) == word_at(bytes, at) + 0x100000000 * word_at(bytes, at + 4);
+    logic integer kept(pml_budget *budget, integer ledger, integer which) =
+      word_at(&budget->bytes[0], place(ledger, which)) +
+      (width(ledger) == 8 ? 0x100000000 * word_at(&budget->bytes[0], place(ledger, which) + 4) : 0);
+    lemma ledgers_apart: \forall integer l, w, m, x; 0 <= l < PML_LEDGER_COUNT && 0 <= m < PML_LEDGER_COUNT &&
+      CAP <= w <= SPENT && CAP <= x <= SPENT && (l != m || w != x) ==>
+      place(l, w) + width(l) <= place(m, x) || place(m, x) + width(m) <= place(l, w);
+    logic integer room(integer ledger) = width(ledger) == 8 ? UINT64_MAX : UINT32_MAX; */
 
 /*@ requires \valid_read(budget) && ledger < PML_LEDGER_COUNT && which <= SPENT;
     assigns \nothing;
@@ -37,15 +51,20 @@ static uint64_t get(const pml_budget *budget, unsigned ledger, unsigned which)
 }
 
 /*@ requires \valid(budget) && ledger < PML_LEDGER_COUNT && which <= SPENT && v <= room(ledger);
-    assigns budget->bytes[ledgers[ledger].at[which] .. ledgers[ledger].at[which] + ledgers[ledger].size - 1];
-    ensures kept(budget, ledger, which) == v; */
+    assigns budget->bytes[place(ledger, which) .. place(ledger, which) + width(ledger) - 1];
+    ensures kept(budget, ledger, which) == v;
+    ensures others: \forall integer l, w; 0 <= l < PML_LEDGER_COUNT && CAP <= w <= SPENT && (l != ledger || w != which)
+      ==> kept(budget, l, w) == \old(kept(budget, l, w)); */
 static void set(pml_budget *budget, unsigned ledger, unsigned which, uint64_t v)
 {
     uint8_t *p = budget->bytes + ledgers[ledger].at[which];
-    store_le32(p, (uint32_t)v);
     if (ledgers[ledger].size == 8)
-        store_le32(p + 4, (uint32_t)(v >> 32));
-    //@ assert ledgers[ledger].size == 8 ? le64(p) == v : le32(p) == v;
+        store_le64(p, v);
+    else
+        store_le32(p, (uint32_t)v);
+    //@ assert p == &budget->bytes[0] + place(ledger, which) && ledgers[ledger].size == width(ledger);
+    /*@ assert \forall integer k; 0 <= k < PML_BUDGET_SIZE && (k < place(ledger, which) ||
+          place(ledger, which) + width(ledger) <= k) ==> budget->bytes[k] == \at(budget->bytes[k], Pre); */
 }
 
 /*@ requires \valid(out + (0 .. CHECKSUM_SIZE - 1));
@@ -58,7 +77,9 @@ static void checksum(const uint8_t *bytes, size_t size, uint8_t out[CHECKSUM_SIZ
 }
 
 /*@ requires \valid(budget);
-    assigns budget->bytes[CHECKSUM .. CHECKSUM + CHECKSUM_SIZE - 1]; */
+    assigns budget->bytes[CHECKSUM .. CHECKSUM + CHECKSUM_SIZE - 1];
+    ensures \forall integer l, w; 0 <= l < PML_LEDGER_COUNT && CAP <= w <= SPENT ==>
+      kept(budget, l, w) == \old(kept(budget, l, w)); */
 static void seal(pml_budget *budget)
 {
     checksum(budget->bytes, CHECKSUM, budget->bytes + CHECKSUM);
@@ -126,23 +147,23 @@ pml_status pml_budget_create(pml_budget *budget, const uint8_t owner[16], const 
         return PML_ERROR_EPSILON;
     pml_status status = mu2_cap(caps->epsilon_gaussian, PML_BUDGET_EPSILON_MAX, caps->delta, PML_WITH_GAUSSIAN,
                                 &cap[PML_LEDGER_GAUSSIAN]);
-    if (status == PML_OK && !(caps->delta_crowd < 1.0))
+    const double half = 0.5 * caps->delta_crowd; /* the other half of a crowd's δ is for Σδ₀ */
+    if (PML_WITH_CROWD && status == PML_OK && !(half >= 0.0 && half < 0.5)) /* not built: refused below */
         status = PML_ERROR_DELTA;
-    if (status == PML_OK) /* half of the crowd's δ is for Σδ₀ */
-        status = mu2_cap(caps->epsilon_crowd, PML_EPSILON_MAX, 0.5 * caps->delta_crowd, PML_WITH_CROWD,
-                         &cap[PML_LEDGER_CROWD]);
+    if (status == PML_OK)
+        status = mu2_cap(caps->epsilon_crowd, PML_EPSILON_MAX, half, PML_WITH_CROWD, &cap[PML_LEDGER_CROWD]);
     if (status != PML_OK)
         return status;
     cap[PML_LEDGER_RESPONSE] = (uint64_t)(caps->epsilon_response * 0x1p20);
     cap[PML_LEDGER_FLOOR] = (uint64_t)(caps->epsilon_floor * 0x1p20);
     /* what is not built has no δ: any was refused above */
-    cap[PML_LEDGER_DELTA0] = PML_WITH_CROWD ? (uint64_t)(caps->delta_crowd * 0x1p63) : 0;
+    cap[PML_LEDGER_DELTA0] = PML_WITH_CROWD ? (uint64_t)(half * 0x1p64) : 0;
     memcpy(budget->bytes, magic, sizeof magic);
     memcpy(budget->bytes + OWNER, owner, 16);
     if (PML_WITH_GAUSSIAN)
         store_le64(budget->bytes + DELTA, ceiling(caps->delta * 0x1p64));
     if (PML_WITH_CROWD)
-        store_le64(budget->bytes + CROWD_DELTA, ceiling(caps->delta_crowd * 0x1p64));
+        store_le64(budget->bytes + CROWD_DELTA, ceiling(half * 0x1p65));
     for (unsigned i = 0; i < PML_LEDGER_COUNT; i++)
         set(budget, i, CAP, cap[i]);
     seal(budget);
@@ -245,41 +266,68 @@ struct pml_price pml_crowd_price(const pml_crowd *policy, double epsilon, pml_bu
 }
 #endif
 
-/*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed);
-    assigns *changed; */
+/*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed) && \separated(changed, budget, price);
+    assigns *changed;
+    ensures refused: \result != PML_OK ==> *changed == \old(*changed);
+    ensures booked: \result == PML_OK ==> \forall integer k; 0 <= k < PML_LEDGER_COUNT ==>
+      kept(changed, k, SPENT) == \old(kept(budget, k, SPENT)) + (refund ? -\old(price->of[k]) : \old(price->of[k]));
+    ensures capped: \result == PML_OK ==> \forall integer k; 0 <= k < PML_LEDGER_COUNT ==>
+      0 <= kept(changed, k, SPENT) <= kept(changed, k, CAP) == \old(kept(budget, k, CAP)); */
 static pml_status book(const pml_budget *budget, const struct pml_price *price, bool refund, pml_budget *changed)
 {
+    uint64_t sums[PML_LEDGER_COUNT];
     if (pml_budget_check(budget) != PML_OK)
         return PML_ERROR_BUDGET;
     if (price->unpromised && get(budget, PML_LEDGER_CROWD, CAP) > 0)
         return PML_ERROR_SPENT;
-    pml_budget next = *budget;
-    /*@ loop assigns i, next;
+    /*@ loop assigns i, sums[0 .. PML_LEDGER_COUNT - 1];
         loop invariant i <= PML_LEDGER_COUNT;
+        loop invariant \forall integer k; 0 <= k < i ==> 0 <= sums[k] <= kept(budget, k, CAP) <= room(k) &&
+          sums[k] == kept(budget, k, SPENT) + (refund ? -price->of[k] : price->of[k]);
         loop variant PML_LEDGER_COUNT - i; */
     for (unsigned i = 0; i < PML_LEDGER_COUNT; i++) {
         const uint64_t spent = get(budget, i, SPENT), due = price->of[i];
-        //@ admit checked: spent <= kept(budget, i, CAP) <= room(i); // by pml_budget_check: *budget is what it was
+        //@ assert spent <= kept(budget, i, CAP) <= room(i);
         if (refund ? due > spent : due > get(budget, i, CAP) - spent)
             return refund ? PML_ERROR_BUDGET : PML_ERROR_SPENT;
-        //@ assert within: refund ? due <= spent : spent + due <= kept(budget, i, CAP) <= room(i);
-        set(&next, i, SPENT, refund ? spent - due : spent + due);
-        //@ assert booked: kept(&next, i, SPENT) == (refund ? spent - due : spent + due);
+        sums[i] = refund ? spent - due : spent + due;
+        //@ assert sums[i] == kept(budget, i, SPENT) + (refund ? -price->of[i] : price->of[i]);
     }
-    seal(&next);
-    *changed = next;
+    memcpy(changed->bytes, budget->bytes, PML_BUDGET_SIZE);
+    //@ assert \forall integer k; 0 <= k < PML_BUDGET_SIZE ==> changed->bytes[k] == \at(budget->bytes[k], Pre);
+    /*@ loop assigns i, *changed;
+        loop invariant i <= PML_LEDGER_COUNT;
+        loop invariant \forall integer k; 0 <= k < i ==> kept(changed, k, SPENT) == sums[k];
+        loop invariant \forall integer k; 0 <= k < PML_LEDGER_COUNT ==>
+          kept(changed, k, CAP) == \at(kept(budget, k, CAP), Pre);
+        loop variant PML_LEDGER_COUNT - i; */
+    for (unsigned i = 0; i < PML_LEDGER_COUNT; i++)
+        set(changed, i, SPENT, sums[i]);
+    seal(changed);
+    //@ assert \forall integer k; 0 <= k < PML_LEDGER_COUNT ==> kept(changed, k, SPENT) == sums[k];
+    //@ assert \forall integer k; 0 <= k < PML_LEDGER_COUNT ==> kept(changed, k, CAP) == \at(kept(budget, k, CAP), Pre);
     return PML_OK;
 }
 
-/*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed);
-    assigns *changed; */
+/*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed) && \separated(changed, budget, price);
+    assigns *changed;
+    ensures refused: \result != PML_OK ==> *changed == \old(*changed);
+    ensures booked: \result == PML_OK ==> \forall integer k; 0 <= k < PML_LEDGER_COUNT ==>
+      kept(changed, k, SPENT) == \old(kept(budget, k, SPENT)) + \old(price->of[k]);
+    ensures capped: \result == PML_OK ==> \forall integer k; 0 <= k < PML_LEDGER_COUNT ==>
+      0 <= kept(changed, k, SPENT) <= kept(changed, k, CAP) == \old(kept(budget, k, CAP)); */
 pml_status pml_budget_charge(const pml_budget *budget, const struct pml_price *price, pml_budget *changed)
 {
     return book(budget, price, false, changed);
 }
 
-/*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed);
-    assigns *changed; */
+/*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed) && \separated(changed, budget, price);
+    assigns *changed;
+    ensures refused: \result != PML_OK ==> *changed == \old(*changed);
+    ensures booked: \result == PML_OK ==> \forall integer k; 0 <= k < PML_LEDGER_COUNT ==>
+      kept(changed, k, SPENT) == \old(kept(budget, k, SPENT)) - \old(price->of[k]);
+    ensures capped: \result == PML_OK ==> \forall integer k; 0 <= k < PML_LEDGER_COUNT ==>
+      0 <= kept(changed, k, SPENT) <= kept(changed, k, CAP) == \old(kept(budget, k, CAP)); */
 pml_status pml_budget_refund(const pml_budget *budget, const struct pml_price *price, pml_budget *changed)
 {
     return book(budget, price, true, changed);

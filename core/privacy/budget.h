@@ -24,7 +24,7 @@ struct pml_price pml_crowd_price(const pml_crowd *policy, double epsilon, pml_bu
 
 pml_status pml_budget_check(const pml_budget *budget);
 
-/* Into `changed`, which may be stored before `budget` follows. PML_ERROR_SPENT when the cap does not allow it. */
+/* Into `changed`, another budget than `budget`, which may be stored before that one follows. PML_ERROR_SPENT when the cap does not allow it. */
 pml_status pml_budget_charge(const pml_budget *budget, const struct pml_price *price, pml_budget *changed);
 pml_status pml_budget_refund(const pml_budget *budget, const struct pml_price *price, pml_budget *changed);
 

@@ -6,7 +6,8 @@
 
 #define EPSILON_MAX 256.0
 #define MU_MAX 16.0
-#define POINTS 256 /* of the certificate */
+#define POINTS 256     /* of the certificate */
+#define STEPS_MAX 4096 /* of one size in a search: two where the bound only falls, and some more where it is rounded */
 
 static bool in_range(const pml_crowd *crowd, const pml_crowd_use *use)
 {
@@ -73,13 +74,19 @@ double pml_account_delta(const pml_account *account, double epsilon)
 
 double pml_ascend(double start, double end, int bits, bool (*is_enough)(void *context, double value), void *context)
 {
-    double step = 2.0;
+    double step = 2.0, found = 2.0 * end;
     for (int i = 0; i <= bits; i++) {
-        while (start <= end && !is_enough(context, start * step))
+        for (int left = STEPS_MAX; start <= end && !is_enough(context, start * step); left--) {
+            if (left == 0)
+                return found;
             start *= step;
+        }
+        if (start > end)
+            return found;
+        found = start * step;
         step = 0.5 * step + 0.5;
     }
-    return start * (2.0 * step - 1.0);
+    return found;
 }
 
 /* ---- δ and ε ---- */

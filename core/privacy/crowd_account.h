@@ -19,7 +19,8 @@ pml_status pml_account_make(const pml_crowd *crowd, const pml_crowd_use *use, do
                             pml_account *account);
 double pml_account_delta(const pml_account *account, double epsilon);
 
-/* The least value from `start` on that is enough, rounded up by at most 2^-bits of it. A value above `end` means: none. */
+/* The least value from `start` on that is enough, rounded up by at most 2^-bits of it, where all above it are enough too;
+ * else one that is enough. A value above `end` means: none. */
 double pml_ascend(double start, double end, int bits, bool (*is_enough)(void *context, double value), void *context);
 
 #endif

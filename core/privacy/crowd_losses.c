@@ -36,13 +36,14 @@ static void place(pml_losses *losses, const double *p, const double *q, size_t c
 {
     double growth = pml_exp(losses->step), point = pml_exp(-MIDDLE * losses->step), raised = 1.0 + error + 0x1p-40;
     int at = 0;
-    for (; count > 0; count--, p += by, q += by) {
-        double mass = *p * raised;
-        while (at < GRID && mass >= point * growth * *q) {
+    for (size_t i = 0; i < count; i++) {
+        const ptrdiff_t k = by * (ptrdiff_t)i;
+        const double mass = p[k] * raised;
+        while (at < GRID && mass >= point * growth * q[k]) {
             point *= growth;
             at++;
         }
-        double upper = (mass - point * *q) / (1.0 - 1.0 / growth);
+        double upper = (mass - point * q[k]) / (1.0 - 1.0 / growth);
         upper = upper > 0.0 ? upper < mass ? upper : mass : 0.0;
         add(losses, at + 1, upper);
         add(losses, at, mass - upper);

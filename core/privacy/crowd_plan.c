@@ -3,7 +3,8 @@
  * crowd_account.c bounds it, is at most the one asked for. */
 #include "crowd_account.h"
 
-#define PRECISION 12 /* bits of clusters and fakes */
+#define PRECISION 12  /* bits of clusters and fakes */
+#define NONE 0x1p-40  /* the samplers draw multiples of 2^-29 and 2^-32: so few clusters are none */
 
 typedef struct trial {
     const pml_crowd_goal *goal;
@@ -39,7 +40,7 @@ static void find(trial *t, pml_crowd_planned *plan)
         double low = limit;
         do
             low *= 0.5;
-        while (reaches(t, low));
+        while (low > NONE && reaches(t, low));
         double clusters = pml_ascend(low, limit, PRECISION, reaches, t);
         plan->needed = reaches(t, clusters);
         plan->crowd = t->crowd;

@@ -16,6 +16,12 @@ typedef struct blanket {
     double told; /* 1−γ, rounded up */
 } blanket;
 
+/* ⌊v⌋, and 0 for what is below 0. From 2^53 on every double is whole. */
+static double floor_of(double v)
+{
+    return !(v < 0x1p53) ? v : v > 0.0 ? (double)(uint64_t)v : 0.0;
+}
+
 static double root(double v)
 {
     return (double)(pml_sqrt_floor((uint64_t)(v * 0x1p20)) + (uint64_t)1) * 0x1p-10;
@@ -24,14 +30,13 @@ static double root(double v)
 /* Around its mean a binomial number has all but e^-CUT on either side. */
 static double below(double mean)
 {
-    double start = mean - root(2.0 * CUT * mean) - 2.0;
-    return start > 0.0 ? (double)(uint64_t)start : 0.0;
+    return floor_of(mean - root(2.0 * CUT * mean) - 2.0);
 }
 
 static double above(double mean, double most)
 {
     double end = mean + CUT / 3.0 + root(CUT * CUT / 9.0 + 2.0 * CUT * mean) + 3.0;
-    return end < most ? (double)(uint64_t)end : most;
+    return end < most ? floor_of(end) : most;
 }
 
 static bool in_range(const pml_shuffle *shuffle)
@@ -49,11 +54,15 @@ static void make_blanket(const pml_shuffle *shuffle, blanket *b)
     b->told = 1.0 - gamma * (1.0 - 0x1p-46);
     double low = below(n * gamma), high = above(n * gamma, n), odds = gamma / (1.0 - gamma), weight = 1.0, sum = 0.0;
     b->least = low;
-    b->width = (double)(uint64_t)((high - low) / BUCKETS) + 1.0;
+    b->width = floor_of((high - low) / BUCKETS) + 1.0;
     for (int i = 0; i < BUCKETS; i++)
         b->chance[i] = 0.0;
+    double next = low + b->width; /* where the next bucket begins; `high` is in the last one */
+    int at = 0;
     for (double x = low; x <= high; x += 1.0) {
-        b->chance[(int)((x - low) / b->width)] += weight;
+        if (x >= next && at < BUCKETS - 1)
+            at++, next += b->width;
+        b->chance[at] += weight;
         sum += weight;
         weight *= (n - x) / (x + 1.0) * odds;
         if (weight > 0x1p500) {
@@ -82,7 +91,7 @@ typedef struct pair {
 
 static double threshold(const pair *p, double s)
 {
-    return (double)(uint64_t)((p->factor * (s + p->c) - p->c) / (1.0 + p->factor)) + 1.0;
+    return floor_of((p->factor * (s + p->c) - p->c) / (1.0 + p->factor)) + 1.0;
 }
 
 /* Sums up b(s, ·) from k downward and upward, as multiples of b(s, k), until what is left is below e^-60 of it. */
@@ -154,7 +163,7 @@ static double delta_of(const pml_shuffle *shuffle, double told, double messages,
 {
     double share = 2.0 / shuffle->cells;
     if (messages * share > PAIR_MAX)
-        messages = (double)(uint64_t)(PAIR_MAX / share);
+        messages = floor_of(PAIR_MAX / share);
     pair p = {.factor = factor, .c = messages / (pml_exp(shuffle->floor) * (1.0 + 0x1p-49) - 1.0)};
     double low = shuffle->cells == 2 ? messages : below(messages * share);
     double weight = 1.0, sum = 0.0, weights = 0.0;

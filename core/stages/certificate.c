@@ -12,7 +12,7 @@ static const int16_t cosine[33] = {4096, 4091, 4076, 4052, 4017, 3973, 3920, 385
                                    3513, 3406, 3290, 3166, 3035, 2896, 2751, 2598, 2440, 2276, 2106,
                                    1931, 1751, 1567, 1380, 1189, 995,  799,  601,  401,  201,  0};
 
-/* Direction `index` of SPEC 5.7 into v; answers the coordinate when it is an axis, else −1. */
+/* Direction `index` of SPEC 5.7 into v; returns the coordinate when it is an axis, else −1. */
 static int direction(uint32_t k, uint32_t index, int32_t *v)
 {
     if (k != 2) {
@@ -147,7 +147,7 @@ static int64_t ball_diameter(const pml_pack *pack, uint32_t floor, const int64_t
     return root_ceil(65536 * farthest) + divide_ceil(spread, 2 * (int64_t)pack->neighbours * floor);
 }
 
-/* Centre of a ball, over 16384. The label row is divided first: no product exceeds 2^48 when all ρ_s < 2^28. */
+/* Centre of a ball, over 16384. The label row is divided first: no product exceeds 2^49 when all ρ_s < 2^28. */
 static int64_t ball_centre(const pml_pack *pack, uint32_t floor, const int64_t *label_rows, size_t at)
 {
     const int64_t least = (int64_t)pack->neighbours * floor, factor = (65536 + (int64_t)floor) * pack->alpha;

@@ -100,9 +100,9 @@ void pml_gaussian_draw(pml_random *random, uint32_t shift, int32_t *noise, size_
 /* round(v / 2^coarsen), then into ±limit; |v| < 2^40 */
 static int64_t coarse(int64_t v, uint32_t coarsen, int64_t limit)
 {
-    const uint64_t offset = (uint64_t)1 << 41;
+    const int64_t offset = (int64_t)1 << 41;
     uint64_t half_unit = ((uint64_t)1 << coarsen) >> 1;
-    int64_t q = (int64_t)(((uint64_t)v + offset + half_unit) >> coarsen) - (int64_t)(offset >> coarsen);
+    int64_t q = (int64_t)(((uint64_t)(v + offset) + half_unit) >> coarsen) - (offset >> coarsen);
     q = (int64_t)select64(mask_less(limit, q), (uint64_t)limit, (uint64_t)q);
     return (int64_t)select64(mask_less(q, -limit), (uint64_t)-limit, (uint64_t)q);
 }

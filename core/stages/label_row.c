@@ -3,7 +3,7 @@
  * Public constants only: the query's class chooses among them, it does not enter them. */
 #include "stages.h"
 
-/* Adds up to `room` anchors of slot `from`; answers how many. */
+/* Adds up to `room` anchors of slot `from`; returns how many. */
 static size_t add_anchors(const pml_pack *pack, uint32_t from, size_t room, uint32_t weight, const uint8_t *slot_code,
                           int64_t *row)
 {

@@ -5,10 +5,13 @@
 
 #define HEAD_MAX 40u
 
+/*@ requires \valid(out + (0 .. length_of(size) - 1)) && size < 65536;
+    assigns out[0 .. length_of(size) - 1];
+    ensures \result == length_of(size) && says_length(out, size); */
 static size_t byte_string_head(uint8_t *out, size_t size)
 {
     if (size < 24) {
-        out[0] = (uint8_t)(0x40 | size);
+        out[0] = (uint8_t)(0x40 + size);
         return 1;
     }
     if (size < 256) {
@@ -30,6 +33,7 @@ uint8_t *pml_release_head(uint8_t *out, const uint8_t *id, pml_mechanism mechani
     *p++ = 1, *p++ = 0x50;                          /* 1: pack id */
     memcpy(p, id, PML_ID_SIZE);
     p += PML_ID_SIZE;
+    //@ assert id: \forall integer k; 0 <= k < 16 ==> out[5 + k] == id[k];
     *p++ = 2, *p++ = (uint8_t)mechanism; /* 2: mechanism */
     if (mechanism == PML_GAUSSIAN) {
         *p++ = 3, *p++ = 0x44; /* 3: step */

@@ -106,15 +106,53 @@ void pml_update_row(const pml_pack *pack, uint32_t slot, const int64_t *label_ro
 /*@ requires usable(random) && \valid(others + (0 .. slots - 1)) && \separated(random, others + (0 .. slots - 1));
     requires 2 <= cells <= PML_CROWD_CELLS_MAX && keep <= 0x10000000000;
     assigns *random, others[0 .. slots - 1];
-    ensures \result < cells; */
+    ensures \result < cells;
+    ensures cells <= PML_CELLS_MAX ==> \forall integer s; 0 <= s < slots ==> others[s] < cells; */
 uint32_t pml_response_draw(pml_random *random, uint64_t keep, uint32_t cells, uint32_t slots, uint16_t *others);
+
+/* The (secret) cell that is sent for this one. */
+/*@ requires cell < cells <= PML_CROWD_CELLS_MAX && shift < cells;
+    assigns \nothing;
+    ensures \result == (cell + shift) % cells; */
+static inline uint32_t moved_by(uint32_t cell, uint32_t shift, uint32_t cells)
+{
+    uint32_t moved = cell + shift;
+    moved -= cells & ~(uint32_t)mask_less(moved, cells);
+    //@ assert moved == (cell + shift < cells ? cell + shift : cell + shift - cells);
+    return moved;
+}
+
 /*@ logic integer symbol_of(uint16_t *others, integer cells, integer slot, integer moved, integer c) =
-      c == slot ? moved % cells : others[c]; */
+      c == slot ? moved % cells : others[c];
+    logic integer bits_of(integer cells) =
+      cells <= 2 ? 1 : cells <= 4 ? 2 : cells <= 8 ? 3 : cells <= 16 ? 4 : cells <= 32 ? 5 : cells <= 64 ? 6 :
+      cells <= 128 ? 7 : cells <= 256 ? 8 : cells <= 512 ? 9 : cells <= 1024 ? 10 : cells <= 2048 ? 11 :
+      cells <= 4096 ? 12 : cells <= 8192 ? 13 : cells <= 16384 ? 14 : cells <= 32768 ? 15 : cells <= 65536 ? 16 :
+      cells <= 131072 ? 17 : cells <= 262144 ? 18 : cells <= 524288 ? 19 : 20;
+    logic integer start(integer c, integer bits) = c <= 0 ? 0 : c * bits;
+    logic integer bytes_of(integer slots, integer bits) = (start(slots, bits) + 7) / 8;
+    logic integer bit_of(integer v, integer n) = (v >> n) & 1;
+    // bit `at` of a string of bytes (SPEC 2)
+    logic integer bit_at(uint8_t *bytes, integer at) = bit_of(bytes[at / 8], at % 8);
+    // bit b of symbol c
+    logic integer symbol_bit(uint8_t *bytes, integer bits, integer c, integer b) = bit_at(bytes, start(c, bits) + b);
+    lemma symbols_before: \forall integer c, bits; 0 <= bits ==> 0 <= start(c, bits);
+    lemma symbols_between: \forall integer s, c, bits; 0 <= s < c ==>
+      start(c, bits) == start(s, bits) + bits + start(c - s - 1, bits);
+    lemma symbols_apart: \forall integer s, c, bits; 0 <= s < c && 0 <= bits ==>
+      start(s, bits) + bits <= start(c, bits);
+    lemma symbols_adjoin: \forall integer c, bits; 0 <= c ==> start(c + 1, bits) == start(c, bits) + bits;
+    lemma symbols_few: \forall integer c, bits; 0 <= c <= PML_SLOTS_MAX && 0 <= bits <= 32 ==>
+      0 <= start(c, bits) <= 32768; */
 
 /*@ requires 2 <= cells <= PML_CELLS_MAX && slots <= PML_SLOTS_MAX && slot < slots && cell < cells && shift < cells;
-    requires \valid_read(others + (0 .. slots - 1)) && \valid(body + (0 .. slots * 2 - 1));
-    requires \separated(others + (0 .. slots - 1), body + (0 .. slots * 2 - 1));
-    assigns body[0 .. slots * 2 - 1]; */
+    requires \valid_read(others + (0 .. slots - 1)) && \valid(body + (0 .. bytes_of(slots, bits_of(cells)) - 1));
+    requires \separated(others + (0 .. slots - 1), body + (0 .. bytes_of(slots, bits_of(cells)) - 1));
+    assigns body[0 .. bytes_of(slots, bits_of(cells)) - 1];
+    ensures places: \forall integer c, b; 0 <= c < slots && 0 <= b < bits_of(cells) ==>
+      symbol_bit(body, bits_of(cells), c, b) == bit_of(symbol_of(others, cells, slot, cell + shift, c), b);
+    ensures unused: \forall integer at; start(slots, bits_of(cells)) <= at < 8 * bytes_of(slots, bits_of(cells)) ==>
+      bit_at(body, at) == 0; */
 void pml_response_emit(const uint16_t *others, uint32_t cells, uint32_t slots, uint32_t slot, uint32_t cell,
                        uint32_t shift, uint8_t *body);
 
@@ -128,15 +166,36 @@ void pml_gaussian_draw(pml_random *random, uint32_t shift, int32_t *noise, size_
 void pml_gaussian_emit(const int32_t *noise, const int64_t *centres, const int32_t *row, uint32_t slot, uint32_t slots,
                        uint32_t dimensions, uint32_t coarsen, unsigned value_bytes, uint8_t *body);
 
+/*@ // a head by its own words (SPEC 2): what stands before the body's own length, and that length
+    logic integer fields_of(integer mechanism) = mechanism == PML_GAUSSIAN ? 30 : 24;
+    logic integer length_of(integer size) = size < 24 ? 1 : size < 256 ? 2 : 3;
+    predicate says_length(uint8_t *at, integer size) =
+      size < 24 ? at[0] == 0x40 + size
+      : size < 256 ? at[0] == 0x58 && at[1] == size
+      : at[0] == 0x59 && 0x100 * at[1] + at[2] == size;
+    predicate says_fields(uint8_t *out, integer mechanism, integer step) =
+      out[0] == (mechanism == PML_GAUSSIAN ? 0xA5 : 0xA4) && out[1] == 0 && out[2] == 1 && out[3] == 1 &&
+      out[4] == 0x50 && out[21] == 2 && out[22] == mechanism &&
+      (mechanism == PML_GAUSSIAN ? out[23] == 3 && out[24] == 0x44 && be32(out + 25) == step && out[29] == 4
+                                 : out[23] == 4); */
+
 /* release.c (SPEC 2): length of a release, and everything of it but the body. */
 size_t pml_release_length(size_t body_size, pml_mechanism mechanism);
+/*@ requires \valid(out + (0 .. fields_of(mechanism) + length_of(body_size) - 1)) && \valid_read(id + (0 .. 15));
+    requires \separated(out + (0 .. fields_of(mechanism) + length_of(body_size) - 1), id + (0 .. 15));
+    requires body_size < 65536 && PML_RESPONSE <= mechanism <= PML_CROWD;
+    assigns out[0 .. fields_of(mechanism) + length_of(body_size) - 1];
+    ensures \result == out + fields_of(mechanism) + length_of(body_size);
+    ensures fields: says_fields(out, mechanism, step);
+    ensures id: \forall integer k; 0 <= k < 16 ==> out[5 + k] == id[k];
+    ensures length: says_length(out + fields_of(mechanism), body_size); */
 uint8_t *pml_release_head(uint8_t *out, const uint8_t *id, pml_mechanism mechanism, uint32_t step, size_t body_size);
 
 /* Bits of a symbol. */
 /*@ requires 2 <= cells <= PML_CROWD_CELLS_MAX;
     assigns \nothing;
     ensures 1 <= \result <= 20 && (cells <= PML_CELLS_MAX ==> \result <= 16);
-    ensures cells <= 1 << \result && 1 << (\result - 1) < cells; */
+    ensures cells <= 1 << \result && 1 << (\result - 1) < cells && \result == bits_of(cells); */
 static inline unsigned symbol_bits(uint32_t cells)
 {
     unsigned bits = 1;
@@ -151,7 +210,7 @@ static inline unsigned symbol_bits(uint32_t cells)
 /* Bytes of a body of symbols. */
 /*@ requires slots <= PML_SLOTS_MAX && bits <= 32;
     assigns \nothing;
-    ensures 8 * \result >= slots * bits > 8 * (\result - 1); */
+    ensures \result == bytes_of(slots, bits); */
 static inline size_t symbols_size(size_t slots, unsigned bits)
 {
     return (slots * bits + 7) / 8;

@@ -2,7 +2,7 @@
  * Answers that lie. Each is refused as a whole and nothing is handed out; and what is refused does not depend on who
  * asks: every answer here is read for several queries, in one piece and byte by byte, and all must agree. */
 #include "golden/vectors.h"
-#include "support/answer_writer.h"
+#include "support/viewers.h"
 
 void setUp(void)
 {
@@ -14,9 +14,6 @@ void tearDown(void)
 
 #define MECHANISM (PML_WITH_RESPONSE ? PML_RESPONSE : PML_GAUSSIAN)
 
-enum { CAPACITY = 3, VIEWERS = 4 };
-
-/* Devices that look at an answer: two labels, two feature vectors, both scopes, and one whose input is invalid. */
 struct viewers {
     struct fixture strict, lenient;
     float features[2][64];
@@ -57,32 +54,6 @@ static pml_ranking *begin_for(struct viewers *v, unsigned viewer, pml_match *mat
     TEST_ASSERT_EQUAL(PML_OK, begin_ranking(f, lenient ? invalid : v->features[viewer % 2], v->d, v->labels[viewer % 2],
                                             viewer < 2 ? PML_OWN_SLOT : PML_ALL_SLOTS, matches, CAPACITY));
     return f->ranking;
-}
-
-static void check_outcome(int status, const pml_match *matches, const pml_answer_summary *summary, size_t size)
-{
-    if (status == PML_OK) {
-        TEST_ASSERT_EQUAL_UINT64(size, summary->bytes);
-    } else {
-        TEST_ASSERT_TRUE(is_zero(matches, CAPACITY * sizeof *matches));
-        TEST_ASSERT_TRUE(is_zero(summary, sizeof *summary));
-    }
-}
-
-/* The status that all viewers agree on. */
-static int status_of(struct viewers *v, const uint8_t *bytes, size_t size)
-{
-    int agreed = 0;
-    for (unsigned viewer = 0; viewer < VIEWERS; viewer++) {
-        pml_match matches[CAPACITY];
-        pml_answer_summary summary;
-        int status = feed_and_finish(begin_for(v, viewer, matches), bytes, size, &summary);
-        check_outcome(status, matches, &summary, size);
-        if (viewer == 0)
-            agreed = status;
-        TEST_ASSERT_EQUAL(agreed, status);
-    }
-    return agreed;
 }
 
 /* The status that feeding byte by byte leads to; `fed` is that of the last feed. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The ranking of an answer (SPEC 5.13) against the plainest one: score everything, sort, drop repeated items, cut. */
 #include "support/answer_writer.h"
+#include "support/plain_ranking.h"
 
 void setUp(void)
 {
@@ -11,13 +12,6 @@ void tearDown(void)
 }
 
 #define MECHANISM (PML_WITH_RESPONSE ? PML_RESPONSE : PML_GAUSSIAN)
-
-enum { CANDIDATES_MAX = 700 };
-
-struct candidate {
-    pml_match match;
-    size_t arrival;
-};
 
 struct answer_under_test {
     struct fixture f;
@@ -83,56 +77,19 @@ static void add(struct answer_under_test *a, uint32_t slot, uint64_t item, int32
     a->count++;
 }
 
-static int in_order(const void *left, const void *right)
-{
-    const struct candidate *a = left, *b = right;
-    if (a->match.score != b->match.score)
-        return a->match.score > b->match.score ? -1 : 1;
-    if (a->match.item != b->match.item)
-        return a->match.item < b->match.item ? -1 : 1;
-    return a->arrival < b->arrival ? -1 : 1;
-}
-
-static size_t rank_plainly(const struct answer_under_test *a, pml_scope scope, size_t capacity, pml_match *out)
-{
-    static struct candidate sorted[CANDIDATES_MAX];
-    size_t count = 0, found = 0;
-    for (size_t i = 0; i < a->count; i++)
-        if (scope == PML_ALL_SLOTS || a->candidates[i].match.slot == a->slot)
-            sorted[count++] = a->candidates[i];
-    qsort(sorted, count, sizeof sorted[0], in_order);
-    for (size_t i = 0; i < count && found < capacity; i++) {
-        bool repeated = false;
-        for (size_t j = 0; j < found; j++)
-            repeated |= out[j].item == sorted[i].match.item;
-        if (!repeated)
-            out[found++] = sorted[i].match;
-    }
-    return found;
-}
-
 static void compare(struct answer_under_test *a, pml_scope scope, size_t capacity)
 {
     pml_match expected[PML_MATCHES_MAX];
     pml_match *matches = malloc(capacity * sizeof *matches);
     pml_answer_summary summary;
-    size_t found = rank_plainly(a, scope, capacity, expected);
+    size_t found = rank_plainly(a->candidates, a->count, a->slot, scope, capacity, expected);
     TEST_ASSERT_EQUAL(PML_OK, begin_ranking(&a->f, a->features, a->info.features, a->label, scope, matches, capacity));
     TEST_ASSERT_EQUAL(PML_OK, feed_and_finish(a->f.ranking, a->writer.bytes, a->writer.size, &summary));
     TEST_ASSERT_EQUAL(found, summary.found);
     TEST_ASSERT_EQUAL_UINT64(a->count, summary.carried);
     TEST_ASSERT_EQUAL_UINT64(1u << 20, summary.gallery);
     TEST_ASSERT_EQUAL_UINT64(a->writer.size, summary.bytes);
-    for (size_t i = 0; i < found; i++) {
-        TEST_ASSERT_EQUAL_UINT64(expected[i].item, matches[i].item);
-        TEST_ASSERT_EQUAL_UINT64(expected[i].payload_offset, matches[i].payload_offset);
-        TEST_ASSERT_EQUAL_UINT32(expected[i].payload_size, matches[i].payload_size);
-        TEST_ASSERT_EQUAL_INT32(expected[i].score, matches[i].score);
-        TEST_ASSERT_EQUAL_INT32(expected[i].label, matches[i].label);
-        TEST_ASSERT_EQUAL_UINT32(expected[i].slot, matches[i].slot);
-    }
-    for (size_t i = found; i < capacity; i++)
-        TEST_ASSERT_EQUAL_UINT32(PML_NO_SLOT, matches[i].slot);
+    check_matches(expected, found, matches, capacity);
     free(matches);
 }
 

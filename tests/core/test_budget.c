@@ -287,6 +287,8 @@ static void test_crowd_caps_out_of_range(void)
         {1, 1, 0x1p-50, PML_ERROR_DELTA},
         {1, 1, nan, PML_ERROR_DELTA},
         {1, 1, 1, PML_ERROR_DELTA},
+        {1, 1, -1e-6, PML_ERROR_DELTA},
+        {1, 0, -1e-6, PML_ERROR_DELTA},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         pml_budget budget;
@@ -321,18 +323,18 @@ static void test_prices_of_bundles(void)
 static void test_one_full_ledger_stops_all(void)
 {
     const struct pml_price price = pml_crowd_price(&promising, 8, PML_BUNDLE_QUERY);
-    pml_budget rich = crowd_budget(4095, 16, 0.5), next, poor;
+    pml_budget rich = crowd_budget(4095, 16, 0.5), next, back;
     TEST_ASSERT_EQUAL(PML_OK, pml_budget_charge(&rich, &price, &next));
     const pml_budget poors[] = {crowd_budget(7.9, 16, 0.5), crowd_budget(4095, 0.001, 1e-6),
                                 crowd_budget(4095, 16, 1e-12)};
     for (size_t i = 0; i < 3; i++) {
-        poor = poors[i];
-        TEST_ASSERT_EQUAL(PML_ERROR_SPENT, pml_budget_charge(&poor, &price, &poor));
-        TEST_ASSERT_EQUAL_MEMORY(&poors[i], &poor, sizeof poor);
+        back = rich;
+        TEST_ASSERT_EQUAL(PML_ERROR_SPENT, pml_budget_charge(&poors[i], &price, &back));
+        TEST_ASSERT_EQUAL_MEMORY(&rich, &back, sizeof back);
     }
-    TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_refund(&rich, &price, &rich));
-    TEST_ASSERT_EQUAL(PML_OK, pml_budget_refund(&next, &price, &next));
-    TEST_ASSERT_EQUAL_MEMORY(&rich, &next, sizeof next);
+    TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_budget_refund(&rich, &price, &back));
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_refund(&next, &price, &back));
+    TEST_ASSERT_EQUAL_MEMORY(&rich, &back, sizeof back);
 }
 
 /* SPEC 4, only the floor: a policy without a promise breaks the promise of a budget that has one. */

@@ -261,12 +261,12 @@ static void test_a_spent_damaged_or_foreign_budget_arms_nothing(void)
 
 static void test_only_the_budget_that_paid_is_refunded(void)
 {
-    pml_budget richer;
+    pml_budget rich, richer;
     TEST_ASSERT_EQUAL(
-        PML_OK, make_budget(&richer, test_owner, 2000, PML_WITH_GAUSSIAN ? 100 : 0, PML_WITH_GAUSSIAN ? 1e-5 : 0));
+        PML_OK, make_budget(&rich, test_owner, 2000, PML_WITH_GAUSSIAN ? 100 : 0, PML_WITH_GAUSSIAN ? 1e-5 : 0));
     TEST_ASSERT_EQUAL(PML_OK, arm());
     const struct pml_price price = pml_client_price(f.client);
-    TEST_ASSERT_EQUAL(PML_OK, pml_budget_charge(&richer, &price, &richer));
+    TEST_ASSERT_EQUAL(PML_OK, pml_budget_charge(&rich, &price, &richer));
     TEST_ASSERT_EQUAL(PML_ERROR_BUDGET, pml_client_disarm(f.client, &richer));
     TEST_ASSERT_EQUAL(PML_OK, disarm());
 }

@@ -328,6 +328,36 @@ static void test_too_small_crowds_have_no_plan(void)
     TEST_ASSERT_EQUAL(PML_ERROR_CROWD, pml_crowd_plan(&g, scratch, PML_CROWD_SCRATCH_MAX, &plan));
 }
 
+/* A law of fewer counts has less rounding, so with smaller clusters the floor may be enough where it was not with the
+ * largest: the search for fewer clusters must end all the same. */
+static void test_a_plan_ends_where_the_floor_nearly_suffices(void)
+{
+    pml_crowd_goal g = goal(0.1, 1e-6, 20);
+    const pml_crowd small = {.clients = g.clients, .copies = 1, .own = 1};
+    const pml_crowd large = {.clients = g.clients, .copies = g.copies_max, .own = 1};
+    const double enough = delta_at(small, g.use, g.epsilon), more = delta_at(large, g.use, g.epsilon);
+    TEST_ASSERT_TRUE(enough < more);
+    g.delta = 0.5 * (enough + more);
+    TEST_ASSERT_TRUE(plan_of(g).fakes < 1e-9);
+}
+
+/* Enough at 1 + 2^-n for n up to 30, and nowhere else. */
+static bool is_enough_alone(void *context, double value)
+{
+    ++*(uint64_t *)context;
+    for (double above = 1.0; above >= 0x1p-30; above *= 0.5)
+        if (value == 1.0 + above)
+            return true;
+    return false;
+}
+
+static void test_a_search_ends_where_larger_values_are_not_enough(void)
+{
+    uint64_t calls = 0;
+    TEST_ASSERT_EQUAL_DOUBLE(1.0 + 0x1p-30, pml_ascend(0.5, 256.0, 40, is_enough_alone, &calls));
+    TEST_ASSERT_TRUE(calls < 10000);
+}
+
 /* ---- mixing alone ---- */
 
 static double mixing(uint64_t clients, uint64_t fakes, double floor)
@@ -365,6 +395,18 @@ static void refuse(pml_status expected, pml_crowd crowd, pml_crowd_use use)
     TEST_ASSERT_EQUAL_DOUBLE(1.0, value);
     TEST_ASSERT_EQUAL(expected, pml_crowd_epsilon(&crowd, &use, 1e-6, scratch, PML_CROWD_SCRATCH_MAX, &value));
     TEST_ASSERT_TRUE(isinf(value));
+}
+
+static bool is_two(void *context, double value)
+{
+    (void)context;
+    return value == 2.0;
+}
+
+/* Where a finer step misses the only value that is enough, it is not lost. */
+static void test_a_value_that_was_found_is_kept(void)
+{
+    TEST_ASSERT_EQUAL_DOUBLE(2.0, pml_ascend(1.0, 256.0, 8, is_two, NULL));
 }
 
 static void test_policies_out_of_range_are_refused(void)
@@ -529,7 +571,10 @@ int main(void)
     RUN_TEST(test_plans_of_several_messages);
     RUN_TEST(test_no_fakes_where_the_floor_suffices);
     RUN_TEST(test_too_small_crowds_have_no_plan);
+    RUN_TEST(test_a_plan_ends_where_the_floor_nearly_suffices);
+    RUN_TEST(test_a_search_ends_where_larger_values_are_not_enough);
     RUN_TEST(test_mixing_alone);
+    RUN_TEST(test_a_value_that_was_found_is_kept);
     RUN_TEST(test_policies_out_of_range_are_refused);
     RUN_TEST(test_bounds_out_of_range_are_refused);
     RUN_TEST(test_scratch_one_less_is_refused);
