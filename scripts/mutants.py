@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Puts deliberate privacy bugs into the sources, one at a time, and shows that a test finds each (scripts/mutants.sh).
 
-The bugs are in tests/mutants/*.txt, in the syntax of tests/mutants/README.md. What does not change is compiled
-once; a bug costs one file, one link and one test. Bugs above core and transport are linked into
-programs of build/release.
+The bugs are in tests/mutants/*.txt (read by planted.py, in the syntax of tests/mutants/README.md). What does not change
+is compiled once; a bug costs one file, one link and one test. Bugs above core and transport are linked into programs of
+build/release.
 """
 
 import argparse
@@ -16,8 +16,9 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from planted import Failure, read_list
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "mutants"
@@ -32,62 +33,14 @@ PATHS = [f"-I{TREE}/{folder}" for folder in ("", "core", "core/include", *BESIDE
 TIMEOUT = 180  # seconds a test may take; the slowest takes thirty
 
 
-class Failure(Exception):
-    """Why a mutant was not killed."""
-
-
 # ---- the list ----------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Mutant:
-    name: str
-    place: str  # of the entry, for messages
-    file: str = ""
-    killers: list = field(default_factory=list)
-    before: list = field(default_factory=list)
-    after: list = field(default_factory=list)
-
-    def apply(self):
-        """The file's text with the bug in it."""
-        text = ((TREE if is_copied(self.file) else ROOT) / self.file).read_text()
-        before, after = ("".join(line + "\n" for line in lines) for lines in (self.before, self.after))
-        changed, count = re.subn("^" + re.escape(before), lambda _: after, text, flags=re.MULTILINE)
-        if count != 1 or before == after:
-            raise Failure(f"does not apply: {count} places in {self.file}")
-        return changed
-
-
-def read_list(path):
-    mutants = []
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        place = f"{path.name}:{number}"
-        word, _, rest = line.partition(" ")
-        if line.startswith("#") or not line:
-            continue
-        elif word == "mutant":
-            mutants.append(Mutant(rest.strip(), place))
-        elif not mutants:
-            sys.exit(f"{place}: no 'mutant' before this line")
-        elif word == "file":
-            mutants[-1].file = rest.strip()
-        elif word == "killed":
-            mutants[-1].killers.append(rest.removeprefix("by").strip())
-        elif line[0] in " -+":
-            if line[0] in " -":
-                mutants[-1].before.append(line[1:])
-            if line[0] in " +":
-                mutants[-1].after.append(line[1:])
-        else:
-            sys.exit(f"{place}: what is '{word}'?")
-    for mutant in mutants:
-        if not (mutant.file.endswith(".c") and mutant.killers and mutant.before):
-            sys.exit(f"{mutant.place}: '{mutant.name}' needs a .c file, a test and a place")
-    return mutants
 
 
 def read_lists():
     mutants = [mutant for path in sorted((ROOT / "tests/mutants").glob("*.txt")) for mutant in read_list(path)]
+    for mutant in mutants:
+        if not mutant.file.endswith(".c"):
+            sys.exit(f"{mutant.place}: '{mutant.name}' needs a .c file: only that is compiled again")
     names = [mutant.name for mutant in mutants]
     for name in {name for name in names if names.count(name) > 1}:
         sys.exit(f"two mutants are called '{name}'")
@@ -114,6 +67,19 @@ def compile_file(source, target, *options):
     done = run(["gcc", *FLAGS, *PATHS, *options, "-c", source, "-o", target])
     if done.returncode != 0:
         raise Failure("does not compile\n" + done.stdout)
+
+
+RUN_ONE = WORK / "run_one.o"
+
+
+def compile_run_one():
+    WORK.mkdir(parents=True, exist_ok=True)
+    compile_file(ROOT / "tests/support/run_one.c", RUN_ONE, f"-I{find_unity()}")
+
+
+def run_one(program):
+    """What lets a program of Unity run one of its tests."""
+    return [RUN_ONE, "-Wl,--wrap=UnityDefaultTestRun"] if program.startswith("test_") else []
 
 
 # ---- above core and transport: the programs of the release build ----
@@ -151,11 +117,16 @@ class Release:
     def find(program):
         return next(path for path in RELEASE.rglob(program) if path.is_file())
 
-    def link(self, program, folder, changed):
+    def link(self, program, folder, changed=None):
+        """`changed` is a file whose object lies in `folder`."""
         path = self.find(program).relative_to(RELEASE)
         command = run(["ninja", "-t", "commands", "-s", path], cwd=RELEASE).stdout.strip()
-        command = command.replace(f" {self.compiling[changed]['output']} ", " ")
-        command = command.replace(f" -o {path} ", f" -o {shlex.quote(f'{folder}/{program}')} {shlex.quote(f'{folder}/changed.o')} ")
+        extra = run_one(program)
+        if changed:
+            command = command.replace(f" {self.compiling[changed]['output']} ", " ")
+            extra.insert(0, folder / "changed.o")
+        options = " ".join(shlex.quote(str(part)) for part in ["-o", folder / program, *extra])
+        command = command.replace(f" -o {path} ", f" {options} ")
         done = run(["sh", "-c", command], cwd=RELEASE)
         if done.returncode != 0:
             raise Failure("does not link\n" + done.stdout)
@@ -211,7 +182,7 @@ class Build:
         if program.startswith("test_"):
             objects += [object_of("tests/support/support.c"), OBJECTS / "unity.o"]
         target = folder / program
-        done = run(["gcc", object_of(self.source(program)), *objects, "-l:libbearssl.a", "-lm", "-o", target])
+        done = run(["gcc", object_of(self.source(program)), *objects, *run_one(program), "-l:libbearssl.a", "-lm", "-o", target])
         if done.returncode != 0:
             raise Failure("does not link\n" + done.stdout)
         return target
@@ -249,6 +220,12 @@ def test_command(name, program):
     return [sys.executable, ROOT / "tests/cli/postgres.py", *replica, program]
 
 
+def is_one_test(killer):
+    """Whether it is one test of a program of Unity."""
+    name, _, part = killer.partition("/")
+    return name.startswith("test_") and ".py" not in name and part != ""
+
+
 def failed_tests(output):
     return set(re.findall(r"^[^\n:]+:\d+:(\w+):FAIL", output, re.MULTILINE))
 
@@ -274,16 +251,20 @@ def kills(killer, program):
     elif name.endswith(".py"):
         part, words = scenario_of(part)
         command = [sys.executable, ROOT / "tests/cli" / name, program, *part]
+    environment = dict(os.environ)
+    if not words:
+        environment["PRIVATEMAIL_FIRST_FAILURE"] = "1"
+    if is_one_test(killer):
+        environment["PML_TEST_ONLY"] = part
     try:
-        done = run(command, timeout=TIMEOUT * (5 if name.endswith(".py") else 1), cwd=program.parent,
-                   env=dict(os.environ, **({} if words else {"PRIVATEMAIL_FIRST_FAILURE": "1"})))
+        done = run(command, timeout=TIMEOUT * (5 if name.endswith(".py") else 1), cwd=program.parent, env=environment)
     except subprocess.TimeoutExpired:
         raise Failure(f"hung in {killer}") from None
     if name == "check_secrets":
         return done.returncode == 9
     if name.endswith(".py") and words:
         return any(words in line for line in done.stdout.splitlines() if line.startswith("FAILED:"))
-    if name.startswith("test_") and part and not name.endswith(".py"):
+    if is_one_test(killer):
         return part in failed_tests(done.stdout)
     return done.returncode != 0
 
@@ -297,14 +278,15 @@ def make_folder(name):
 def put_in(build, mutant):
     folder = make_folder(mutant.name)
     changed = folder / Path(mutant.file).name
+    with_bug = mutant.apply(TREE if is_copied(mutant.file) else ROOT)
     if isinstance(build, Release):
         changed.write_text((ROOT / mutant.file).read_text())
         build.compile(mutant.file, changed, folder / "same.o")
-        changed.write_text(mutant.apply())
+        changed.write_text(with_bug)
         build.compile(mutant.file, changed, folder / "changed.o")
         same = folder / "same.o"
     else:
-        changed.write_text(mutant.apply())
+        changed.write_text(with_bug)
         compile_file(changed, folder / "changed.o", f"-I{(TREE / mutant.file).parent}", *core_options(mutant.file))
         same = object_of(mutant.file)
     if (folder / "changed.o").read_bytes() == same.read_bytes():
@@ -325,32 +307,32 @@ def kill(build, mutant):
         return str(failure)
 
 
-def passes(program, killers):
-    """Without any bug: the killers that do not work."""
-    named = [killer for killer in killers if program_of(killer) == program.name]
-    if program.name == "privatemail":
-        whole = {"/".join([killer.partition("/")[0], *scenario_of(killer.partition("/")[2])[0]]) for killer in named}
-        return [killer for killer in sorted(whole) if kills(killer, program)]
-    if not program.name.startswith("test_"):
-        return [killer for killer in named if kills(killer, program)]
-    broken = []
-    for name in sorted({killer.partition("/")[0] for killer in named}):
-        done = run(test_command(name, program), timeout=TIMEOUT)
-        broken += [name] if done.returncode != 0 else []
-        broken += [killer for killer in named if killer.startswith(name + "/") and
-                   f":{killer.partition('/')[2]}:PASS" not in done.stdout]
-    return broken
+def passes(program, killer):
+    """Without any bug, by itself: a test that does not exist finds nothing."""
+    if is_one_test(killer):
+        name, _, part = killer.partition("/")
+        done = run(test_command(name, program), timeout=TIMEOUT, env=dict(os.environ, PML_TEST_ONLY=part))
+        return done.returncode == 0 and f":{part}:PASS" in done.stdout
+    return not kills(killer, program)
 
 
-def check_unmutated(build, killers, pool):
+def check_unmutated(build, killers, pool, tested):
     """A test that fails anyway would kill everything, and one that does not exist nothing."""
+    folder = make_folder(f"none, {type(build).__name__}")
     names = sorted({program_of(killer) for killer in killers})
-    if isinstance(build, Release):
-        programs = [build.find(name) for name in names]
-    else:
-        folder = make_folder("none")
-        programs = list(pool.map(lambda name: build.link(name, folder), names))
-    broken = [name for names in pool.map(lambda program: passes(program, killers), programs) for name in names]
+    programs = dict(zip(names, pool.map(lambda name: build.link(name, folder), names)))
+    # Of the command's tests it is the scenario that passes, whatever words one looks for.
+    tests = {killer if ".py" not in killer else "/".join([killer.partition("/")[0], *scenario_of(killer.partition("/")[2])[0]])
+             for killer in killers}
+    # scripts/test.sh runs whole programs. Another mode of check_secrets than those that there are finds nothing at all.
+    ordered = sorted((killer for killer in tests if not tested or ("/" in killer and not killer.startswith("check_secrets/"))),
+                     key=lambda killer: ".py" not in killer)  # the slow ones first
+    def passes_soon(killer):  # a test that fails anyway fails twice; one that fails by chance hardly does
+        program = programs[program_of(killer)]
+        return passes(program, killer) or passes(program, killer)
+
+    results = pool.map(passes_soon, ordered)
+    broken = [killer for killer, passed in zip(ordered, results) if not passed]
     if broken:
         sys.exit("fails or does not exist, without any bug: " + ", ".join(broken))
 
@@ -381,6 +363,7 @@ def find(build, mutant):
 
 def find_all(mutants, pool):
     shutil.rmtree(WORK, ignore_errors=True)
+    compile_run_one()
     if not all(is_copied(mutant.file) for mutant in mutants):
         sys.exit("--find knows the tests of core and transport alone")
     build = Build([*(path.stem for path in test_programs(ROOT)), "secrets", "math_eval"], pool)
@@ -395,13 +378,14 @@ def find_all(mutants, pool):
         print(mutant.name, *(found or ["NOTHING"]), sep="\n    ", flush=True)
 
 
-def kill_all(mutants, pool):
+def kill_all(mutants, pool, tested):
     builds = {}
     shutil.rmtree(WORK, ignore_errors=True)
+    compile_run_one()
     for copied in {is_copied(mutant.file) for mutant in mutants}:
         killers = sorted({killer for mutant in mutants if is_copied(mutant.file) == copied for killer in mutant.killers})
         builds[copied] = Build(sorted({program_of(killer) for killer in killers}), pool) if copied else Release()
-        check_unmutated(builds[copied], killers, pool)
+        check_unmutated(builds[copied], killers, pool, tested)
 
     def one(mutant):
         start = time.monotonic()
@@ -422,7 +406,10 @@ def main():
     parser.add_argument("--killer", default="", metavar="NAME", help="only bugs that this test or check kills")
     parser.add_argument("--list", action="store_true", help="print the bugs and what kills them")
     parser.add_argument("--find", action="store_true", help="try every test and print those that kill")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="bugs at a time (all cores)")
+    parser.add_argument("--jobs", type=int, default=2 * os.cpu_count(),
+                        help="bugs at a time (twice the cores: tests of the relay mostly wait)")
+    parser.add_argument("--tested", action="store_true",
+                        help="scripts/test.sh has just passed: run none of its steps again without a bug")
     options = parser.parse_args()
     mutants = [mutant for mutant in read_lists()
                if (not options.names or any(name in mutant.name for name in options.names))
@@ -439,7 +426,7 @@ def main():
     with ThreadPoolExecutor(options.jobs) as pool:
         if options.find:
             return find_all(mutants, pool) or 0
-        return 0 if kill_all(mutants, pool) else 1
+        return 0 if kill_all(mutants, pool, options.tested) else 1
 
 
 if __name__ == "__main__":

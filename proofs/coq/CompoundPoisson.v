@@ -4,7 +4,8 @@
    independent counts is the Cauchy product of their laws. So π is the product of the laws of c·Poisson(λ), c = 1 … v.
    - π(0) = e^-Λ and k·π(k) = (Λ/v)·Σ_{c=1}^{min(v,k)} c·π(k-c): the recurrence that crowd_law.c runs
      (pi_zero, pi_recurrence), and no other sequence satisfies it (pi_unique).
-   - π(k) > 0 for every k when Λ > 0 (pi_positive), and the sums of π never exceed 1 (pi_sum).
+   - π(k) > 0 for every k when Λ > 0 (pi_positive), the sums of π never exceed 1 (pi_sum) and come as near to it as
+     one likes (pi_complete).
    - Poisson numbers of several clients add up to one Poisson number (poisson_superposition). *)
 From Coq Require Import Reals Lra Lia List Arith.
 From PrivateMail Require Import Sums Exponential.
@@ -88,17 +89,53 @@ Proof.
     + intros i Hi. unfold shifted. destruct (Nat.ltb_spec (c + i) c); [lia|]. f_equal. lia.
 Qed.
 
-(* The sum of a product of laws is at most the product of the sums. *)
-Lemma cauchy_partial a b n : (forall i, 0 <= a i) -> (forall i, 0 <= b i) -> sumn n (cauchy a b) <= sumn n a * sumn n b.
+Lemma cauchy_by_first a b n : sumn n (cauchy a b) = sumn n (fun i => a i * sumn n (shifted i b)).
 Proof.
-  intros Ha Hb.
   rewrite (sumn_ext n _ (fun k => sumn n (fun i => a i * shifted i b k))).
-  - rewrite sumn_exchange, <- sumn_scal_r. apply sumn_le. intros i Hi.
-    rewrite sumn_scal. apply Rmult_le_compat_l; [apply Ha|]. now apply shifted_sum.
+  - rewrite sumn_exchange. apply sumn_ext. intros. apply sumn_scal.
   - intros k Hk. replace n with (S k + (n - S k))%nat by lia. rewrite sumn_add.
     rewrite (sumn_zero (n - S k)).
     + rewrite Rplus_0_r. apply sumn_ext. intros i Hi. unfold shifted. destruct (Nat.ltb_spec k i); [lia|reflexivity].
     + intros i Hi. unfold shifted. destruct (Nat.ltb_spec k (S k + i)); [lra|lia].
+Qed.
+
+(* The sum of a product of laws is at most the product of the sums, and nearly reaches it. *)
+Lemma cauchy_partial a b n : (forall i, 0 <= a i) -> (forall i, 0 <= b i) -> sumn n (cauchy a b) <= sumn n a * sumn n b.
+Proof.
+  intros Ha Hb. rewrite cauchy_by_first, <- sumn_scal_r. apply sumn_le. intros i Hi.
+  apply Rmult_le_compat_l; [apply Ha|]. now apply shifted_sum.
+Qed.
+
+Lemma cauchy_reaches a b n : (forall i, 0 <= a i) -> (forall i, 0 <= b i) ->
+  sumn n a * sumn n b <= sumn (n + n) (cauchy a b).
+Proof.
+  intros Ha Hb. rewrite cauchy_by_first, <- sumn_scal_r.
+  apply Rle_trans with (sumn n (fun i => a i * sumn (n + n) (shifted i b))).
+  - apply sumn_le. intros i Hi. apply Rmult_le_compat_l; [apply Ha|].
+    rewrite (sumn_cut (n + n) i) by lia.
+    rewrite (sumn_zero i) by (intros j Hj; unfold shifted; destruct (Nat.ltb_spec j i); [reflexivity|lia]).
+    rewrite Rplus_0_l, (sumn_ext (n + n - i) _ b).
+    + apply sumn_le_n; [lia|auto].
+    + intros j Hj. unfold shifted. destruct (Nat.ltb_spec (i + j) i); [lia|]. f_equal. lia.
+  - apply sumn_le_n; [lia|]. intros. apply Rmult_le_pos; [apply Ha|]. apply sumn_nonneg. intros.
+    now apply shifted_nonneg.
+Qed.
+
+(* A law: the sums come as near to 1 as one likes. *)
+Definition complete (a : nat -> R) : Prop := forall eta, 0 < eta -> exists n, 1 - eta <= sumn n a.
+
+Lemma complete_cauchy a b : (forall i, 0 <= a i) -> (forall i, 0 <= b i) -> (forall n, sumn n b <= 1) ->
+  complete a -> complete b -> complete (cauchy a b).
+Proof.
+  intros Ha Hb Hb1 Hca Hcb eta Heta.
+  destruct (Hca (Rmin (eta / 2) 1)) as [n Hn]; [apply Rmin_glb_lt; lra|].
+  destruct (Hcb (eta / 2)) as [m Hm]; [lra|]. set (N := Nat.max n m). exists (N + N)%nat.
+  eapply Rle_trans; [|now apply cauchy_reaches].
+  assert (sumn n a <= sumn N a) by (apply sumn_le_n; [lia|auto]).
+  assert (sumn m b <= sumn N b) by (apply sumn_le_n; [lia|auto]).
+  specialize (Hb1 N). pose proof (Rmin_l (eta / 2) 1). pose proof (Rmin_r (eta / 2) 1).
+  assert (0 <= sumn N b) by now apply sumn_nonneg.
+  apply Rle_trans with ((1 - Rmin (eta / 2) 1) * sumn N b); [nra|]. apply Rmult_le_compat_r; lra.
 Qed.
 
 (* ---- Poisson ---- *)
@@ -120,6 +157,17 @@ Proof.
   pose proof (partial_below_exp l n Hl). pose proof (exp_pos (- l)).
   replace 1 with (exp (- l) * exp l) by (rewrite <- exp_plus; replace (- l + l) with 0 by lra; apply exp_0).
   apply Rmult_le_compat_l; lra.
+Qed.
+
+Lemma poisson_complete l : complete (poisson l).
+Proof.
+  intros eta Heta. pose proof (exp_pos l). destruct (exp_series l (eta * exp l)) as [N HN]; [nra|].
+  specialize (HN N (le_n N)). exists (S N). unfold poisson. rewrite sumn_scal. fold (term l). fold (partial l (S N)).
+  unfold R_dist in HN. apply Rabs_def2 in HN. destruct HN as [_ HN].
+  replace (1 - eta) with (exp (- l) * (exp l - eta * exp l)).
+  - apply Rmult_le_compat_l; [apply Rlt_le, exp_pos|lra].
+  - replace (exp (- l) * (exp l - eta * exp l)) with (exp (- l) * exp l * (1 - eta)) by ring.
+    rewrite <- exp_plus. replace (- l + l) with 0 by ring. rewrite exp_0. ring.
 Qed.
 
 Lemma poisson_S l k : INR (S k) * poisson l (S k) = l * poisson l k.
@@ -179,16 +227,21 @@ Qed.
 Lemma clusters_0 l c : (1 <= c)%nat -> clusters l c 0 = exp (- l).
 Proof. intros Hc. unfold clusters. rewrite Nat.mod_0_l, Nat.div_0_l by lia. simpl. apply poisson_0. Qed.
 
+Lemma clusters_blocks l c n : (1 <= c)%nat -> sumn (n * c) (clusters l c) = sumn n (poisson l).
+Proof.
+  intros Hc. rewrite sumn_blocks. apply sumn_ext.
+  intros i _. rewrite (sumn_ext c _ (fun j => if Nat.eqb j 0 then poisson l i else 0)).
+  - exact (sumn_single c 0 (fun _ => poisson l i) ltac:(lia)).
+  - intros j Hj. unfold clusters.
+    replace (j + c * i)%nat with (j + i * c)%nat by lia. rewrite Nat.mod_add, Nat.div_add by lia.
+    rewrite Nat.mod_small, Nat.div_small by lia. reflexivity.
+Qed.
+
 Lemma clusters_sum l c n : (1 <= c)%nat -> 0 <= l -> sumn n (clusters l c) <= 1.
 Proof.
   intros Hc Hl. apply Rle_trans with (sumn (n * c) (clusters l c)).
   - apply sumn_le_n; [nia|]. intros. now apply clusters_nonneg.
-  - rewrite sumn_blocks. rewrite (sumn_ext n _ (poisson l)); [now apply poisson_sum|].
-    intros i _. rewrite (sumn_ext c _ (fun j => if Nat.eqb j 0 then poisson l i else 0)).
-    + exact (sumn_single c 0 (fun _ => poisson l i) ltac:(lia)).
-    + intros j Hj. unfold clusters.
-      replace (j + c * i)%nat with (j + i * c)%nat by lia. rewrite Nat.mod_add, Nat.div_add by lia.
-      rewrite Nat.mod_small, Nat.div_small by lia. reflexivity.
+  - rewrite clusters_blocks by assumption. now apply poisson_sum.
 Qed.
 
 Lemma messages_nonneg l v k : 0 <= l -> 0 <= messages l v k.
@@ -217,6 +270,16 @@ Proof.
     + assert (0 <= sumn n (messages l v)) by (apply sumn_nonneg; intros; now apply messages_nonneg).
       assert (0 <= sumn n (clusters l (S v))) by (apply sumn_nonneg; intros; now apply clusters_nonneg).
       pose proof (clusters_sum l (S v) n ltac:(lia) Hl). nra.
+Qed.
+
+Lemma messages_complete l v : 0 <= l -> complete (messages l v).
+Proof.
+  intros Hl. induction v as [|v IH].
+  - intros eta Heta. exists 1%nat. unfold sumn. simpl. lra.
+  - simpl. apply complete_cauchy; try assumption; intros; [now apply messages_nonneg|now apply clusters_nonneg|
+      apply clusters_sum; [lia|assumption]|].
+    intros eta Heta. destruct (poisson_complete l eta Heta) as [n Hn]. exists (n * S v)%nat.
+    rewrite clusters_blocks by lia. exact Hn.
 Qed.
 
 Lemma messages_weighted l v k :
@@ -290,6 +353,12 @@ Proof.
   assert (0 <= sumn (Nat.min v (S k) - 1) (fun i => INR (S (S i)) * pi Lambda v (S k - S (S i))%nat)).
   { apply sumn_nonneg. intros i _. apply Rmult_le_pos; [apply pos_INR|apply pi_nonneg; lra]. }
   lra.
+Qed.
+
+Theorem pi_complete : 0 <= Lambda -> complete (pi Lambda v).
+Proof.
+  intros HL. apply messages_complete. pose proof size_R. apply Rmult_le_pos; [assumption|].
+  apply Rlt_le, Rinv_0_lt_compat. assumption.
 Qed.
 
 Theorem pi_sum n : 0 <= Lambda -> sumn n (pi Lambda v) <= 1.

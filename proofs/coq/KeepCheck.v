@@ -9,6 +9,7 @@
    check_tables.py runs the extracted functions on the whole table of the C function. *)
 From Coq Require Import Reals Lra Lia ZArith List Extraction ExtrOcamlBasic.
 From PrivateMail Require Import Sums Threshold Response Exponential.
+Import ListNotations.
 Open Scope R_scope.
 
 Definition values : Z := 1099511627776. (* of the coin: 2^40 *)
@@ -17,7 +18,8 @@ Inductive verdict := Private | Broken | Unknown.
 Inductive place := Exact | One_more | Elsewhere.
 
 Definition is_private (low m P : Z) : bool :=
-  (Z.leb 2 m && Z.leb values (P * m) && Z.leb (Z.shiftl (P * (m - 1)) bits) ((values - P) * low))%bool.
+  (Z.leb 2 m && Z.leb P values && Z.leb values (P * m) &&
+   Z.leb (Z.shiftl (P * (m - 1)) bits) ((values - P) * low))%bool.
 
 Definition is_broken (up m P : Z) : bool :=
   (Z.leb 2 m && Z.ltb P values && Z.ltb ((values - P) * up) (Z.shiftl (P * (m - 1)) bits))%bool.
@@ -53,9 +55,9 @@ Proof. apply IZR_lt. reflexivity. Qed.
 Lemma values_two40 : IZR values = two40.
 Proof. reflexivity. Qed.
 
-Lemma is_private_accepted : is_private low m P = true -> (P <= values)%Z -> accepted epsilon (IZR m) (IZR P).
+Lemma is_private_accepted : is_private low m P = true -> accepted epsilon (IZR m) (IZR P).
 Proof.
-  unfold is_private. rewrite !Bool.andb_true_iff, !Z.leb_le. intros [[Hm Hl] Hu] HP.
+  unfold is_private. rewrite !Bool.andb_true_iff, !Z.leb_le. intros [[[Hm HP] Hl] Hu].
   assert (Hm' : 2 <= IZR m) by now apply IZR_le.
   apply IZR_le in Hl. rewrite mult_IZR, values_two40 in Hl.
   apply IZR_le in Hu. rewrite shift_one, !mult_IZR, !minus_IZR, values_two40 in Hu.
@@ -121,10 +123,10 @@ Proof.
     apply pair_parts in H. destruct H as [<- <-]. auto.
 Qed.
 
-Theorem private_correct a k points m P w : (0 <= a)%Z -> (0 <= k)%Z -> (P <= values)%Z ->
+Theorem private_correct a k points m P w : (0 <= a)%Z -> (0 <= k)%Z ->
   In ((m, P), (Private, w)) (combine points (judge a k points)) -> accepted (epsilon_of a k) (IZR m) (IZR P).
 Proof.
-  intros Ha Hk HP H. apply judged in H. destruct H as [[? _]|(low & up & E & H)]; [discriminate|].
+  intros Ha Hk H. apply judged in H. destruct H as [[? _]|(low & up & E & H)]; [discriminate|].
   destruct (enclosure_correct a k low up Ha Hk E) as [Hl _]. apply pair_parts in H. destruct H as [H _].
   apply (is_private_accepted (epsilon_of a k) low); auto.
   destruct (is_private low m P); [reflexivity|]. destruct (is_broken up m P); discriminate.
@@ -153,13 +155,17 @@ Proof.
 Qed.
 
 Theorem private_release_is_private a k points m P w G y j y' j' (set : list nat -> bool) :
-  (0 <= a)%Z -> (0 <= k)%Z -> (2 <= m)%nat -> (Z.of_nat P <= values)%Z ->
+  (0 <= a)%Z -> (0 <= k)%Z -> (2 <= m)%nat ->
   In ((Z.of_nat m, Z.of_nat P), (Private, w)) (combine points (judge a k points)) ->
   (y < G)%nat -> (j < m)%nat -> (y' < G)%nat -> (j' < m)%nat ->
   probability (2 ^ 40) P m G y j set <= exp (epsilon_of a k) * probability (2 ^ 40) P m G y' j' set.
 Proof.
-  intros Ha Hk Hm HP H Hy Hj Hy' Hj'. apply response_private; auto.
+  intros Ha Hk Hm H Hy Hj Hy' Hj'. apply response_private; auto.
   - unfold epsilon_of. apply Rmult_le_pos; [now apply IZR_le|].
     apply Rlt_le, Rinv_0_lt_compat, IZR_lt, Z.pow_pos_nonneg; lia.
   - rewrite !INR_IZR_INZ. eapply private_correct; eauto.
 Qed.
+
+(* Thresholds are accepted: ε = 4 among 8 cells. With two more the ratio exceeds e^4. *)
+Example accepted_and_not : judge 4 0 [(8, 974563372182); (8, 974563372184)]%Z = [(Private, Exact); (Broken, Elsewhere)].
+Proof. vm_compute. reflexivity. Qed.

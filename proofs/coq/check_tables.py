@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the thresholds of the C function pml_response_keep with theorem 7, by the checker that Coq proved correct.
+"""Compares the thresholds of the C function pml_response_keep with theorem 7, by the checker that Coq proved correct,
+and the table of cosines and the constants of the C sources with those that the theorems are about.
 
-    proofs/coq/check_theorems.sh                                               # compiles the proofs and extracts the checker
+    proofs/coq/check_theorems.sh                                    # compiles the proofs and extracts the checker
     python3 proofs/coq/check_tables.py build/release/math_eval
-    python3 proofs/coq/check_tables.py --planted build/release/math_eval     # must fail: every threshold one too high
+    python3 proofs/coq/check_tables.py --planted                    # plants bugs into copies of the C sources
 
 A verdict "private" means accepted by theorem 7 (KeepCheck.private_release_is_private), "broken" that the ratio exceeds
 e^ε (KeepCheck.broken_correct). Both are proved for every ε, m and P; what is trusted beyond Coq is its extraction to
@@ -12,8 +13,11 @@ OCaml, check_tables.ml, which reads and prints, and this file, which asks for th
 """
 import pathlib
 import random
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/proofs/coq"
@@ -41,6 +45,55 @@ def table():
         anywhere += [(epsilon, source.randrange(2, CELLS_MAX + 1)) for _ in range(20)]
     return {"m = 2 … 4096": slots, "m to 65536, sampled": large, "crowds to 2^20, sampled": crowd,
             "any ε, sampled": anywhere}
+
+
+# What stands in a C source and in a theorem: what it is, where in C, what it is there (a function of the numbers found),
+# where in Coq, and what it is there.
+LINKS = [
+    ("the 64 directions", "core/stages/certificate.c", r"cosine\[33\] = \{(.*?)\}", lambda *x: x,
+     "Directions.v", r"cosines : list Z :=(.*?)\]\.", lambda *x: x),
+    ("the room between two directions, ρ", "core/stages/certificate.c", r"widest \* \(65536 \+ (\d+)\), \(int64_t\)32 \* (\d+)",
+     lambda *x: x, "Directions.v", r"rho : R := 1 \+ (\d+) / (\d+)\.", lambda *x: x),
+    ("the values of the coin", "core/stages/response.c", r"define PML_COIN_BITS (\d+)", lambda bits: 2 ** bits,
+     "KeepCheck.v", r"values : Z := (\d+)\.", lambda x: x),
+    ("the same, of theorem 7", "core/stages/response.c", r"define PML_COIN_BITS (\d+)", lambda bits: 2 ** bits,
+     "Threshold.v", r"two40 : R := (\d+)\.", lambda x: x),
+    ("what the threshold is below", "core/stages/response.c", r"- 0x1p-(\d+)\)", lambda bits: 2 ** bits,
+     "Response.v", r"Theorem response_private_as_computed .*? - / (\d+)\)", lambda x: x),
+    ("the bits of a word", "core/base/random.h", r"define PML_WORD_BITS (\d+)", lambda bits: bits,
+     "Response.v", r"replace \(2 \^ (\d+) \* 2 \^ \1\)", lambda x: x),
+    ("the most cells of a slot", "core/include/privatemail.h", r"define PML_CELLS_MAX (\d+)u", lambda x: x,
+     "Threshold.v", r"Theorem threshold_low_slot .*? m <= (\d+)", lambda x: x),
+    ("the most symbols of a crowd", "core/include/privatemail.h", r"define PML_CROWD_CELLS_MAX (\d+)u", lambda x: x,
+     "Threshold.v", r"Theorem threshold_low_crowd .*? m <= (\d+)", lambda x: x),
+    ("the least ε", "core/include/privatemail.h", r"define PML_EPSILON_MIN \(1\.0 / (\d+)\.0\)", lambda x: x,
+     "Threshold.v", r"Theorem threshold_low_slot epsilon m P : / (\d+) ", lambda x: x),
+    ("the least floor", "core/include/privatemail.h", r"define PML_CROWD_FLOOR_MIN \(1\.0 / (\d+)\.0\)", lambda x: x,
+     "Threshold.v", r"Theorem threshold_low_crowd epsilon m P : / (\d+) ", lambda x: x),
+    ("the parts of the sampler", "core/stages/bundle.c", r"part < (\d+);", lambda x: x,
+     "Sampler.v", r"Theorem eight_parts .*? poisson \((\d+) \* x\)", lambda x: x),
+    ("the cut of the sampler", "core/include/privatemail.h", r"define PML_CROWD_CLUSTERS_CUT (\d+)u", lambda x: x + 1,
+     "Sampler.v", r"Theorem cut_is_negligible .*? poisson kappa \((\d+) \+ j\)", lambda x: x),
+    ("the most clusters", "core/include/privatemail.h", r"define PML_CROWD_CLUSTERS_MAX (\d+)\.0", lambda x: x,
+     "Sampler.v", r"Theorem cut_is_negligible kappa n : 0 <= kappa <= (\d+)", lambda x: x),
+]
+
+
+def numbers(path, pattern, meaning):
+    """What the groups of the one place that fits have: whole numbers."""
+    found = re.findall(pattern, path.read_text(), re.S)
+    if len(found) != 1:
+        return "%d places in %s" % (len(found), path.name)
+    return meaning(*(int(word) for word in re.findall(r"\d+", " ".join(found[0]) if isinstance(found[0], tuple) else found[0])))
+
+
+def check_links(tally, tree):
+    for what, source, in_c, of_c, theorem, in_coq, of_coq in LINKS:
+        ours, proved = numbers(tree / source, in_c, of_c), numbers(ROOT / "proofs/coq" / theorem, in_coq, of_coq)
+        same = ours == proved and not isinstance(ours, str)
+        tally.failed += not same
+        tally.passed += same
+        print("%s: %s as in %s%s" % (what, source, theorem, "" if same else ": WRONG, %s and %s" % (ours, proved)))
 
 
 def thresholds(program, points):
@@ -84,14 +137,12 @@ class Tally:
             print("    wrong: ε = %r, m = %d, P = %d" % (epsilon, m, value))
 
 
-def main():
-    planted = "--planted" in sys.argv[1:]
-    names = [word for word in sys.argv[1:] if word != "--planted"]
-    if len(names) != 1:
-        raise SystemExit("usage: check_tables.py [--planted] path/to/math_eval")
-    checker, tally, more = build_checker(), Tally(), []
+def check_all(checker, program, tree, most=None):
+    """The tables of the program, at most so many points of each, and the constants of the sources in `tree`."""
+    tally, more = Tally(), []
     for title, points in table().items():
-        values = [value + planted for value in thresholds(names[0], points)]
+        points = points[:most]
+        values = thresholds(program, points)
         words = judge(checker, points, values)
         tally.check("%s: accepted by theorem 7" % title, points, values, [word[0] == "P" for word in words])
         tally.check("%s: the formula of SPEC 5.11, or one more" % title, points, values,
@@ -101,11 +152,54 @@ def main():
         high = [value + 2 - (word[1] == "M") for value, word in zip(values, words)]
         tally.check("%s: two more than the formula breaks ε" % title, points, high,
                     [word[0] == "B" for word in judge(checker, points, high)])
+    check_links(tally, tree)
     print("one more than the formula: %d points" % len(more))
     for epsilon, m, value in more[:SHOWN]:
         print("    ε = %r, m = %d: %d" % (epsilon, m, value))
     print("%d passed, %d failed" % (tally.passed, tally.failed))
-    return tally.failed > 0
+    return tally.failed == 0
+
+
+# Bugs in C. Each must turn one of the lines above wrong.
+PLANTED = [
+    ("a threshold too high by one", "core/stages/response.c", "(cells - 1))) - 0x1p-7)", "(cells - 1))) - 0x1p-7) + 1"),
+    ("a threshold that is rounded to the nearest", "core/stages/response.c", "(cells - 1))) - 0x1p-7)", "(cells - 1))) + 0.5)"),
+    ("a cosine too high by one", "core/stages/certificate.c", "cosine[33] = {4096, 4091,", "cosine[33] = {4096, 4092,"),
+    ("less room between two directions", "core/stages/certificate.c", "(65536 + 28)", "(65536 + 24)"),
+    ("a sampler of seven parts", "core/stages/bundle.c", "part < 8; part++", "part < 7; part++"),
+    ("a sampler that is cut earlier", "core/include/privatemail.h", "PML_CROWD_CLUSTERS_CUT 63u", "PML_CROWD_CLUSTERS_CUT 31u"),
+]
+
+
+def plant(checker):
+    """Each bug, in a copy of the core that is compiled by itself, must turn a line wrong."""
+    found = 0
+    for what, name, before, after in PLANTED:
+        with tempfile.TemporaryDirectory() as folder:
+            tree = pathlib.Path(folder)
+            for part in ("core", "platform", "tests"):
+                shutil.copytree(ROOT / part, tree / part)
+            text = (tree / name).read_text()
+            if text.count(before) != 1:
+                raise SystemExit("%s: '%s' stands there %d times" % (name, before, text.count(before)))
+            (tree / name).write_text(text.replace(before, after))
+            sources = sorted(str(path) for path in (tree / "core").rglob("*.c"))
+            subprocess.run(["cc", "-std=c11", "-O2", "-ffp-contract=off", "-w", "-Icore", "-Icore/include", "-Iplatform", "-Itests",
+                            "tests/programs/math_eval.c", *sources, "-o", "math_eval"], cwd=tree, check=True)
+            missed = check_all(checker, tree / "math_eval", tree, 4000)
+        print("%s: %s" % ("MISSED" if missed else "refused", what))
+        found += not missed
+    print("%d passed, %d failed" % (found, len(PLANTED) - found))
+    return found == len(PLANTED)
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-") and sys.argv[1] != "--planted":
+        raise SystemExit("usage: check_tables.py path/to/math_eval | --planted")
+    checker = build_checker()
+    if sys.argv[1] == "--planted":
+        return not plant(checker)
+    return not check_all(checker, sys.argv[1], ROOT)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,25 @@ static inline double any_double(void)
     return value;
 }
 
+/* An ε from 2^-20 to 16, a third at a time: Eva sees how large e^ε is only where it knows ε nearly. */
+enum { EPSILON_PARTS = 48 };
+static inline double any_epsilon(int part)
+{
+    return Frama_C_double_interval(part == 0 ? 0x1p-20 : part / 3.0, (part + 1) / 3.0);
+}
+
+/* A double that is no such ε: below, above, or none at all. */
+enum { OTHER_PARTS = 3 };
+static inline double other_epsilon(int part)
+{
+    const double infinite = 0x1p1023 * 2.0, finite = 0x1.fffffffffffffp1023;
+    if (part == 0)
+        return any_bool() ? -infinite : Frama_C_double_interval(-finite, 0x1.fffffffffffffp-21);
+    if (part == 1)
+        return any_bool() ? infinite : Frama_C_double_interval(0x1.0000000000001p4, finite);
+    return infinite - infinite;
+}
+
 /* The pointer, or NULL. */
 #define MAYBE(pointer) (any_bool() ? (pointer) : NULL)
 

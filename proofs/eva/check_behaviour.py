@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs Frama-C Eva over the drivers of proofs/eva/drivers and judges what it says (proofs/eva/check_behaviour.sh).
 
-A driver is proved when the analysis reaches its end, every alarm is listed in alarms.txt, and every entry of that list
-for this driver is still needed. A full run also wants every function of core and transport reached by some driver,
-except those of unreached.txt.
+A driver is proved when nothing stops the analysis before its end, every alarm is listed in alarms.txt, and every entry
+of that list for this driver is still needed. A full run also wants every function of core and transport reached by some
+driver, except those of unreached.txt.
 """
 
 import argparse
@@ -20,6 +20,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+from planted import Failure, read_list  # noqa: E402
+
 WORK = ROOT / "build" / "eva"
 LIMIT = 900  # seconds that one driver may take
 
@@ -36,18 +39,57 @@ REWRITES = [
     ("core/base/wipe.c", '__asm__ volatile("" : : "r"(memory) : "memory");', ""),
 ]
 
-# Hints: Eva follows each value by itself from here on, so that a place and what is left behind it stay related.
+# The same in other words, for Eva. Every comparison is false for a NaN, but Eva 25 concludes that only from x == x.
+# `down` is 32 bits wide, so by the contracts of mask_less and select32 (proofs/wp) the smaller of two numbers is chosen.
+# A mask of no bits or all chooses one of the two; for any other the expression stays. The same for bits of a power of two.
+SAME = [
+    ("core/base/base.h", "return epsilon >= PML_EPSILON_MIN", "return epsilon == epsilon && epsilon >= PML_EPSILON_MIN"),
+    ("core/base/base.h", "return delta >= 0x1p-50", "return delta == delta && delta >= 0x1p-50"),
+    ("core/base/base.h", "crowd->clusters >= 0.0 &&", "crowd->clusters == crowd->clusters && crowd->clusters >= 0.0 &&"),
+    ("core/base/base.h", "crowd->relay_clusters >= 0.0 &&",
+     "crowd->relay_clusters == crowd->relay_clusters && crowd->relay_clusters >= 0.0 &&"),
+    ("core/base/elementary.c", "    return from_bits((uint64_t)(exponent + 1023) << 52);",
+     "    return exponent >= -1022 && exponent <= 1023 ? pow(2.0, exponent)\n"
+     "                                                 : from_bits((uint64_t)(exponent + 1023) << 52);"),
+    ("core/privacy/budget.c", "return epsilon >= 0.0", "return epsilon == epsilon && epsilon >= 0.0"),
+    ("core/privacy/budget.c", "!(half >= 0.0 &&", "!(half == half && half >= 0.0 &&"),
+    ("core/privacy/ceiling.c", "epsilon >= 0.0 &&", "epsilon == epsilon && share == share && epsilon >= 0.0 &&"),
+    ("core/privacy/normal.c", "return v >= low", "return v == v && v >= low"),
+    ("core/privacy/crowd_account.c", "(use->floor >= PML_CROWD_FLOOR_MIN",
+     "(use->floor == use->floor && use->floor >= PML_CROWD_FLOOR_MIN"),
+    ("core/privacy/crowd_account.c", "!(epsilon >= 0.0 &&", "!(epsilon == epsilon && epsilon >= 0.0 &&"),
+    ("core/privacy/crowd_account.c", "!(delta >= PML_CROWD_DELTA_MIN", "!(delta == delta && delta >= PML_CROWD_DELTA_MIN"),
+    ("core/privacy/crowd_account.c", "!(delta0 >= PML_CROWD_DELTA_MIN",
+     "!(delta0 == delta0 && delta0 >= PML_CROWD_DELTA_MIN"),
+    ("core/privacy/crowd_plan.c", "goal->honest > 0.0 &&", "goal->honest == goal->honest && goal->honest > 0.0 &&"),
+    ("core/privacy/crowd_shuffle.c", "shuffle->floor >= 0x1p-16 &&",
+     "shuffle->floor == shuffle->floor && shuffle->floor >= 0x1p-16 &&"),
+    ("core/privacy/crowd_shuffle.c", "!(epsilon >= 0.0 &&", "!(epsilon == epsilon && epsilon >= 0.0 &&"),
+    ("core/stages/calibrate.c", "!(certificate->sensitivity >= 0x1p-8 &&",
+     "!(certificate->sensitivity == certificate->sensitivity && certificate->row_bound == certificate->row_bound &&\n"
+     "          certificate->sensitivity >= 0x1p-8 &&"),
+    ("core/stages/quantise.c", "down = select32(mask_less(down, 9), down, 9);", "down = down < 9 ? down : 9;"),
+    ("core/stages/quantise.c", "down = select32(mask_less(down, 16), down, 16);", "down = down < 16 ? down : 16;"),
+    ("core/stages/gaussian.c", "int64_t place = ", "int64_t place = own == 0 ? centres[at] : own == ~(uint64_t)0 ? row[i] : "),
+]
+
+# Hints: Eva follows each value by itself from here on, so that a place and what is left behind it stay related; and
+# bounds that it tries before it gives up on a loop.
 HINTS = [
     ("transport/binary_http.c", "    const uint8_t *bytes = reader->at;\n", "    //@ split size;\n"),
     ("transport/binary_http.c", "    const uint8_t *rest = take(reader, more);\n", "    //@ split more;\n"),
     ("transport/keys.c", "    const uint8_t *bytes = *at + 2;\n", "    //@ split size;\n"),
+    ("core/privacy/crowd_losses.c", "    for (uint32_t bit = 1u << 23; bit > 0; bit /= 2u) {\n", "    //@ loop unroll 24;\n"),
+    ("core/privacy/crowd_shuffle.c", "    for (int i = 0; i < BUCKETS; i++)\n        b->chance[i] = 0.0;\n", "    //@ loop unroll 24;\n"),
+    ("core/privacy/normal.c", "    for (int n = 0; n < 100; n++) {\n",
+     "    //@ loop widen_hints i.low, -37.0, 0x1p-30, 37.0, 64.0; loop widen_hints i.high, -37.0, 0x1p-30, 37.0, 64.0;\n"),
 ]
 
 # The empty assembler statement that hides a value from the compiler does nothing to it, so it is left out.
 # The four memory functions get the contracts of Frama-C's library.
 FOLDERS = ("", "core", "core/include", "core/base", "core/pack", "core/privacy", "core/stages", "transport",
            "transport/include", "proofs/eva")
-BASE = ["frama-c", "-c11", "-machdep", "gcc_x86_64", "-eva", "-warn-special-float", "none",
+BASE = ["frama-c", "-c11", "-machdep", "gcc_x86_64", "-eva", "-warn-special-float", "none", "-warn-invalid-pointer",
         "-eva-msg-key=-initial-state,-final-states", "-eva-domains", "equality,symbolic-locations",
         "-eva-split-return", "auto", "-eva-no-alloc-returns-null",
         "-eva-slevel-function", "main:0"]
@@ -104,15 +146,20 @@ def without_contracts(text):
     return re.sub(r"//@[^\n]*", "", text)
 
 
-def make_tree(tree):
+def make_tree(tree, changed=()):
+    """A copy of the sources for Eva; `changed` has texts for some of the files."""
     shutil.rmtree(tree, ignore_errors=True)
     for folder in ("core", "transport", "proofs/eva"):
         shutil.copytree(ROOT / folder, tree / folder)
+    for file in changed:
+        (tree / file).write_text(changed[file])
     for folder in ("core", "transport"):
         for path in sorted(p for p in (tree / folder).rglob("*.[ch]") if "bearssl" not in p.parts):
             path.write_text(without_contracts(path.read_text()))
     for file, before, hint in HINTS:
         replace_once(tree / file, before, hint + before)
+    for file, before, after in SAME:
+        replace_once(tree / file, before, after)
     for file, before, after in REWRITES:
         replace_once(tree / file, before, after)
         path = tree / file
@@ -130,9 +177,9 @@ def analyse(driver, tree, logs):
     files = [tree / "proofs/eva/drivers" / f"drive_{driver.name}.c", tree / "proofs/eva/offset.c"]
     files += [tree / "proofs/eva" / stub for stub in driver.stubs]
     files += [tree / (s if s.startswith("transport/") else f"core/{s}") for s in driver.sources]
-    command = BASE + [f"-cpp-extra-args={paths} -include string.h -D'__asm__(...)=' {' '.join(driver.defines)}"] + driver.options
+    command = BASE + [f"-cpp-extra-args={paths} -include string.h -include math.h -D'__asm__(...)=' {' '.join(driver.defines)}"] + driver.options
     command += [str(file) for file in files]
-    command += ["-then", "-report-csv", str(table), "-metrics", "-metrics-eva-cover"]
+    command += ["-then", "-nonterm", "-report-csv", str(table), "-metrics", "-metrics-eva-cover"]
     log = logs / f"{driver.name}.log"
     with log.open("w") as out:
         try:
@@ -158,8 +205,7 @@ def judge(driver, tree, logs, listed):
     result.seconds = time.time() - start
     if failure:
         return result
-    if "NON TERMINATING FUNCTION" in log:
-        result.problems += sorted(set(re.findall(r"NON TERMINATING FUNCTION.*|.*[Nn]on terminating.*", log)))[:3]
+    result.problems += unfinished(log.replace(f"{tree}/", ""), rows, driver)
     # What a contract demands is judged at each call: "precondition of".
     found = [row for row in rows if row["status"] in ("Unknown", "Invalid", "Invalid or unreachable")
              and row["property kind"] != "precondition"]
@@ -167,7 +213,7 @@ def judge(driver, tree, logs, listed):
         alarm = alarm_of(row)
         result.alarms += 1
         entry = next((e for e in listed if e.covers(driver.name, alarm)), None)
-        if entry:
+        if entry and entry not in result.used:
             result.used.add(entry)
         else:
             result.problems.append(f"alarm: {row['file']}:{row['line']} {alarm[1]} {alarm[2]} {alarm[3]}")
@@ -175,6 +221,16 @@ def judge(driver, tree, logs, listed):
     result.statements = (int(match[1]), int(match[2])) if match else (0, 0)
     result.reached = reached_of(log, driver)
     return result
+
+
+def unfinished(log, rows, driver):
+    """Where the analysis stops for good, so that nothing is known of what comes behind, and asserts that it never meets."""
+    stops = re.findall(r"^\[nonterm:\w+\] (\S+?): Warning:\s+(.*)", log, re.MULTILINE)
+    problems = [f"nothing is analysed behind {place}: {what}" for place, what in stops]
+    problems += [f"never met: {row['file']}:{row['line']} {row['property']}" for row in rows
+                 if row["file"] == f"drive_{driver.name}.c" and row["property kind"] == "user assertion"
+                 and row["status"] in ("Dead", "Untried", "Inconsistent")]
+    return problems
 
 
 def reached_of(log, driver):
@@ -257,34 +313,37 @@ def check_coverage(results):
 # ---- planted bugs ----------------------------------------------------------------------------------------------------
 
 
-def read_planted():
-    bugs = []
-    for line in (HERE / "planted_behaviour.txt").read_text().splitlines():
-        word, _, rest = line.partition(" ")
-        if word == "bug":
-            bugs.append({"name": rest.strip()})
-        elif word in ("file", "driver", "old", "new"):
-            bugs[-1][word] = rest
-    return bugs
-
-
 def plant(bug, drivers, listed):
-    tree, logs = WORK / "planted" / bug["name"], WORK / "planted" / "logs" / bug["name"]
+    """The first alarm that only the bug raises."""
+    folder = bug.name.replace(" ", "-")
+    tree, logs = WORK / "planted" / folder, WORK / "planted" / "logs" / folder
     logs.mkdir(parents=True, exist_ok=True)
-    make_tree(tree)
-    replace_once(tree / bug["file"], bug["old"], bug["new"])
-    return judge(drivers[bug["driver"]], tree, logs, listed)
+    with_bug = bug.apply(ROOT)
+    make_tree(tree, {bug.file: with_bug})
+    result = judge(drivers[bug.killers[0]], tree, logs, listed)
+    shutil.rmtree(tree)
+    alarms = [problem for problem in result.problems if problem.startswith("alarm")]
+    if not alarms:
+        raise Failure((result.problems or ["no new alarm"])[0])
+    return alarms[0]
 
 
 def run_planted(drivers, listed, names, jobs):
-    bugs = [bug for bug in read_planted() if not names or bug["name"] in names]
-    with ThreadPoolExecutor(jobs) as pool:
-        results = list(pool.map(lambda bug: plant(bug, drivers, listed), bugs))
+    bugs = [bug for bug in read_list(HERE / "planted_behaviour.txt") if not names or bug.name in names]
+    if len(bugs) < max(len(names), 1):
+        sys.exit(f"{len(bugs)} bugs have one of these names: {', '.join(names)}")
+
+    def line(bug):
+        try:
+            return f"found {bug.name} by {bug.killers[0]}: {plant(bug, drivers, listed)}"
+        except Failure as failure:
+            return f"MISSED {bug.name} by {bug.killers[0]}: {failure}"
+
     failed = 0
-    for bug, result in zip(bugs, results):
-        alarms = [p for p in result.problems if p.startswith("alarm")]
-        failed += not alarms
-        print(f"{'found' if alarms else 'MISSED'} {bug['name']} by {bug['driver']}: {(alarms or result.problems or ['no new alarm'])[0]}")
+    with ThreadPoolExecutor(jobs) as pool:
+        for text in pool.map(line, bugs):
+            failed += text.startswith("MISSED")
+            print(text, flush=True)
     print(f"{len(bugs) - failed} proved, {failed} failed")
     return failed
 
@@ -310,6 +369,11 @@ def main():
     options = parser.parse_args()
     drivers = {d.name: d for d in map(read_driver, sorted((HERE / "drivers").glob("drive_*.c")))}
     listed = read_alarms()
+    unknown = {name for entry in listed for name in entry.drivers} - set(drivers)
+    if not options.planted:
+        unknown |= set(options.names) - set(drivers)
+    if unknown:
+        sys.exit(f"no such driver: {', '.join(sorted(unknown))}")
     if options.planted:
         return run_planted(drivers, listed, options.names, options.jobs) > 0
     chosen = [d for d in drivers.values() if (d.name in options.names if options.names else d.quick or not options.quick)]

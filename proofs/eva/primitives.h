@@ -59,12 +59,11 @@ static int any_expand(uint8_t *result, size_t size, const uint8_t prk[32], const
     return any_result();
 }
 
-static int any_seal(const uint8_t *aead_key, const uint8_t nonce[12], const uint8_t *aad, size_t aad_size,
-                    uint8_t *data, size_t size, uint8_t tag[16])
+static int seal_any(const uint8_t nonce[12], const uint8_t *aad, size_t aad_size, uint8_t *data, size_t size,
+                    uint8_t tag[16])
 {
-    //@ assert \valid_read(aead_key + (0 .. 15)) && \valid_read(nonce + (0 .. 11));
+    //@ assert \valid_read(nonce + (0 .. 11));
     //@ assert aad_size == 0 || \valid_read(aad + (0 .. aad_size - 1));
-    (void)aead_key;
     (void)nonce;
     (void)aad;
     (void)aad_size;
@@ -74,12 +73,11 @@ static int any_seal(const uint8_t *aead_key, const uint8_t nonce[12], const uint
     return any_result();
 }
 
-static int any_open(const uint8_t *aead_key, const uint8_t nonce[12], const uint8_t *aad, size_t aad_size,
-                    uint8_t *data, size_t size, const uint8_t tag[16])
+static int open_any(const uint8_t nonce[12], const uint8_t *aad, size_t aad_size, uint8_t *data, size_t size,
+                    const uint8_t tag[16])
 {
-    //@ assert \valid_read(aead_key + (0 .. 15)) && \valid_read(nonce + (0 .. 11)) && \valid_read(tag + (0 .. 15));
+    //@ assert \valid_read(nonce + (0 .. 11)) && \valid_read(tag + (0 .. 15));
     //@ assert aad_size == 0 || \valid_read(aad + (0 .. aad_size - 1));
-    (void)aead_key;
     (void)nonce;
     (void)aad;
     (void)aad_size;
@@ -89,12 +87,38 @@ static int any_open(const uint8_t *aead_key, const uint8_t nonce[12], const uint
     return any_result();
 }
 
+/* Of both algorithms, whose keys have 16 and 32 bytes. */
+#define AEAD_OF(bits)                                                                                                  \
+    static int any_seal_##bits(const uint8_t *aead_key, const uint8_t nonce[12], const uint8_t *aad, size_t aad_size,  \
+                               uint8_t *data, size_t size, uint8_t tag[16])                                            \
+    {                                                                                                                  \
+        read_key(aead_key, (bits) / 8);                                                                                \
+        return seal_any(nonce, aad, aad_size, data, size, tag);                                                        \
+    }                                                                                                                  \
+    static int any_open_##bits(const uint8_t *aead_key, const uint8_t nonce[12], const uint8_t *aad, size_t aad_size,  \
+                               uint8_t *data, size_t size, const uint8_t tag[16])                                      \
+    {                                                                                                                  \
+        read_key(aead_key, (bits) / 8);                                                                                \
+        return open_any(nonce, aad, aad_size, data, size, tag);                                                        \
+    }
+
+static void read_key(const uint8_t *aead_key, size_t size)
+{
+    //@ assert \valid_read(aead_key + (0 .. size - 1));
+    (void)aead_key;
+    (void)size;
+}
+
+AEAD_OF(128)
+AEAD_OF(256)
+
 static const pml_crypto crypto = {
     .x25519 = any_x25519,
     .x25519_base = any_x25519_base,
     .hkdf_extract = any_extract,
     .hkdf_expand = any_expand,
-    .aead = {{PML_AEAD_CHACHA20_POLY1305, 32, any_seal, any_open}, {PML_AEAD_AES_128_GCM, 16, any_seal, any_open}},
+    .aead = {{PML_AEAD_CHACHA20_POLY1305, 32, any_seal_256, any_open_256},
+             {PML_AEAD_AES_128_GCM, 16, any_seal_128, any_open_128}},
     .aeads = 2,
 };
 

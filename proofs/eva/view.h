@@ -56,6 +56,16 @@ static inline void view_anchors(void)
     view.dimensions = DIMENSIONS;
 }
 
+/* One choice of where the anchors of a slot start that starts_sound allows. */
+static inline void view_starts(void)
+{
+    uint8_t *starts = (uint8_t *)view.section[PML_SECTION_ANCHOR_STARTS];
+    memset(starts, 0, 4 * (SLOTS + 1));
+    starts[4] = 1;
+    starts[8] = 4;
+    starts[12] = ANCHORS;
+}
+
 /* Coded sketches: a block of directions of two bits and one of four. */
 static inline void view_coded(void)
 {

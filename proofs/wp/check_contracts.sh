@@ -17,14 +17,15 @@ logs=$PWD/build/proofs/wp
 mkdir -p "$logs"
 export WHY3CONFIG=$logs/why3.conf
 
-# prove DIRECTORY UNIT SOURCE FUNCTIONS LEMMAS LOG: runs Frama-C; the sources are those of DIRECTORY.
+# prove DIRECTORY UNIT SOURCE FUNCTIONS LEMMAS LOG: runs Frama-C, once for the functions and once for the lemmas; fails
+# when a run does. The sources are those of DIRECTORY.
 prove() {
     local options=(-c11 -machdep gcc_x86_64 -cpp-extra-args=-Icore "$3" -wp -wp-rte -warn-special-float none
         -wp-driver proofs/wp/words.driver -wp-model Typed+Cast -wp-prover "z3,cvc4" -wp-par 2
         -wp-timeout "${PML_WP_TIMEOUT:-60}")
     (
         cd "$1" || exit 2
-        frama-c "${options[@]}" ${PML_WP_SMOKE:+-wp-smoke-tests} -wp-fct "$4"
+        frama-c "${options[@]}" ${PML_WP_SMOKE:+-wp-smoke-tests} -wp-fct "$4" || exit
         if [ "$5" != - ]; then frama-c "${options[@]}" -wp-prop "$5"; fi
     ) >"$6" 2>&1
 }
@@ -36,20 +37,22 @@ unproved() {
 
 # unit DIRECTORY UNIT SOURCE FUNCTIONS LEMMAS: proves and prints the line of a unit.
 unit() {
-    local log=$logs/$2.log start=$SECONDS wanted annotated proved all
-    prove "$1" "$2" "$3" "$4" "$5" "$log"
+    local log=$logs/$2.log start=$SECONDS wanted annotated proved all ended last ran=yes runs=1 lemmas=0
+    prove "$1" "$2" "$3" "$4" "$5" "$log" || ran=no
     wanted=$(tr ',' '\n' <<<"$4" | wc -l)
     annotated=$(tr ',' '\n' <<<"$4" | sed 's/^/annotating function /' | grep -cxFf - <(grep -o 'annotating.*' "$log" | sort -u))
-    read -r proved all < <(awk '/^\[wp\] Proved goals:/ { p += $4; n += $6 } END { print p + 0, n + 0 }' "$log")
-    local lemmas=0
-    [ "$5" = - ] || lemmas=$(tr ',' '\n' <<<"$5" | wc -l)
-    if [ "$all" -gt "$lemmas" ] && [ "$proved" = "$all" ] && [ "$annotated" = "$wanted" ]; then
+    read -r proved all ended last < <(awk '/^\[wp\] Proved goals:/ { p += $4; n += $6; runs++; last = $6 }
+        END { print p + 0, n + 0, runs + 0, last + 0 }' "$log")
+    [ "$5" = - ] || { runs=2 lemmas=$(tr ',' '\n' <<<"$5" | wc -l); }
+    # Every run must have come to its end, and the second one must have had every lemma.
+    if [ "$ran" = yes ] && [ "$ended" = "$runs" ] && [ "$last" -ge "$lemmas" ] && [ "$all" -gt "$lemmas" ] &&
+        [ "$proved" = "$all" ] && [ "$annotated" = "$wanted" ]; then
         echo "proved $3 (functions $wanted, goals $proved of $all, $((SECONDS - start)) s)"
         return 0
     fi
     echo "FAILED $3 (functions $annotated of $wanted, goals $proved of $all, $((SECONDS - start)) s): $log"
     unproved "$log" | sed 's/^/    /'
-    [ "$all" -gt 0 ] || tail -n 5 "$log" | sed 's/^/    /'
+    [ "$ended" = "$runs" ] || tail -n 5 "$log" | sed 's/^/    /'
     return 1
 }
 
@@ -89,16 +92,37 @@ axioms() {
     local all proved
     all=$(grep -c '^(check-sat)' proofs/wp/words.smt2)
     proved=$(timeout 120 z3 proofs/wp/words.smt2 | grep -c '^unsat$')
-    [ "$proved" = "$all" ] && echo "proved proofs/wp/words.smt2 (axioms $proved of $all)" ||
+    [ "$proved" = "$all" ] && [ "$all" -gt 0 ] && echo "proved proofs/wp/words.smt2 (axioms $proved of $all)" ||
         echo "FAILED proofs/wp/words.smt2 (axioms $proved of $all)"
 }
 
+# A lemma that no unit proves would be taken for granted by all of them.
+listed() {
+    local unlisted
+    unlisted=$(grep -rhoE --include='*.[ch]' '\blemma [a-z0-9_]+' core proofs/wp | awk '{ print $2 }' | sort -u |
+        grep -vxFf <(awk '!/^#/ { print $5 }' proofs/wp/units.txt | tr ',' '\n'))
+    [ -z "$unlisted" ] || echo "FAILED proofs/wp/units.txt: it leaves out the lemmas" $unlisted
+}
+
+# Every unit that was asked for must say how it ended.
+if [ "$names" = '.*' ]; then
+    wanted=$(grep -cvE '^(#|$)' proofs/wp/units.txt)
+    [ "$marks" = . ] || wanted=$(grep -vE '^(#|$)' proofs/wp/units.txt | grep -cw "$marks")
+else
+    wanted=$#
+fi
+
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT
-[ "$names" = '.*' ] && axioms | tee "$results"
+[ "$names" = '.*' ] && { axioms; listed; } | tee "$results"
 units "$names" "$marks" | awk '{ print $1, $3, $4, $5 }' |
-    xargs -P 2 -L 1 bash "$0" --unit . | tee -a "$results"
+    xargs -r -P 2 -L 1 bash "$0" --unit . | tee -a "$results"
 good=$(grep -c '^proved' "$results")
 bad=$(grep -c '^FAILED' "$results")
+ended=$(grep -cE '^(proved|FAILED) .*\(functions ' "$results")
+if [ "$ended" -lt "$wanted" ]; then
+    echo "FAILED: $((wanted - ended)) of $wanted units did not end"
+    bad=$((bad + wanted - ended))
+fi
 echo "$good proved, $bad failed"
 [ "$bad" = 0 ] && [ "$good" -gt 0 ]

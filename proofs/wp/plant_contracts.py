@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plants the bugs of planted_contracts.txt in a copy of the sources, one at a time: the proof of the named function must fail.
+"""Plants the bugs of planted_contracts.txt in a copy of the sources, one at a time: the proof of the named function must fail,
+in a time in which it does not fail without the bug.
 
 Usage: plant_contracts.py CHECK, where CHECK is check_contracts.sh. Called by check_contracts.sh --planted.
 """
+import functools
 import os
 import pathlib
 import shutil
@@ -12,47 +14,62 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+from planted import Failure, read_list  # noqa: E402
 
 
-def bugs():
-    """The blocks of planted_contracts.txt as dictionaries."""
-    lines = [line for line in (HERE / "planted_contracts.txt").read_text().splitlines() if not line.startswith("#")]
-    for block in "\n".join(lines).strip().split("\n\n"):
-        yield dict(line.split(": ", 1) for line in block.splitlines())
-
-
-def unit(name):
-    """Source, functions and lemmas of a unit."""
+def source_of(unit):
+    """The file that Frama-C reads for a unit."""
     for line in (HERE / "units.txt").read_text().splitlines():
         words = line.split()
-        if len(words) == 5 and words[0] == name:
-            return words[2:]
-    sys.exit(f"planted_contracts.txt: no unit {name}")
+        if len(words) == 5 and words[0] == unit:
+            return words[2]
+    raise Failure(f"no unit {unit}")
+
+
+def unproved(folder, name, source, function, seconds):
+    """The goals of a function that the provers leave open in so many seconds each, or what Frama-C said."""
+    result = subprocess.run(["bash", sys.argv[1], "--unit", folder, name, source, function, "-"], capture_output=True,
+                            text=True, env=dict(os.environ, PML_WP_TIMEOUT=str(seconds)), cwd=ROOT)
+    if result.returncode == 0:
+        return []
+    return [line.strip() for line in result.stdout.splitlines() if line.startswith("    " + function)] or [result.stdout]
+
+
+@functools.cache
+def time_of(source, function):
+    """Seconds per goal that are enough without a bug, or a busy machine would find every bug."""
+    for seconds in (5, 20, 60):
+        if not unproved(".", "planted-none", source, function, seconds):
+            return seconds
+    raise Failure(f"{function} is not proved without the bug")
+
+
+def find(bug, number):
+    """The goal that fails with this bug."""
+    unit, _, function = bug.killers[0].partition("/")
+    source = source_of(unit)
+    seconds = 2 * time_of(source, function)  # the machine may be busier now
+    with tempfile.TemporaryDirectory() as folder:
+        for part in ("core", "proofs"):
+            shutil.copytree(ROOT / part, pathlib.Path(folder) / part)
+        (pathlib.Path(folder) / bug.file).write_text(bug.apply(ROOT))
+        goals = unproved(folder, f"planted-{number}", source, function, seconds)
+    if not goals or not goals[0].startswith(function):
+        raise Failure(f"no goal of {function} fails: {goals}")
+    return goals[0]
 
 
 def main():
     found = missed = 0
-    environment = dict(os.environ, PML_WP_TIMEOUT=os.environ.get("PML_WP_TIMEOUT", "5"))
-    for number, bug in enumerate(bugs(), 1):
-        with tempfile.TemporaryDirectory() as folder:
-            for part in ("core", "proofs"):
-                shutil.copytree(ROOT / part, pathlib.Path(folder) / part)
-            path = pathlib.Path(folder) / bug["file"]
-            text = path.read_text()
-            if text.count(bug["old"]) != 1:
-                sys.exit(f"planted_contracts.txt: not once in {bug['file']}: {bug['old']}")
-            path.write_text(text.replace(bug["old"], bug["new"]))
-            source, _, _ = unit(bug["unit"])
-            result = subprocess.run(["bash", sys.argv[1], "--unit", folder, f"planted-{number}", source, bug["fails"],
-                                     "-"], capture_output=True, text=True, env=environment, cwd=ROOT)
-        goals = [line.strip() for line in result.stdout.splitlines() if line.startswith("    " + bug["fails"])]
-        if goals:
+    for number, bug in enumerate(read_list(HERE / "planted_contracts.txt"), 1):
+        try:
+            print(f"found by {find(bug, number)}: {bug.name}", flush=True)
             found += 1
-            print(f"found in {bug['fails']} ({goals[0]}): {bug['new']}", flush=True)
-        else:
+        except Failure as failure:
+            print(f"MISSED: {bug.name}: {failure}", flush=True)
             missed += 1
-            print(f"MISSED in {bug['fails']}: {bug['new']}\n{result.stdout}", flush=True)
-    print(f"{found} found, {missed} missed")
+    print(f"{found} proved, {missed} failed")
     return missed > 0
 
 

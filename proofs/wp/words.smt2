@@ -124,6 +124,28 @@
 (check-sat)
 (pop)
 
+; or_8
+(push)
+(assert (not (=> (and (bvult a (_ bv256 64)) (bvult b (_ bv256 64))) (bvult (bvor a b) (_ bv256 64)))))
+(check-sat)
+(pop)
+
+; or_bit, where the shifted bit is 2^n
+(push)
+(declare-const n (_ BitVec 64))
+(declare-const k (_ BitVec 64))
+(assert (not (=> (and (bvult a (_ bv256 64)) (bvult n (_ bv8 64)) (bvult k (_ bv8 64)))
+  (= (bvand (_ bv1 64) (bvlshr (bvor a (bvshl (_ bv1 64) n)) k))
+     (ite (= k n) (_ bv1 64) (bvand (_ bv1 64) (bvlshr a k)))))))
+(check-sat)
+(pop)
+
+; zero_shifted, zero_halved
+(push)
+(assert (not (and (= (bvshl (_ bv0 64) b) (_ bv0 64)) (= (bvlshr (_ bv0 64) b) (_ bv0 64)))))
+(check-sat)
+(pop)
+
 ; or_parts_8
 (push)
 (assert (not (=> (and (bvult a (_ bv256 64)) (= (bvurem b (_ bv256 64)) (_ bv0 64))) (= (bvor a b) (bvadd a b)))))
@@ -163,6 +185,12 @@
 ; and_ones_32
 (push)
 (assert (not (=> (bvult b (_ bv4294967296 64)) (= (bvand (_ bv4294967295 64) b) b))))
+(check-sat)
+(pop)
+
+; and_low_16
+(push)
+(assert (not (= (bvand (_ bv65535 64) b) (bvurem b (_ bv65536 64)))))
 (check-sat)
 (pop)
 

@@ -30,7 +30,12 @@ static bool after_payload(uint8_t field)
     return field == CANDIDATE || field == ITEM || field == SLOT_HEAD || field == END;
 }
 
-/* What is true before and after every step of a parser that has found no error. */
+static bool of_other_version(uint8_t field)
+{
+    return view.directions > 0 ? field == CANDIDATE : field >= FORM && field <= LIST;
+}
+
+/* What is true before and after every step of a parser that has found no error. The driver makes every such state. */
 static bool holds(const struct answer *a)
 {
     const uint8_t version = a->field <= VERSION ? 0 : view.directions > 0 ? 2 : 1;
@@ -39,12 +44,17 @@ static bool holds(const struct answer *a)
                           : a->field == BODY        ? view.sketch
                           : after_payload(a->field) ? PML_PAYLOAD_MAX
                                                     : 0;
-    if (a->field > END || a->version != version || a->form > 3 || a->body_left > most)
+    if (a->field > END || a->version != version || a->form > 3 || a->body_left > most || of_other_version(a->field))
         return false;
     if (a->head_size == 0)
         return true;
-    return a->body_left == 0 && a->field != END && a->head_size <= 9 &&
-           (in_list || (a->head_left > 0 && a->head_left < a->head_size));
+    if (a->body_left != 0 || a->field == END)
+        return false;
+    if (in_list)
+        return a->head_size <= 9;
+    const unsigned bytes = a->head_size - 1u, left = a->head_left;
+    return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) && left > 0 && left <= bytes &&
+           a->value >> 8 * (bytes - left) == 0;
 }
 
 /* The sums and the place after `count` bytes of a sketch. */
@@ -174,8 +184,8 @@ static void all_fields(void)
 {
     //@ loop unroll 20;
     for (uint8_t field = HEADER; field <= END; field++) {
-        if (view.directions > 0 ? field == CANDIDATE : field >= FORM && field <= LIST)
-            continue; /* of the other version */
+        if (of_other_version(field))
+            continue;
         if (after_payload(field))
             payloads(field);
         if (view.directions > 0 && field >= ITEM && field < END)

@@ -3,7 +3,7 @@
  * size that the header's macro gives. The policy has two own messages; its other numbers are any in their ranges.
  * eva: defines -DPML_WITH_GAUSSIAN=0 -DPML_WITH_FRONT=0
  * eva: sources client.c crowd.c query.c pipeline.c pipeline_response.c pipeline_crowd.c base/wipe.c base/random.c
- * eva: sources base/elementary.c base/exact.c base/kernels_portable.c privacy/budget.c privacy/normal.c
+ * eva: sources base/elementary.c base/exact.c base/kernels_portable.c privacy/budget.c
  * eva: sources stages/quantise.c stages/slots.c stages/prototypes.c stages/release.c stages/response.c stages/bundle.c
  * eva: sources stages/public_list.c
  * eva: stubs stubs_hash.c stubs_random.c

@@ -17,7 +17,13 @@ static void response(void)
 {
     uint16_t others[SLOTS];
     uint8_t body[2]; /* nine bits */
-    const uint64_t keep = pml_response_keep(any_double(), any_u32());
+    uint64_t keep = 0;
+    //@ loop unroll 51;
+    for (int part = 0; part < EPSILON_PARTS + OTHER_PARTS; part++) {
+        const double epsilon = part < EPSILON_PARTS ? any_epsilon(part) : other_epsilon(part - EPSILON_PARTS);
+        const uint64_t other = pml_response_keep(epsilon, any_u32());
+        keep = any_bool() ? keep : other;
+    }
     const uint32_t shift = pml_response_draw(&words, keep, CELLS, SLOTS, others);
     pml_response_emit(others, CELLS, SLOTS, any_u32(), any_u32(), shift, body);
 }
@@ -26,7 +32,7 @@ static void bundle(void)
 {
     struct bundle messages;
     unsigned own;
-    pml_bundle_draw(&words, any_u32(), CELLS, 1 + any_size(63), &messages);
+    pml_bundle_draw(&words, (uint32_t)any_size(1u << 31), CELLS, 1 + any_size(63), &messages);
     pml_bundle_own(&messages, PML_CROWD_OWN_MAX);
     if (messages.total > 0)
         (void)pml_bundle_pick(&words, &messages, &own);

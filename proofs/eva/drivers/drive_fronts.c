@@ -135,6 +135,34 @@ static void guesses(void)
     (void)pml_pack_guess(&view, NULL, &query, memory, sizeof memory, found, LABELS);
 }
 
+/* The same where the query goes through the pack's front, a matrix, in memory of exactly the size that the macros give. */
+static void mapped_guesses(void)
+{
+    static uint8_t memory[PML_GUESS_MEMORY(FEATURES) + PML_FRONT_MEMORY(INPUTS, FEATURES)];
+    static uint8_t records[PML_FRONTS_SIZE], body[FEATURES * (12 + INPUTS)];
+    static pml_guess found[LABELS];
+    pml_query query = {.count = INPUTS, .label = 0};
+    ANY(body);
+    sound_outputs(body, FEATURES, 12);
+    records[0] = PML_FRONT_MATRIX;
+    records[2] = (uint8_t)any_bool();
+    records[4] = INPUTS;
+    view.section[PML_SECTION_FRONTS] = records;
+    view.section[PML_SECTION_FRONT_BODIES] = body;
+    view.modalities = 1;
+    view.inputs = INPUTS;
+    const bool fits = pml_guess_size(&view) == sizeof memory;
+    //@ assert fits == 1;
+    ANY(features);
+    query.features = features;
+    (void)pml_pack_guess(&view, NULL, &query, memory, sizeof memory, found, LABELS);
+    query.features = NULL;
+    query.read = any_read;
+    (void)pml_pack_guess(&view, &pml_kernels_portable, &query, memory, sizeof memory, found, LABELS);
+    query.modality = any_u32();
+    (void)pml_pack_guess(&view, NULL, &query, memory, sizeof memory, found, LABELS);
+}
+
 int main(void)
 {
     eva_offset = 7; /* the last byte of the memory is used */
@@ -142,5 +170,6 @@ int main(void)
     files();
     maps();
     guesses();
+    mapped_guesses();
     return 0;
 }

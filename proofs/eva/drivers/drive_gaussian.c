@@ -14,15 +14,6 @@
 
 enum { THREE = 3 };
 
-static void starts(void)
-{
-    uint8_t *bytes = (uint8_t *)view.section[PML_SECTION_ANCHOR_STARTS];
-    memset(bytes, 0, 4 * (SLOTS + 1));
-    bytes[4] = 1;
-    bytes[8] = 4;
-    bytes[12] = ANCHORS;
-}
-
 static void certify(size_t dimensions)
 {
     static int64_t scratch[SLOTS * THREE + 2 * NEIGHBOURS];
@@ -55,7 +46,7 @@ static void update(void)
     (void)pml_weights_label((uint32_t)any_size(PML_SLOTS_MAX - 1), any_u32());
     for (int j = 0; j < NEIGHBOURS; j++) {
         (void)neighbour_index(keys[j]);
-        (void)pml_weights_of(neighbour_score(keys[j]), Frama_C_unsigned_int_interval(0, 1u << 30), any_u32(), floor);
+        (void)pml_weights_of(neighbour_score(keys[j]), any_u32(), any_u32(), floor);
         indices[j] = (uint32_t)any_size(ANCHORS - 1);
         weights[j] = Frama_C_unsigned_int_interval(1, 65536);
     }
@@ -75,7 +66,7 @@ int main(void)
 {
     view_start(SLOTS);
     view_anchors();
-    starts();
+    view_starts();
     view.lambda = Frama_C_unsigned_int_interval(1, UINT32_MAX);
     view.alpha = (uint16_t)Frama_C_interval(0, 1024);
     certify(DIMENSIONS);

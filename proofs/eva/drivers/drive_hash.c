@@ -32,7 +32,7 @@ static void numbers(void)
     ANY(row);
     (void)pml_random_word(&random);
     (void)pml_random_below(&random, 1 + (uint64_t)any_u32());
-    (void)pml_random_poisson(&random, any_u32());
+    (void)pml_random_poisson(&random, (uint32_t)any_size(1u << 31));
     (void)pml_sqrt_floor(any_u32() * (uint64_t)any_u32());
     (void)pml_inverse_sqrt(any_u32());
     (void)pml_is_inverse_sqrt(any_u32(), any_u32());

@@ -14,24 +14,28 @@ size_t pml_query_memory(const pml_pack *pack);
 /*@ requires \valid_read(pack) && client == \null && at <= 0x1000;
     assigns \nothing;
     ensures \result - at + PML_CLIENT_FIXED + PML_ROUND8(pack->features) ==
-      PML_RESPONSE_MEMORY(pack->features, pack->slots); */
+      PML_RESPONSE_MEMORY(pack->features, pack->slots);
+    ensures at <= \result <= 0x2000000000; */
 size_t pml_lay_out_response(const pml_pack *pack, pml_client *client, size_t at);
 
 /*@ requires \valid_read(pack) && client == \null && at <= 0x1000;
     requires pack->slots <= PML_SLOTS_MAX && pack->dimensions <= PML_DIMENSIONS_MAX;
     assigns \nothing;
     ensures \result - at + PML_CLIENT_FIXED + PML_ROUND8(pack->features) ==
-      PML_GAUSSIAN_MEMORY(pack->features, pack->slots, pack->neighbours, pack->dimensions); */
+      PML_GAUSSIAN_MEMORY(pack->features, pack->slots, pack->neighbours, pack->dimensions);
+    ensures at <= \result <= 0x2000000000; */
 size_t pml_lay_out_gaussian(const pml_pack *pack, pml_client *client, size_t at);
 
 /*@ requires client == \null && at <= 0x1000;
     assigns \nothing;
-    ensures \result - at + PML_CLIENT_FIXED + PML_ROUND8(pack->features) == PML_CROWD_MEMORY(pack->features); */
+    ensures \result - at + PML_CLIENT_FIXED + PML_ROUND8(pack->features) == PML_CROWD_MEMORY(pack->features);
+    ensures at <= \result <= 0x2000000000; */
 size_t pml_lay_out_crowd(const pml_pack *pack, pml_client *client, size_t at);
 
 /*@ requires \valid_read(pack);
     assigns \nothing;
-    ensures \result == pack->slots * pack->dimensions; */
+    ensures \result == pack->slots * pack->dimensions;
+    ensures pack->slots <= PML_SLOTS_MAX && pack->dimensions <= PML_DIMENSIONS_MAX ==> \result <= 16384; */
 static size_t coordinates(const pml_pack *pack);
 
 /*@ requires \valid_read(pack);
