@@ -207,7 +207,7 @@ else
 fi
 [ ! -d "$out" ] || die "--out wants the name of a file, and $out is a folder"
 rm -rf "$parts"
-rm -f "$out" "${out%.aar}"{.pom,-sources.jar,-javadoc.jar} "${out%.aar}"-kotlin{.pom,.jar,-sources.jar}
+rm -f "$out" "${out%.aar}"{.pom,-sources.jar,-javadoc.jar} "${out%.aar}"-kotlin{.pom,.jar,-sources.jar,-javadoc.jar}
 mkdir -p "$parts"
 
 if [ -n "$ndk" ]; then
@@ -228,5 +228,6 @@ else
 fi
 build_java
 build_kotlin
-python3 android/aar/package_aar.py --parts "$parts" --out "$out" --api "$api" --ndk "$ndk_version" "${abis[@]}"
+python3 android/aar/package_aar.py --parts "$parts" --out "$out" --bearssl-licence "$bearssl/LICENSE.txt" --api "$api" \
+    --ndk "$ndk_version" "${abis[@]}"
 echo "$out"

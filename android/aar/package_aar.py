@@ -117,17 +117,24 @@ def pom(artifact, packaging, needs=()):
     return xml.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
 
 
+def kotlin_pom():
+    return pom("privatemail-kotlin", "jar", (("org.privatemail", "privatemail", version(), "aar"),) + KOTLIN_NEEDS)
+
+
 def package_kotlin(parts, beside):
     pathlib.Path(f"{beside}-kotlin.jar").write_bytes(jar(parts / "kotlin", "*"))
     pathlib.Path(f"{beside}-kotlin-sources.jar").write_bytes(jar(ROOT / "android/kotlin/src/main/kotlin", "*.kt"))
-    pathlib.Path(f"{beside}-kotlin.pom").write_bytes(
-        pom("privatemail-kotlin", "jar", (("org.privatemail", "privatemail", version(), "aar"),) + KOTLIN_NEEDS))
+    # Maven Central wants a jar of documentation; that of the layer is its page.
+    pathlib.Path(f"{beside}-kotlin-javadoc.jar").write_bytes(
+        archive({"README.md": (ROOT / "android/README.md").read_bytes()}))
+    pathlib.Path(f"{beside}-kotlin.pom").write_bytes(kotlin_pom())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", type=pathlib.Path, required=True, help="folder of libraries and classes")
     parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--bearssl-licence", type=pathlib.Path, required=True)
     parser.add_argument("--api", type=int, required=True, help="lowest API level")
     parser.add_argument("--ndk", type=int, required=True, help="major version of the NDK, for Prefab")
     parser.add_argument("abis", nargs="+")
@@ -136,6 +143,7 @@ def main():
     entries = {
         "AndroidManifest.xml": manifest(options.api),
         "LICENSE": (ROOT / "LICENSE").read_bytes(),
+        "LICENSE-BearSSL": options.bearssl_licence.read_bytes(),
         "R.txt": b"",  # no resources
         "classes.jar": jar(options.parts / "classes", "*.class"),
         "proguard.txt": (MODULE / "consumer-rules.pro").read_bytes(),

@@ -32,6 +32,8 @@ android {
                     "-DPRIVATEMAIL_TOOLS=OFF",
                     "-DPRIVATEMAIL_WERROR=OFF", // a newer NDK may warn of more
                 )
+                // Where BearSSL's sources are, if not in BEARSSL_DIR or ~/.cache/privatemail/bearssl.
+                providers.gradleProperty("privatemail.bearssl").orNull?.let { arguments("-DPRIVATEMAIL_BEARSSL=$it") }
                 targets("privatemail", "privatemail_shared")
             }
         }

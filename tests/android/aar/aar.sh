@@ -32,7 +32,7 @@ build_elsewhere() {
 
 same_bytes() {
     local end
-    for end in .aar .pom -sources.jar -javadoc.jar -kotlin.jar -kotlin-sources.jar -kotlin.pom; do
+    for end in .aar .pom -sources.jar -javadoc.jar -kotlin.jar -kotlin-sources.jar -kotlin-javadoc.jar -kotlin.pom; do
         [ -e "$out/privatemail$end" ] || [[ $end = -kotlin* ]] || return 1
         [ ! -e "$out/privatemail$end" ] || cmp "$out/privatemail$end" "$out/second build$end" || return 1
     done
@@ -180,7 +180,7 @@ gradle_names_exist() { # FILE FOLDER
         grep -qE "add_library\($name (STATIC|SHARED)\b" CMakeLists.txt || { echo "CMake has no target $name"; result=1; }
     done
     for name in $(grep -oE '"-DPRIVATEMAIL_[A-Z]+' "$file" | sed 's/^"-D//'); do
-        grep -q "^option($name " CMakeLists.txt || { echo "CMake has no option $name"; result=1; }
+        grep -qE "^(option|find_path)\($name " CMakeLists.txt cmake/*.cmake || { echo "CMake has no option $name"; result=1; }
     done
     return $result
 }

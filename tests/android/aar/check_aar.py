@@ -119,7 +119,7 @@ def text_size(path):
 # ---- the archive -------------------------------------------------------------------------------------------------
 
 def expected_names(abis):
-    names = {"AndroidManifest.xml", "LICENSE", "R.txt", "classes.jar", "proguard.txt", "prefab/prefab.json"}
+    names = {"AndroidManifest.xml", "LICENSE", "LICENSE-BearSSL", "R.txt", "classes.jar", "proguard.txt", "prefab/prefab.json"}
     names |= {f"jni/{abi}/libprivatemail.so" for abi in abis}
     for module, library in MODULES.items():
         folder = f"prefab/modules/{module}"
@@ -288,6 +288,44 @@ def check_rules(aar):
         check(f"the rules keep {name}, which C calls", re.search(rf"\b{name}\(", rules), rules)
 
 
+def kept_fields(rules):
+    """Class, type and name of every field that a rule keeps."""
+    return {(name, *field) for name, body in re.findall(r"^-keepclassmembers class org\.privatemail\.(\w+) \{(.*?)\}",
+                                                        rules, re.MULTILINE | re.DOTALL)
+            for field in re.findall(r"([\w.]+) (\w+);", body)}
+
+
+def buffers_of(text):
+    """The buffers among the fields of a class, by javap, and those that something but a constructor reads."""
+    name = re.search(r"^(?:\w+ )*class org\.privatemail\.([\w$]+)", text, re.MULTILINE)[1]
+    fields = {(name, *field) for field in re.findall(r"^  (?:\w+ )*(java\.nio\.\w*Buffer) (\w+);", text, re.MULTILINE)}
+    methods = text.split("\n\n")[1:] if "\n\n" in text else []
+    constructor = re.compile(rf"^  (?:\w+ )*org\.privatemail\.{re.escape(name)}\(", re.MULTILINE)
+    code = "\n".join(method for method in methods if not constructor.search(method))
+    read = set(re.findall(r"getfield +#\d+ +// Field (\w+):Ljava/nio/", code))
+    return fields, {field for field in fields if field[2] in read}
+
+
+def check_kept_memory(aar):
+    """Native memory points into these buffers, and Java alone keeps them reachable: a shrinker sees that nothing reads
+    them, and would remove them. The collector would then free what the library still reads."""
+    rules = aar.read("proguard.txt").decode()
+    fields, read = set(), set()
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "classes.jar"
+        path.write_bytes(aar.read("classes.jar"))
+        names = [name[:-len(".class")].replace("/", ".") for name in zipfile.ZipFile(path).namelist()]
+        for text in tool("javap", "-p", "-c", "-cp", str(path), *names).split("Compiled from ")[1:]:
+            if re.search(r"^(?:\w+ )*class ", text, re.MULTILINE):
+                each = buffers_of(text)
+                fields, read = fields | each[0], read | each[1]
+    held = {(name, kind, field) for name, kind, field in fields - read}
+    check("some buffers are kept and not read", ("Pack", "java.nio.ByteBuffer", "bytes") in held, held)
+    # These are read, but by methods that an app may not use, and that a shrinker then removes.
+    held |= {("Client", "org.privatemail.Pack", "pack"), ("Pack", "java.nio.ByteBuffer", "view")}
+    equal("the rules keep the fields that keep native memory", kept_fields(rules), held)
+
+
 def check_no_path_of_this_machine(archive):
     found = [name for name in archive.namelist() if str(ROOT).encode() in archive.read(name)]
     equal(f"{pathlib.Path(archive.filename).name}: no file names a folder of this machine", found, [])
@@ -312,6 +350,7 @@ def main():
         equal("the AAR needs nothing", check_pom(options.aar.with_suffix(".pom"), "privatemail", "aar"), {})
         check_kotlin(options.aar)
         check_rules(aar)
+        check_kept_memory(aar)
         check_no_path_of_this_machine(aar)
         for abi in abis:
             path = pathlib.Path(aar.extract(f"jni/{abi}/libprivatemail.so", folder))

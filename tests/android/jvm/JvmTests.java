@@ -16,6 +16,7 @@ final class JvmTests {
                     StoreTest.run();
                     AnswerTest.run();
                     CloseTest.run();
+                    ArmingTest.run();
                     CrowdTest.run();
                     ModalityTest.run();
                     HeadTest.run();
@@ -28,8 +29,10 @@ final class JvmTests {
                     break;
                 case "files":
                     BudgetFileTest.run();
+                    MessageFolderTest.run();
                     break;
                 case "relay":
+                    ExchangeTest.run();
                     RelayTest.run();
                     break;
                 case "memory":

@@ -57,7 +57,7 @@ build_transport() {
     ar rcs "$out/libtransport.a" "$out"/transport/*.o
 }
 
-# The library as it is shipped, and one whose entropy the tests write.
+# The library as it is shipped, and one whose entropy the tests write and whose flushes of folders they see.
 build_libraries() {
     local source others=() transport=("$out/libtransport.a" -lbearssl -Wl,--exclude-libs,ALL)
     for source in platform/*.c; do
@@ -68,8 +68,9 @@ build_libraries() {
         gcc "${flags[@]}" -ffreestanding -nostdlib -r -o "$out/core.o" core/*.c core/*/*.c &&
         gcc "${flags[@]}" "${jdk_jni[@]}" -shared -Wl,--no-undefined -o "$out/shipped/libprivatemail.so" \
             "$out/core.o" platform/*.c "$shim"/*.c "${transport[@]}" &&
-        gcc "${flags[@]}" "${jdk_jni[@]}" -shared -Wl,--no-undefined -o "$out/scripted/libprivatemail.so" \
-            "$out/core.o" "${others[@]}" "$shim"/*.c tests/android/jvm/scripted_entropy.c "${transport[@]}"
+        gcc "${flags[@]}" "${jdk_jni[@]}" -shared -Wl,--no-undefined -Wl,--wrap=fsync \
+            -o "$out/scripted/libprivatemail.so" "$out/core.o" "${others[@]}" "$shim"/*.c \
+            tests/android/jvm/scripted_{entropy,folder}.c "${transport[@]}"
 }
 
 # Exactly JNI_OnLoad and what the headers declare.

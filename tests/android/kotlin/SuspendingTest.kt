@@ -8,6 +8,7 @@ package org.privatemail.kotlin.test
 
 import java.io.File
 import java.io.IOException
+import java.io.InputStream
 import java.net.HttpURLConnection
 import java.net.URL
 import java.nio.ByteBuffer
@@ -21,6 +22,7 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.asCoroutineDispatcher
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.cancel
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
@@ -113,6 +115,12 @@ private fun testValues() {
     check("bytes cannot be changed from outside", kept == Bytes(byteArrayOf(1, 2)) && kept.size == 2)
     val price = Price(Mechanism.RESPONSE, 4.0, 0.0)
     check("a budget says how many releases are left", Spent(5.0, 20.0).releasesLeft(price) == 3)
+    check("as many as it pays for: a price is rounded up to 2^-20", listOf(0.0 to 9, 0.9 to 0, 1.0 to 0).all {
+        Spent(it.first, 1.0).releasesLeft(Price(Mechanism.RESPONSE, 0.1, 0.0)) == it.second
+    })
+    check("it pays for response releases alone", listOf(Price(Mechanism.GAUSSIAN, 1.0, 1e-5),
+        Price(Mechanism.CROWD, 1.0, 0.0), Price(Mechanism.RESPONSE, 1.0, 1e-9), Price(Mechanism.RESPONSE, 0.0, 0.0))
+        .all { Spent(0.0, 20.0).releasesLeft(it) == 0 })
 }
 
 private suspend fun testSearch(case: Case) {
@@ -224,6 +232,73 @@ private suspend fun testClient(case: Case) {
     }
 }
 
+/** Arms until the budget is spent. */
+private suspend fun testReleasesLeft(case: Case) {
+    val budget = case.budget("budget of tenths", 1.0)
+    Client(case.packs(0).awaitPack(), Options.response(0.1)).use { client ->
+        val price = client.receipt().toPrice()
+        var armed = 0
+        var right = true
+        do {
+            val left = budget.spent().releasesLeft(price)
+            val refusal = thrown<PrivateMailException> { client.awaitArmed(budget) }
+            right = right && (refusal == null) == (left > 0) && left == 9 - armed
+            client.wipe() // its price is lost
+            armed++
+        } while (refusal == null)
+        check("as many releases are paid for as were said to be left", right && armed == 10)
+    }
+}
+
+/** Empty, and counts. */
+private class CountedStream(private val closing: () -> Unit = {}) : InputStream() {
+    @Volatile var reads = 0
+    @Volatile var closed = 0
+
+    override fun read(): Int {
+        reads++
+        return -1
+    }
+
+    override fun close() {
+        closed++
+        closing()
+    }
+}
+
+/** An answer whose coroutine is cancelled before its dispatcher comes to it. */
+private suspend fun testClosing(case: Case): Unit = withContext(Dispatchers.Default) {
+    val pack = case.packs(0).awaitPack()
+    val query = Query.of(case.features(pack.features()), case.label)
+    Client(pack, Options.response(EPSILON)).use { client ->
+        val early = CountedStream()
+        val job = launch {
+            coroutineContext.cancel()
+            client.awaitAnswer(early, query)
+        }
+        job.join()
+        check("an answer that was cancelled before is not read, and closed", job.isCancelled && early.reads == 0 &&
+            early.closed > 0)
+
+        val own = Executors.newSingleThreadExecutor().asCoroutineDispatcher()
+        val go = CountDownLatch(1)
+        val busy = launch(own) { go.await() }
+        val queued = CountedStream { throw IOException("of the test") }
+        val waiting = async(Dispatchers.Unconfined) { client.awaitAnswer(queued, query, dispatcher = own) }
+        waiting.cancel()
+        go.countDown()
+        busy.join()
+        check("so is one that waits for its thread, also when closing fails",
+            thrown<CancellationException> { waiting.await() } != null && queued.reads == 0 && queued.closed > 0)
+        own.close()
+
+        val failing = CountedStream()
+        check("and one that is no answer",
+            thrown<PrivateMailException> { client.awaitAnswer(failing, query) }?.status() == Status.ANSWER &&
+                failing.reads > 0 && failing.closed > 0)
+    }
+}
+
 fun main(arguments: Array<String>) {
     val case = Case(arguments)
     testValues()
@@ -232,6 +307,8 @@ fun main(arguments: Array<String>) {
         testThreads(case)
         testCancellation(case)
         testClient(case)
+        testReleasesLeft(case)
+        testClosing(case)
     }
     println("$passed passed, $failed failed")
     exitProcess(if (failed == 0) 0 else 1)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The file of a budget: replaced as a whole, durably, and only if it still holds what it is believed to hold. In C, as
- * Java on old phones can neither flush a folder nor lock against other processes without holes. */
+ * The file of a budget: replaced as a whole, durably, and only if it still holds what it is believed to hold. And the
+ * flush of a folder. In C, as Java on old phones can neither flush a folder nor lock against other processes without
+ * holes. */
 #define _XOPEN_SOURCE 700
 #include "jni_shim.h"
 
@@ -111,6 +112,11 @@ static int write_fresh(const struct place *place, const jbyte *bytes)
     return error;
 }
 
+static int flush(int folder)
+{
+    return fsync(folder) == 0 ? 0 : errno;
+}
+
 /* `before` has `size` bytes; negative: there must be no file. */
 static int replace(const struct place *place, const jbyte *before, int size, const jbyte *next)
 {
@@ -127,7 +133,7 @@ static int replace(const struct place *place, const jbyte *before, int size, con
         unlinkat(place->folder, place->fresh, 0);
         return error;
     }
-    return fsync(place->folder) == 0 ? 0 : errno;
+    return flush(place->folder);
 }
 
 /* The lock stays when all is done, empty: if it were removed, two processes could hold two of them. */
@@ -169,6 +175,23 @@ static jint fileReplace(JNIEnv *env, jclass native, jbyteArray folder, jbyteArra
     return error;
 }
 
+/* ---- folders ---- */
+
+static jint folderFlush(JNIEnv *env, jclass native, jbyteArray folder)
+{
+    (void)native;
+    char path[PATH_SIZE];
+    int error = text_of(env, folder, path, PATH_SIZE);
+    if (error != 0)
+        return error;
+    int opened = open(path, O_RDONLY | O_CLOEXEC);
+    if (opened < 0)
+        return errno;
+    error = flush(opened);
+    close(opened);
+    return error;
+}
+
 /* ---- errors ---- */
 
 static jboolean fileIsMissing(JNIEnv *env, jclass native, jint error)
@@ -207,6 +230,7 @@ static jstring errorText(JNIEnv *env, jclass native, jint error)
 static const JNINativeMethod methods[] = {
     {PML_JNI_METHOD(fileLoad, "([B[B[B)I")},
     {PML_JNI_METHOD(fileReplace, "([B[B[B[B)I")},
+    {PML_JNI_METHOD(folderFlush, "([B)I")},
     {PML_JNI_METHOD(fileIsMissing, "(I)Z")},
     {PML_JNI_METHOD(errorText, "(I)Ljava/lang/String;")},
 };

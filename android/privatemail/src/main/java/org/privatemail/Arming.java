@@ -28,12 +28,20 @@ final class Arming {
         kind = wanted;
     }
 
-    /** Arms, and makes of it what was paid for. Stays armed when that is refused. */
+    /**
+     * Arms, and makes of it what was paid for. Stays armed when that is refused. After an error, such as a lack of
+     * memory, nobody knows whether the client still is armed. The client does: it pays back only when nothing was made.
+     */
     synchronized <T> T use(Client client, CrowdBundle.Kind wanted, Supplier<T> maker) {
         arm(client, wanted);
-        T made = maker.get();
-        armed = null;
-        return made;
+        try {
+            T made = maker.get();
+            armed = null;
+            return made;
+        } catch (Error failure) {
+            disarm();
+            throw failure;
+        }
     }
 
     synchronized void disarm() {
@@ -43,7 +51,8 @@ final class Arming {
             try {
                 client.disarm(budget);
             } catch (PrivateMailException lost) {
-                // The refund could not be stored: this person has one message less. The opposite would be a leak.
+                // Something was made, or the refund could not be stored: this person has one message less. The opposite
+                // would be a leak.
             }
         }
     }

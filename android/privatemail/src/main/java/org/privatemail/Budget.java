@@ -174,7 +174,8 @@ public final class Budget {
 
         /**
          * The same, with caps for bundles of a crowd; without them a budget pays for none. The floor holds against
-         * everybody; (epsilon, delta) holds if the relay mixes and as many clients are honest as the policy says.
+         * everybody; (epsilon, delta) holds if the relay mixes and does not join the server, and as many clients are
+         * honest as the policy says.
          *
          * @param floor Σ ε₀ of all photos whose cell is drawn, 0 to 4095
          * @param epsilon ε of all own messages together, 2^-20 to 16; 0 pays only for policies without a promise

@@ -51,10 +51,12 @@ public final class Client implements AutoCloseable {
     private static final int MATCH_NUMBERS = 6;
     private static final double SCORE_UNIT = 1.0 / (1 << 30);
 
+    /* Kept reachable, in shrunk apps by consumer-rules.pro: native memory points into them. */
     private final Pack pack;
+    private final ByteBuffer policy; /* null without a crowd */
+
     private final Options options;
     private final Receipt receipt;
-    private final ByteBuffer policy; /* kept reachable: the client looks at it; null without a crowd */
     private final ByteBuffer memory;
     private final ByteBuffer message;
     private FloatBuffer copied;

@@ -16,8 +16,8 @@ import java.util.Objects;
  * }</pre>
  *
  * Many people ask in one epoch through a relay that mixes their messages, and the server sees only the mixture. Among
- * the messages are fakes, in clusters of equal ones. The promise that follows from it holds if the relay mixes and at
- * least {@link #clients} clients are honest; the floor, the client's ε, holds in any case.
+ * the messages are fakes, in clusters of equal ones. The promise that follows from it holds if the relay mixes and does
+ * not join the server, and at least {@link #clients} clients are honest; the floor, the client's ε, holds in any case.
  *
  * <p>{@code cells} are the symbols that a message chooses from: {@link Pack#slots} × {@link Pack#cells}. All results of
  * the accounting are rounded outward: the true ones are never above them. Ranges are checked when a {@link Client} is

@@ -146,10 +146,17 @@ final class Exchange {
         }
     }
 
-    /** The name of an error (SPEC 7); empty when what came has none. */
-    private static String errorName(HttpURLConnection connection) throws IOException {
-        InputStream in = connection.getErrorStream();
-        return in == null ? "" : Json.text(new String(readSome(in, LONGEST_ERROR), StandardCharsets.UTF_8), "error");
+    /**
+     * The name of an error (SPEC 7); empty when what came has none, or broke off. The status has come by then: a
+     * refusal whose text is lost is a refusal all the same, and must not be taken for a failure of the network.
+     */
+    private static String errorName(HttpURLConnection connection) {
+        try (InputStream in = connection.getErrorStream()) {
+            return in == null ? "" : Json.text(new String(readSome(in, LONGEST_ERROR), StandardCharsets.UTF_8),
+                    "error");
+        } catch (IOException broken) {
+            return "";
+        }
     }
 
     /** What comes, up to a number of bytes. */

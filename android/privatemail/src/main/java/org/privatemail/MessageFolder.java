@@ -64,7 +64,7 @@ final class MessageFolder {
         return File.createTempFile("incomplete", null, folder);
     }
 
-    /** Returns when the message is on the disk. */
+    /** Returns when the message is on the disk, and its name too. */
     void finish(File begun, byte[] message, String photo, String pack) throws IOException {
         finish(begun, message, fileOf(photo, pack));
     }
@@ -77,6 +77,15 @@ final class MessageFolder {
         if (!begun.renameTo(file)) {
             throw new IOException("cannot store " + file);
         }
+        flush(file.getAbsoluteFile().getParentFile());
+    }
+
+    /** Without this a power failure brings old names back: the message would be gone, the note the one before. */
+    private static void flush(File folder) throws IOException {
+        int error = Native.folderFlush(folder.getPath().getBytes(StandardCharsets.UTF_8));
+        if (error != 0) {
+            throw new IOException("cannot flush the folder " + folder + " (errno " + error + ")");
+        }
     }
 
     /** What {@link #writeNote} wrote last; null when there is none. A note is about a pack, not about a photo. */
@@ -85,7 +94,7 @@ final class MessageFolder {
         return file.exists() ? read(file, longest) : null;
     }
 
-    /** Returns when the note is on the disk. */
+    /** Returns when the note is on the disk, and its name too. */
     void writeNote(String name, byte[] bytes) throws IOException {
         File begun = begin();
         try {

@@ -175,6 +175,9 @@ final class Native {
     /** Puts {@code next} in the place of {@code before} (null: no file). 0, or an errno; ESTALE when it is not. */
     static native int fileReplace(byte[] folder, byte[] name, byte[] before, byte[] next);
 
+    /** Puts the names of a folder on the disk. 0, or an errno. */
+    static native int folderFlush(byte[] folder);
+
     /** Whether an errno says that there is no such file. */
     static native boolean fileIsMissing(int error);
 

@@ -44,8 +44,8 @@ public final class Options {
 
     /**
      * Asks in a crowd: {@link Client#armBundle} and bundles, not {@link Client#arm} and releases. The promise of the
-     * policy holds if the relay mixes and at least {@link Crowd#clients} clients are honest; the floor holds in any
-     * case.
+     * policy holds if the relay mixes and does not join the server, and at least {@link Crowd#clients} clients are
+     * honest; the floor holds in any case.
      *
      * @param floor ε₀ of a photo whose cell is drawn, 2^-16 to 16
      */

@@ -27,7 +27,8 @@ public final class Pack {
     /** Most labels that {@link #guess} can be asked for. */
     public static final int GUESSES_MAX = 64;
 
-    private final ByteBuffer bytes; /* kept reachable: the view points into it */
+    /* Kept reachable, in shrunk apps by consumer-rules.pro: native memory points into them. */
+    private final ByteBuffer bytes;
     private final ByteBuffer view;
     private final byte[] id = new byte[ID_SIZE];
     private final int[] numbers = new int[NUMBERS];

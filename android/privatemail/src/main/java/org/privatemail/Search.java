@@ -158,7 +158,7 @@ public final class Search implements AutoCloseable {
      * @throws PaysAgainException that is the case, and {@code payAgain} is false or was made use of
      * @throws ServerException the server refuses, or fails at every attempt
      * @throws IOException the network fails at every attempt, or a file. When that was the new message, it was not
-     *     sent, its price is lost, and the next call pays anew
+     *     sent, its price may be lost, and the next call then pays anew
      * @throws CrowdNotFilledException through a relay: its epoch did not end in time
      * @throws PrivateMailException as {@link #prepare}, {@link Client#release} and {@link Client#answer}; through a
      *     relay KEYS when its keys lack the pinned one, CROWD when it promises less than the policy counts on

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail.kotlin
 
+import java.io.IOException
 import java.io.InputStream
+import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.NonCancellable
@@ -89,11 +91,34 @@ public suspend fun Search.awaitClosed(dispatcher: CoroutineDispatcher = Dispatch
 public suspend fun Client.awaitArmed(budget: Budget, dispatcher: CoroutineDispatcher = Dispatchers.IO): Unit =
     withContext(dispatcher) { arm(budget) }
 
-/** [Client.answer]: reads an answer to its end and keeps what is nearest. The stream is closed in any case. */
+/**
+ * [Client.answer]: reads an answer to its end and keeps what is nearest. The stream is closed in any case; when the
+ * coroutine is cancelled, perhaps twice.
+ */
 public suspend fun Client.awaitAnswer(
     stream: InputStream,
     query: Query,
     scope: Client.Scope = Client.Scope.OWN_SLOT,
     limit: Int = Search.DEFAULT_LIMIT,
     dispatcher: CoroutineDispatcher = Dispatchers.IO,
-): Outcome.Found = withContext(dispatcher) { stream.use { answer(it, query, scope, limit) }.toFound() }
+): Outcome.Found =
+    try {
+        withContext(dispatcher) { stream.use { answer(it, query, scope, limit) }.toFound() }
+    } catch (cancelled: CancellationException) {
+        closeCancelled(stream, dispatcher, cancelled) // the work may never have begun
+        throw cancelled
+    }
+
+/** What closing throws must not hide the cancellation. */
+private suspend fun closeCancelled(
+    stream: InputStream,
+    dispatcher: CoroutineDispatcher,
+    cancelled: CancellationException,
+): Unit =
+    withContext(NonCancellable + dispatcher) {
+        try {
+            stream.close()
+        } catch (failure: IOException) {
+            cancelled.addSuppressed(failure)
+        }
+    }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.privatemail.kotlin
 
+import kotlin.math.ceil
 import org.privatemail.Budget
 import org.privatemail.Match
 import org.privatemail.Mechanism
@@ -75,13 +76,24 @@ public sealed interface Outcome {
     public data class PaysAgain(val price: Price) : Outcome
 }
 
+/** What an ε of 1 has of the units that a budget counts in. */
+private const val EPSILON_UNITS = 1048576.0
+
 /** What a person has spent outside a crowd, and of how much. [spent] and [cap] are sums of ε of response releases. */
 public data class Spent(val spent: Double, val cap: Double) {
     /** What is left. */
     public val left: Double get() = cap - spent
 
-    /** How many more releases of this price the budget pays for. */
-    public fun releasesLeft(price: Price): Int = if (price.epsilon > 0.0) (left / price.epsilon).toInt() else 0
+    /**
+     * How many more response releases of this price the budget pays for. A budget counts ε in units of 2^-20 and rounds
+     * every price up to whole ones, so a cap of 1 pays for nine releases of ε = 0.1. Returns 0 for the price of a
+     * Gaussian release, and for one with a δ, as a crowd's message has: other caps pay for those, which these sums do
+     * not tell.
+     */
+    public fun releasesLeft(price: Price): Int {
+        val counted = price.mechanism == Mechanism.RESPONSE && price.delta == 0.0 && price.epsilon > 0.0
+        return if (counted) (left * EPSILON_UNITS / ceil(price.epsilon * EPSILON_UNITS)).toInt() else 0
+    }
 }
 
 /** What a pack is made for. [model] is null when the pack does not name one. */
