@@ -12,7 +12,8 @@ struct CrowdExample {
         }
         let pack = try Pack(contentsOf: URL(fileURLWithPath: arguments[1]))
 
-        // The policy is the app's: ε = 0.1 for one message, if the relay mixes and half of 100,000 clients are honest.
+        // The policy is the app's: ε = 0.1 for one message, if the relay mixes and does not join the server, and half of
+        // 100,000 clients are honest.
         let cells = pack.slots * pack.cells
         let use = Crowd.Use(cells: cells, floor: 8)
         let plan = try Crowd.plan(.init(use: use, epsilon: 0.1, delta: 1e-9, noise: .clients(100_000)))

@@ -4,7 +4,7 @@ import CPrivateMailPlatform
 import Foundation
 
 /// A candidate of the answer that is near to the true query.
-public struct Match: Sendable, Hashable {
+public struct Match: Sendable, Hashable, Unprinted {
     /// The server's number of the item.
     public let item: UInt64
     /// The item's class.
@@ -49,7 +49,7 @@ public struct Match: Sendable, Hashable {
 }
 
 /// What the device found in an answer. What the app fetches, logs or shows to others afterwards must not depend on it.
-public struct Answer: Sendable, Hashable {
+public struct Answer: Sendable, Hashable, Unprinted {
     public enum Scope: Int32, Sendable {
         /// Candidates of the query's own slot.
         case ownSlot = 0

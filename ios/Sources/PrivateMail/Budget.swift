@@ -37,7 +37,7 @@ public final class Budget: @unchecked Sendable {  // the bytes are only touched 
         /// Σε₀ of all photos whose cell is drawn for a crowd, 0 to 4095. It holds against everybody.
         public var floor: Double
         /// ε of all own messages in a crowd together: 0 pays only for policies without a promise, or up to 16. It holds
-        /// if the relay mixes and as many clients are honest as the policy says.
+        /// if the relay mixes and does not join the server, and as many clients are honest as the policy says.
         public var crowd: Double
         /// δ of all own messages in a crowd together, 2^-49 to below 1; 0 when ``crowd`` is 0.
         public var crowdDelta: Double

@@ -4,8 +4,8 @@ import CPrivateMail
 /// How to ask in a crowd: the app's choice, never a pack's.
 ///
 /// Many people ask in one epoch through a relay that mixes their messages, and the server sees only the mixture. Among
-/// the messages are fakes, in clusters of equal ones. The promise that follows from it holds if the relay mixes and at
-/// least ``clients`` clients are honest; the floor, the client's ε, holds in any case.
+/// the messages are fakes, in clusters of equal ones. The promise that follows from it holds if the relay mixes and does
+/// not join the server, and at least ``clients`` clients are honest; the floor, the client's ε, holds in any case.
 ///
 /// ```swift
 /// let goal = Crowd.Goal(use: .init(cells: cells, floor: 8), epsilon: 0.1, delta: 1e-9, noise: .clients(100_000))

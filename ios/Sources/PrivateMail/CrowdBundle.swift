@@ -6,7 +6,7 @@ import Foundation
 ///
 /// Hand over ``bytes`` as a whole; what may be resent are the same bytes, in the same epoch. Which messages are the
 /// app's own stays on the device.
-public struct CrowdBundle: Sendable {
+public struct CrowdBundle: Sendable, Unprinted {
     /// What a bundle is about, and what it costs.
     public enum Kind: Sendable {
         /// A photo's cell is drawn and sent: costs the floor ε₀ and the own messages of the crowd.
@@ -25,7 +25,7 @@ public struct CrowdBundle: Sendable {
         }
     }
 
-    public struct Message: Sendable {
+    public struct Message: Sendable, Unprinted {
         /// What the server sees.
         public let bytes: Data
         /// Private: 0 for a fake, else 1 to ``Crowd/own``; the answer to it is worth ranking.

@@ -39,27 +39,44 @@ struct Exchange: Sendable {
     /// What came of a request.
     struct Reply {
         let status: Int, body: Data
+        /// Bytes that came, also those that were not kept.
+        let received: Int
         /// 1 for the first. After others nobody knows what the server has taken.
         let attempt: Int
         let retryAfter: TimeInterval?
     }
 
+    /// Which parts of a body are kept. Others are counted and dropped as they come in.
+    struct Parts {
+        let size: Int
+        let wanted: [Bool]
+
+        /// Bytes of the whole body.
+        var total: Int { size * wanted.count }
+
+        /// The wanted parts, from what was kept of a whole body.
+        func split(_ kept: Data) -> [Data] {
+            (0..<kept.count / size).map { kept.dropFirst($0 * size).prefix(size) }
+        }
+    }
+
     /// - Parameters:
     ///   - type: What the body must be, with a status below 202.
+    ///   - parts: Nil keeps the whole body.
     ///   - accepts: The statuses that `take` is for; others are thrown.
     func perform<Result>(
-        _ request: URLRequest, type: String, limit: Int, accepts: Set<Int> = [200],
+        _ request: URLRequest, type: String, limit: Int, parts: Parts? = nil, accepts: Set<Int> = [200],
         isolation: isolated (any Actor)? = #isolation, take: (Reply) throws -> Result
     ) async throws -> Result {
         var attempt = 1
         while true {
             do {
-                let reply = try await Receiver(limit: limit).send(request, configuration)
+                let reply = try await Receiver(limit: limit, parts: parts).send(request, configuration)
                 try check(reply.response, type: type, accepts: accepts)
                 return try take(
                     Reply(
-                        status: reply.response.statusCode, body: reply.body, attempt: attempt,
-                        retryAfter: pause(of: reply.response)))
+                        status: reply.response.statusCode, body: reply.body, received: reply.received,
+                        attempt: attempt, retryAfter: pause(of: reply.response)))
             } catch let error as SearchError {
                 guard attempt < Exchange.attempts, let earliest = error.earliestRetry else { throw error }
                 let pause = max(earliest, Exchange.firstPause * pow(2, Double(attempt - 1)))
@@ -95,17 +112,20 @@ struct Exchange: Sendable {
 
 /// One request in a session of its own. The same code for all systems: those that have no `URLSession.data(for:)` too.
 private final class Receiver: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    typealias Reply = (body: Data, response: HTTPURLResponse)
+    typealias Reply = (body: Data, received: Int, response: HTTPURLResponse)
 
     // Everything mutable is only touched with the lock held.
     private let lock = NSLock()
     private let limit: Int
+    private let parts: Exchange.Parts?
     private var body = Data()
+    private var received = 0
     private var outcome: Result<Reply, any Error>?
     private var waiting: CheckedContinuation<Reply, any Error>?
 
-    init(limit: Int) {
-        self.limit = limit
+    init(limit: Int, parts: Exchange.Parts?) {
+        self.limit = parts.map { min(limit, $0.total) } ?? limit
+        self.parts = parts
     }
 
     func send(_ request: URLRequest, _ configuration: URLSessionConfiguration) async throws -> Reply {
@@ -145,16 +165,29 @@ private final class Receiver: NSObject, URLSessionDataDelegate, @unchecked Senda
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         let fits = lock.withLock {
-            guard data.count <= limit - body.count else { return false }
-            body.append(data)
+            guard data.count <= limit - received else { return false }
+            keep(data)
+            received += data.count
             return true
         }
         if !fits { finish(.failure(SearchError.tooLong(limit: limit))) }
     }
 
+    /// With the lock held.
+    private func keep(_ data: Data) {
+        guard let parts else { return body.append(data) }
+        var place = received, rest = data
+        while !rest.isEmpty {
+            let piece = rest.prefix(parts.size - place % parts.size)
+            if parts.wanted[place / parts.size] { body.append(piece) }
+            place += piece.count
+            rest = rest.dropFirst(piece.count)
+        }
+    }
+
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         if let response = task.response as? HTTPURLResponse, error == nil {
-            finish(.success((lock.withLock { body }, response)))
+            finish(.success(lock.withLock { (body, received, response) }))
         } else {
             finish(.failure(SearchError.network(error ?? URLError(.badServerResponse))))
         }

@@ -4,7 +4,7 @@ import CPrivateMailPlatform
 
 /// A likely label of a query, from ``Pack/guess(features:modality:count:)``. As private as the query: nothing that leaves
 /// the device may tell it.
-public struct Guess: Sendable, Hashable {
+public struct Guess: Sendable, Hashable, Unprinted {
     /// The label, as the head's maker numbered it.
     public let label: Int
     /// Larger is likelier; comparable only with other guesses of the same query.

@@ -4,7 +4,7 @@ import Foundation
 /// The messages that a ``Search`` made, each in a file PHOTO-ID.cbor. Both are hexadecimal digits: a photo's name has
 /// any characters, and some file systems take capital letters for small ones.
 struct MessageFolder: Sendable {
-    struct Message {
+    struct Message: Unprinted {
         /// The id of the pack that it was made with.
         let pack: [UInt8]
         let bytes: Data

@@ -33,8 +33,8 @@ public struct Options: Sendable, Hashable {
 
     /// Asks in a crowd: ``Client/armBundle(_:for:)`` and bundles, not ``Client/arm(_:)`` and releases.
     ///
-    /// The promise of the policy holds if the relay mixes and at least ``Crowd/clients`` clients are honest; the floor
-    /// holds in any case.
+    /// The promise of the policy holds if the relay mixes and does not join the server, and at least ``Crowd/clients``
+    /// clients are honest; the floor holds in any case.
     public static func crowd(floor: Double, _ crowd: Crowd, substitute: Bool = false) -> Options {
         Options(mechanism: .response, epsilon: floor, delta: 0, valueBytes: 0, substitute: substitute, crowd: crowd)
     }

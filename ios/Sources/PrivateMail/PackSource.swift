@@ -75,7 +75,11 @@ public struct PackSource: Sendable {
         guard id.count == 16 else { throw PrivateMailError(.argument) }
         let name = hexadecimal(id) + ".pmpk", stored = folder.appendingPathComponent(name)
         for file in [stored, shipped].compactMap({ $0 }) {
-            if let pack = try? Pack(contentsOf: file, pinnedID: id, model: model) { return pack }
+            do throws(PrivateMailError) {
+                return try Pack(contentsOf: file, pinnedID: id, model: model)
+            } catch where error.status == .packModel {
+                throw error  // it is the pinned pack, so the server has no other
+            } catch {}  // missing, damaged or another pack: the next one
         }
         let bytes: Data
         do {

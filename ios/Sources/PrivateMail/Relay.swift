@@ -66,7 +66,7 @@ struct RelayClient: Sendable {
     }
 
     enum Answers {
-        case there(Data)
+        case there([Data])
         case notYet(TimeInterval)
         case lost
     }
@@ -122,19 +122,23 @@ struct RelayClient: Sendable {
         }
     }
 
-    /// The answers to all messages of a bundle, one after the other.
-    func answers(ticket: String, size: Int, wait: TimeInterval) async throws -> Answers {
-        let wait = Int(max(1, min(Self.held, wait)))
+    /// The answers to own messages. Those to fakes come with them and are not kept: there may be hundreds.
+    ///
+    /// - Parameters:
+    ///   - size: Of one answer.
+    ///   - own: By message of the bundle.
+    func answers(ticket: String, size: Int, own: [Bool], wait: TimeInterval) async throws -> Answers {
+        let wait = Int(max(1, min(Self.held, wait))), parts = Exchange.Parts(size: size, wanted: own)
         return try await exchange.perform(
-            request("ticket/\(ticket)", query: "wait=\(wait)"), type: "application/x-privatemail-answers", limit: size,
-            accepts: [200, 202, 410]
+            request("ticket/\(ticket)", query: "wait=\(wait)"), type: "application/x-privatemail-answers",
+            limit: parts.total, parts: parts, accepts: [200, 202, 410]
         ) { reply in
             switch reply.status {
             case 202: return .notYet(reply.retryAfter ?? 0)
             case 410: return .lost
             default:
-                guard reply.body.count == size else { throw SearchError.unsound }
-                return .there(reply.body)
+                guard reply.received == parts.total else { throw SearchError.unsound }
+                return .there(parts.split(reply.body))
             }
         }
     }

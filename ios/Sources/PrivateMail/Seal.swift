@@ -59,7 +59,7 @@ package struct SealKey: Sendable {
 }
 
 /// What opens the answer to one message. Wiped when nobody holds it any more.
-package final class Opener: @unchecked Sendable {  // nothing of it changes after it was filled
+package final class Opener: Unprinted, @unchecked Sendable {  // nothing of it changes after it was filled
     fileprivate(set) var value = pml_opener()
 
     deinit {

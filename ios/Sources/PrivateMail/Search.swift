@@ -25,7 +25,7 @@ import Foundation
 /// One object per folder: two that search for one photo at the same time may both pay for it.
 public actor Search {
     /// What a search found, and what it cost.
-    public struct Found: Sendable {
+    public struct Found: Sendable, Unprinted {
         public let answer: Answer
         /// The bytes of the answer, which the payloads are part of.
         public let bytes: Data
@@ -36,7 +36,7 @@ public actor Search {
         public func payload(of match: Match) -> Data { match.payload(in: bytes) }
     }
 
-    struct Query {
+    struct Query: Unprinted {
         let features: [Float], label: Int, modality: String?, scope: Answer.Scope, limit: Int
     }
 
@@ -75,7 +75,8 @@ public actor Search {
     ///   - options: ``Options/crowd(floor:_:substitute:)``; others are refused with ``Status/crowd``.
     ///   - budget: What this person may spend.
     ///   - folder: As above; but a message shows the photo's drawn cell here, and is kept out of backups.
-    ///   - answerLimit: Bytes of the answer to one message at most.
+    ///   - answerLimit: Bytes of the answer to one message at most. Only those to own messages are kept
+    ///     (``Crowd/own``), all at once.
     public init(
         through relay: Relay, packs: PackSource, options: Options, budget: Budget, folder: URL,
         answerLimit: Int = 64 << 20

@@ -6,9 +6,9 @@ import Foundation
 #endif
 
 /// What a search in a crowd knows of its relay.
-struct CrowdState {
+struct CrowdState: Unprinted {
     /// A bundle that was sent, or may have been.
-    struct Round {
+    struct Round: Unprinted {
         let name: String, epoch: UInt64, ticket: String, bytes: Data, answerSize: Int
         /// By message; nil for those that are not the app's own.
         let openers: [Opener?]
@@ -147,6 +147,10 @@ extension Search {
     private func seal(
         _ bundle: CrowdBundle, _ name: String, _ client: Client, _ key: SealKey, _ epoch: RelayClient.Epoch
     ) throws -> CrowdState.Round {
+        // The app's limit may be any number, and the relay announces what it likes.
+        guard !epoch.answer.multipliedReportingOverflow(by: bundle.messages.count).overflow else {
+            throw SearchError.tooLong(limit: answerLimit)
+        }
         let ticket = (0..<16).map { _ in UInt8.random(in: 0...255) }
         var bytes = Data(withUnsafeBytes(of: epoch.epoch.bigEndian) { Array($0) } + ticket), openers: [Opener?] = []
         for message in bundle.messages {
@@ -201,11 +205,13 @@ extension Search {
 
     // ---- and back ----
 
-    /// The answers to all messages of the round; nil when they are lost.
-    private func collect(_ round: CrowdState.Round, _ clock: Date) async throws -> Data? {
+    /// The answers to the own messages of the round; nil when they are lost.
+    private func collect(_ round: CrowdState.Round, _ clock: Date) async throws -> [Data]? {
+        let own = round.openers.map { $0 != nil }
         while true {
-            let size = round.answerSize * round.openers.count
-            switch try await crowd!.relay.answers(ticket: round.ticket, size: size, wait: try left(since: clock)) {
+            switch try await crowd!.relay.answers(
+                ticket: round.ticket, size: round.answerSize, own: own, wait: try left(since: clock))
+            {
             case .there(let answers):
                 await crowd!.relay.forget(ticket: round.ticket)
                 return answers
@@ -217,14 +223,12 @@ extension Search {
 
     /// After the connection's end, whose time must not depend on what was found.
     private func rank(
-        _ answers: Data, _ round: CrowdState.Round, _ client: Client, _ query: Query, paid: Receipt?
+        _ answers: [Data], _ round: CrowdState.Round, _ client: Client, _ query: Query, paid: Receipt?
     ) throws -> Found {
         var contents = Data(), all: [Answer] = [], matches: [Match] = []
-        for (number, opener) in round.openers.enumerated() {
-            guard let opener else { continue }
-            let start = answers.startIndex + number * round.answerSize
+        for (opener, sealed) in zip(round.openers.compactMap { $0 }, answers) {
             do {
-                let (status, content) = try opener.open(answers[start..<start + round.answerSize])
+                let (status, content) = try opener.open(sealed)
                 // Whatever it says: inside, a server could say it to one cell alone, and see who sends again or takes
                 // another pack. That a pack is gone the relay tells everybody.
                 guard status == 200 else { throw SearchError.unsound }

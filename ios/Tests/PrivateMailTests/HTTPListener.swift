@@ -15,6 +15,8 @@
             case drop
             /// Announces the whole body, sends so many bytes of it, and closes the connection.
             case cut(after: Int, headers: [String: String], body: Data)
+            /// A 200 whose body has so many pieces of one size, each made when it is sent.
+            case pieces(Int, size: Int, headers: [String: String], make: @Sendable (Int) -> Data)
             /// Says nothing for so many seconds.
             case silence(TimeInterval)
         }
@@ -78,16 +80,19 @@
             }
             switch reply {
             case .reply(let status, let headers, let body):
-                send(head(status, headers, body) + body, to: connection)
+                send(head(status, headers, body.count) + body, to: connection)
             case .drop: break
             case .cut(let length, let headers, let body):
-                send(head(200, headers, body) + body.prefix(length), to: connection)
+                send(head(200, headers, body.count) + body.prefix(length), to: connection)
+            case .pieces(let count, let size, let headers, let make):
+                send(head(200, headers, count * size), to: connection)
+                for number in 0..<count { send(make(number), to: connection) }
             case .silence(let seconds): Thread.sleep(forTimeInterval: seconds)
             }
         }
 
-        private func head(_ status: Int, _ headers: [String: String], _ body: Data) -> Data {
-            var lines = ["HTTP/1.1 \(status) Status", "Content-Length: \(body.count)", "Connection: close"]
+        private func head(_ status: Int, _ headers: [String: String], _ length: Int) -> Data {
+            var lines = ["HTTP/1.1 \(status) Status", "Content-Length: \(length)", "Connection: close"]
             lines += headers.map { "\($0.key): \($0.value)" }
             return Data((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
         }

@@ -11,13 +11,14 @@
 
     /// A relay and the gateway behind it. What is mutable is only touched in the listener's lock, or while it is idle.
     private final class ScriptedRelay: @unchecked Sendable {
-        enum Order { case ok, status(Int), drop, taken, damaged, inside(Int, String) }
+        enum Order: Sendable { case ok, status(Int), drop, taken, damaged, inside(Int, String) }
 
         struct Bundle {
             let epoch: UInt64, ticket: String, bytes: Data, messages: [Data]
         }
 
-        static let plain = 5000  // A
+        var plain = 5000  // A
+        var announced: Int?  // bytes of an answer, when it is a lie
         let pack: (bytes: Data, id: Data), content: Data, messageSize: Int
         var secret = Data(repeating: 0x11, count: 32), id: UInt8 = 3
         var keys: Data
@@ -45,7 +46,7 @@
                 return .reply(200, headers: ["Content-Type": "application/octet-stream"], body: pack.bytes)
             case "/v1/pack/\(name)/epoch":
                 defer { epoch += step }
-                let size = pml_answer_size(Self.plain)
+                let size = announced ?? Int(pml_answer_size(plain))
                 return json(
                     200, #"{"pack": "\#(name)", "epoch": \#(epoch), "closes": 0, "message": \#(messageSize), "#
                         + #""answer": \#(size)}"#)
@@ -82,23 +83,28 @@
             guard let bundle = bundles.first(where: { $0.ticket == ticket }) else { return json(410, "{}") }
             let order = next(&ticketOrders)
             if case .status(let code) = order { return json(code, "{}") }
-            var all = Data()
-            for message in bundle.messages {
-                var answer = seal(message, bundle.epoch, order)
+            let headers = ["Content-Type": "application/x-privatemail-answers"]
+            let gateway = Gateway(pack: pack.id, content: content, id: id, secret: secret, plain: plain)
+            return .pieces(bundle.messages.count, size: Int(pml_answer_size(plain)), headers: headers) { number in
+                var answer = gateway.seal(bundle.messages[number], bundle.epoch, order)
                 if case .damaged = order { answer[answer.count - 1] ^= 1 }
-                all += answer
+                return answer
             }
-            return .reply(200, headers: ["Content-Type": "application/x-privatemail-answers"], body: all)
         }
+    }
 
-        private func seal(_ message: Data, _ epoch: UInt64, _ order: Order) -> Data {
+    /// What answers are sealed with: values of its own, because that happens outside the listener's lock.
+    private struct Gateway: Sendable {
+        let pack: Data, content: Data, id: UInt8, secret: Data, plain: Int
+
+        func seal(_ message: Data, _ epoch: UInt64, _ order: ScriptedRelay.Order) -> Data {
             var status: UInt32 = 200, content = Array(self.content), opened = pml_opened(), message = Array(message)
             if case .inside(let code, let text) = order { (status, content) = (UInt32(code), Array(text.utf8)) }
-            var out = [UInt8](repeating: 0, count: Int(pml_answer_size(Self.plain)))
+            var out = [UInt8](repeating: 0, count: Int(pml_answer_size(plain)))
             guard var key = try? privateKey(id, secret),
-                pml_message_open(SealCrypto.table, &key, epoch, Array(pack.id), &message, message.count, &opened) == PML_OK,
+                pml_message_open(SealCrypto.table, &key, epoch, Array(pack), &message, message.count, &opened) == PML_OK,
                 pml_answer_seal(
-                    SealCrypto.table, &opened.opener, status, content, content.count, Self.plain, pml_platform_entropy,
+                    SealCrypto.table, &opened.opener, status, content, content.count, plain, pml_platform_entropy,
                     nil, &out, out.count) == PML_OK
             else { return Data(out) }
             return Data(out)
@@ -136,12 +142,15 @@
             listener.stop()
         }
 
-        private func search(keys: Data? = nil, _ crowd: Crowd? = nil) throws -> Search {
+        private func search(
+            keys: Data? = nil, _ crowd: Crowd? = nil, answerLimit: Int = 64 << 20
+        ) throws -> Search {
             let id = Array(relay.pack.id)
             let packs = try PackSource(server: listener.url, folder: folder, model: nil) { id }
             return try Search(
-                through: try Relay(address: listener.url, keys: keys, longest: 2), packs: packs,
-                options: .crowd(floor: floor, crowd ?? self.crowd), budget: budget, folder: folder)
+                through: try Relay(address: listener.url, keys: keys, longest: 6), packs: packs,
+                options: .crowd(floor: floor, crowd ?? self.crowd), budget: budget, folder: folder,
+                answerLimit: answerLimit)
         }
 
         private func find(_ search: Search, _ photo: String = "one", line: UInt = #line) async throws {
@@ -343,6 +352,65 @@
                 relay.epoch = UInt64(Int64(Date().timeIntervalSince1970) + offset)
                 await fails(try search(noisy), unsound, "two")
             }
+        }
+
+        #if os(Linux)
+            /// Bytes of memory that the process has now, and has had at most since the last call.
+            private func memory() throws -> (now: Int, most: Int) {
+                let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+                func value(_ name: String) throws -> Int {
+                    let line = try XCTUnwrap(status.split(separator: "\n").first { $0.hasPrefix(name) })
+                    return try XCTUnwrap(Int(line.filter(\.isNumber))) << 10
+                }
+                try Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))  // the most begins anew
+                return (try value("VmRSS:"), try value("VmHWM:"))
+            }
+
+            func testAnswersToFakesAreNotKept() async throws {
+                relay.step = 1
+                relay.plain = 1 << 20
+                let busy = Crowd(clients: 1000, clusters: 4, copies: 32, delta0: 1e-12, mu: mu)
+                let search = try search(busy)
+                try await find(search, "the first")  // loads what any search needs
+                for number in 0..<20 {
+                    let before = try memory().now
+                    try await find(search, "\(number)")
+                    let grown = try memory().most - before, all = relay.bundles.last!.messages.count << 20
+                    guard all >= 48 << 20 else { continue }
+                    XCTAssertLessThan(grown, all / 2)
+                    return
+                }
+                XCTFail("no large bundle was drawn")
+            }
+        #endif
+
+        func testSizesThatNoMemoryHas() async throws {
+            let several = Crowd(clients: 1000, clusters: 0.5, copies: 8, own: 2, delta0: 1e-12, mu: mu)
+            func tooLong(_ error: any Error) -> Bool {
+                if case SearchError.tooLong = error { return true }
+                return false
+            }
+            relay.announced = 65 << 20
+            await fails(try search(several), tooLong)
+            relay.announced = .max
+            await fails(try search(several, answerLimit: .max), tooLong, "two")
+            XCTAssertEqual(relay.bundles.count, 0)
+        }
+
+        /// What a search keeps between two calls: own messages, what opens their answers, names of photos.
+        func testASearchPrintsNothingPrivate() async throws {
+            let search = try search()
+            relay.ticketOrders = [.status(400)]
+            await fails(search, refused(400), "holiday")
+            relay.bundleOrders = [.status(413)]
+            relay.epoch += 1
+            await fails(search, refused(413), "wedding")
+            var text = String(reflecting: search)
+            dump(search, to: &text)
+            for word in ["holiday", "wedding", "opener", "secret"] {
+                XCTAssertFalse(text.contains(word), word)
+            }
+            XCTAssertTrue(text.contains("CrowdState (private)"), text)
         }
 
         func testIdle() async throws {

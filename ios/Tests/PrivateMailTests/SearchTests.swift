@@ -380,6 +380,25 @@
             XCTAssertEqual(try Data(contentsOf: kept), vectors.packs[Golden.classes].bytes)
         }
 
+        func testAPackOfAnotherModelIsNotFetchedAgain() async throws {
+            let named = vectors.packs[Golden.named]
+            let file = try temporaryFolder().appendingPathComponent("shipped.pmpk")
+            try vectors.packs[Golden.classes].bytes.write(to: file)
+            pin.id = Array(named.id)
+            listener.follow(server(of: [Golden.named]))
+            try await search(model: named.model, shipped: file).prepare()  // what was shipped is not the pinned one
+            XCTAssertEqual(fetched.count, 1)
+            try named.bytes.write(to: file)
+            for folder in [packFolder!, try temporaryFolder()] {
+                packFolder = folder
+                let foreign = try search(model: "another model", shipped: file)
+                let error = await failure { try await foreign.prepare() }
+                XCTAssertEqual((error as? PrivateMailError)?.status, .packModel)
+                XCTAssertTrue(error.localizedDescription.contains(named.model!))
+                XCTAssertEqual(fetched.count, 1)
+            }
+        }
+
         func testTheFolderOfPacksIsACache() async throws {
             listener.follow(server(of: [Golden.one, Golden.classes]))
             expectGolden(try await find(try search(), old), old)
