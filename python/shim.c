@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The core, flat. Memory of clients and rankings is allocated here. The core wipes it before it is freed. */
+ * The core, flat. Memory of clients and rankings is allocated here. It is wiped before it is freed: that of clients
+ * here, because a fork may leave one in the middle of a call, and that of rankings by the core. */
 #include "shim.h"
 
 #include <stdlib.h>
@@ -10,10 +11,17 @@ struct pmlpy_pack {
 };
 
 struct pmlpy_client {
-    pml_client *core;
+    pml_client *core; /* NULL when it was forgotten: the core refuses that */
+    pmlpy_persist_fn persist;
+    pmlpy_entropy_fn entropy;
+    const char *caller; /* the thread whose callback runs, or NULL */
     pml_crowd crowd;
+    size_t size;
     unsigned char memory[];
 };
+
+/* Its address tells a thread from the others, also in the child of a fork. */
+static _Thread_local char this_thread;
 
 const char *pmlpy_version(void)
 {
@@ -131,9 +139,42 @@ static pml_crowd policy_of(const double *numbers)
                        .mu = numbers[7]};
 }
 
+/* When the callback forked, the child's client is forgotten: it must not go on with the parent's noise. */
+static int is_done(pmlpy_client *client, int done)
+{
+    client->caller = NULL;
+    return done == PMLPY_DONE && client->core ? 0 : -1;
+}
+
+static int stored(void *context, const uint8_t *bytes, size_t size)
+{
+    pmlpy_client *client = context;
+    int done = 0;
+    client->caller = &this_thread;
+    client->persist(&done, bytes, size);
+    return is_done(client, done);
+}
+
+static int drawn(void *context, uint8_t *out, size_t size)
+{
+    pmlpy_client *client = context;
+    int done = 0;
+    client->caller = &this_thread;
+    client->entropy(&done, out, size);
+    return is_done(client, done);
+}
+
+/* Nobody reads what is freed next, so a compiler may leave a memset out, but no volatile write. */
+static void wipe(pmlpy_client *client)
+{
+    volatile unsigned char *memory = client->memory;
+    for (size_t i = 0; i < client->size; i++)
+        memory[i] = 0;
+}
+
 int pmlpy_client_new(pmlpy_client **client, const pmlpy_pack *pack, int mechanism, double epsilon, double delta,
-                     unsigned value_bytes, int substitute, const double *policy, pml_persist_fn persist,
-                     pml_entropy_fn entropy)
+                     unsigned value_bytes, int substitute, const double *policy, pmlpy_persist_fn persist,
+                     pmlpy_entropy_fn entropy)
 {
     const pml_crowd crowd = policy ? policy_of(policy) : (pml_crowd){0};
     pml_config config = {.mechanism = (pml_mechanism)mechanism,
@@ -141,16 +182,18 @@ int pmlpy_client_new(pmlpy_client **client, const pmlpy_pack *pack, int mechanis
                          .delta = delta,
                          .value_bytes = value_bytes,
                          .substitute = substitute != 0,
-                         .entropy = entropy ? entropy : pml_platform_entropy,
-                         .persist = persist,
+                         .entropy = entropy ? drawn : pml_platform_entropy,
+                         .persist = persist ? stored : NULL,
                          .crowd = policy ? &crowd : NULL,
                          .kernels = pml_platform_kernels()};
     const size_t size = pml_client_size(&pack->view, &config);
     *client = calloc(1, sizeof **client + size);
     if (!*client)
         return PML_ERROR_MEMORY;
-    (*client)->crowd = crowd; /* the core looks at it while the client lives */
-    config.crowd = policy ? &(*client)->crowd : NULL;
+    **client = (pmlpy_client){.persist = persist, .entropy = entropy, .crowd = crowd, .size = size};
+    config.crowd = policy ? &(*client)->crowd : NULL; /* the core looks at it while the client lives */
+    config.persist_context = *client;
+    config.entropy_context = entropy ? *client : NULL;
     const pml_status status = pml_client_init(&(*client)->core, (*client)->memory, size, &pack->view, &config);
     if (status != PML_OK) {
         free(*client);
@@ -162,8 +205,15 @@ int pmlpy_client_new(pmlpy_client **client, const pmlpy_pack *pack, int mechanis
 void pmlpy_client_free(pmlpy_client *client)
 {
     if (client)
-        pml_client_wipe(client->core);
+        wipe(client);
     free(client);
+}
+
+void pmlpy_client_forget(pmlpy_client *client)
+{
+    client->core = NULL;
+    if (client->caller != &this_thread)
+        wipe(client);
 }
 
 int pmlpy_client_arm(pmlpy_client *client, uint8_t budget[PML_BUDGET_SIZE])

@@ -40,11 +40,23 @@ PML_API int pmlpy_budget_remaining(const uint8_t budget[PML_BUDGET_SIZE], double
 
 typedef struct pmlpy_client pmlpy_client;
 
+/* Callbacks into Python. One that succeeded sets *done, which was 0, to PMLPY_DONE. The result cannot tell: a signal
+ * handler may raise before the first line of a callback runs, and what ctypes returns then is whatever its memory
+ * holds, often 0. */
+enum { PMLPY_DONE = 0x53544f52 };
+typedef void (*pmlpy_persist_fn)(int *done, const uint8_t *bytes, size_t size);
+typedef void (*pmlpy_entropy_fn)(int *done, uint8_t *out, size_t size);
+
 /* `policy` is NULL, or the eight of pml_crowd in their order. `entropy` is NULL outside of tests: the system's. */
 PML_API int pmlpy_client_new(pmlpy_client **client, const pmlpy_pack *pack, int mechanism, double epsilon, double delta,
-                             unsigned value_bytes, int substitute, const double *policy, pml_persist_fn persist,
-                             pml_entropy_fn entropy);
+                             unsigned value_bytes, int substitute, const double *policy, pmlpy_persist_fn persist,
+                             pmlpy_entropy_fn entropy);
 PML_API void pmlpy_client_free(pmlpy_client *client); /* wipes first */
+
+/* Wipes all that the core has of a client, whatever it was doing, and makes all other functions refuse the client, but
+ * for pmlpy_client_free. It is for a client whose thread is gone because another one forked, and may be called twice.
+ * In a callback of the client it leaves the wiping to the core, which still runs: to the core the callback fails. */
+PML_API void pmlpy_client_forget(pmlpy_client *client);
 PML_API int pmlpy_client_arm(pmlpy_client *client, uint8_t budget[PML_BUDGET_SIZE]);
 PML_API int pmlpy_client_disarm(pmlpy_client *client, uint8_t budget[PML_BUDGET_SIZE]);
 PML_API void pmlpy_client_wipe(pmlpy_client *client);

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# The Python package in empty environments: its sdist, a wheel that is built where no library is installed, and what
-# `pip install .` builds here. Runs python/tests in both, and its mutants. It needs PyPI, for scikit-build-core, numpy,
-# pytest and mypy.
+# The Python package in empty environments: its sdist, a wheel that is built where no library is installed, what
+# `pip install .` builds here, and the wheels for PyPI. Runs python/tests in them, and its mutants. The wheel for ARM makes
+# the bytes of the one for x86-64. It needs PyPI, for scikit-build-core, numpy, pytest, mypy, twine, check-wheel-contents
+# and auditwheel. first_success.sh does the same in a fresh Debian.
 #
 #   PYTHON          the Python to use (python3)
-#   PML_TEST_LONG   builds and uses the wheel in a fresh Debian too, in which only a C compiler and Python are installed.
-#                   Needs root and debootstrap
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -59,12 +58,14 @@ exports_flat_functions() {
 }
 
 echo "== sdist, and a wheel without any library"
-must "build" environment build build || sum_up || exit 1
+must "build" environment build build twine check-wheel-contents || sum_up || exit 1
 must "sources" copy_sources || sum_up || exit 1
 must "sdist" "$out/build/bin/python" -m build -q --sdist --outdir "$out/dist" "$out/sources" || sum_up || exit 1
 check "sdist holds what is needed only" sdist_is_small "$out"/dist/*.tar.gz
 must "wheel of the sdist, no library installed" "$out/build/bin/pip" wheel -q --no-deps -w "$out/dist" \
     -C "cmake.define.CMAKE_PROJECT_INCLUDE=$PWD/tests/install/hide_libraries.cmake" "$out"/dist/*.tar.gz || sum_up || exit 1
+check "twine reads the descriptions of both" "$out/build/bin/twine" check --strict "$out"/dist/*
+check "check-wheel-contents finds nothing wrong" "$out/build/bin/check-wheel-contents" "$out"/dist/*.whl
 check "one wheel for every Python" tag_is_for_every_python "$out"/dist/*.whl
 must "install" environment bare "$out"/dist/*.whl pytest mypy
 package=$(cd "$out" && bare/bin/python -c 'import privatemail, pathlib; print(pathlib.Path(privatemail.__file__).parent)')
@@ -78,33 +79,22 @@ counted mutants "$out/bare/bin/python" python/tests/check_mutants.py
 echo "== pip install ."
 must "install" environment here . pytest && counted here tests here "$PWD/python/tests/test_package.py"
 
-# ---- a fresh Debian --------------------------------------------------------------------------------------------
-
-# A Debian of its own, in which the wheel is built from the sdist and the example runs. Packages come from where this
-# machine's do.
-fresh_debian() {
-    local root=$out/debian mirror
-    mirror=$(sed -nE 's/^URIs: *//p; s/^deb (\[.*\] )?(http[^ ]*).*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
-        grep -v security | head -n 1)
-    debootstrap --variant=minbase --include=gcc,libc6-dev,python3-venv,ca-certificates \
-        "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root" "$mirror"
-    cp "$out"/dist/*.tar.gz python/example.py "$root/tmp"
-    cp /etc/resolv.conf "$root/etc"
-    cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs" # it trusts whom this machine trusts
-    chroot "$root" env -i PATH=/usr/bin:/bin HOME=/tmp sh -ec '
-        python3 -m venv /tmp/venv
-        /tmp/venv/bin/pip install -q /tmp/privatemail-*.tar.gz
-        dpkg-query -W -f "\${Package}\n" | grep -E "^lib(pq|curl4|microhttpd|lapacke|cbor|sqlite3|png|bearssl).*-dev$" && exit 1
-        /tmp/venv/bin/python /tmp/example.py'
+echo "== wheels for PyPI"
+# made_on NAME COMMAND...: a pack by the command of a wheel, of rows that it draws itself.
+made_on() {
+    local folder=$out/made-on-$1
+    shift
+    "$@" sample --no-images --out "$folder/shapes" && "$@" pack --features "$folder/shapes/public.npy" --cells 32 --out "$folder/pack"
 }
-
-if [ -n "${PML_TEST_LONG:-}" ]; then
-    echo "== a fresh Debian"
-    if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null; then
-        check "pip install and the example, with a compiler and Python alone" fresh_debian
-        rm -rf "$out/debian"
-    else
-        skip "a fresh Debian needs root and debootstrap"
-    fi
-fi
+made_alike() {
+    (cd "$out" && python3 -m zipfile -e wheels/*aarch64.whl arm && chmod +x arm/privatemail/bin/privatemail) &&
+        mkdir -p "$out/made-on-x86" "$out/made-on-arm" && made_on x86 "$out/pypi/bin/privatemail" &&
+        made_on arm qemu-aarch64-static -L /usr/aarch64-linux-gnu "$out/arm/privatemail/bin/privatemail" &&
+        diff -r "$out/made-on-x86" "$out/made-on-arm"
+}
+must "build" scripts/build-wheels.sh --sdist "$(echo "$out"/dist/*.tar.gz)" --out "$out/wheels" || sum_up || exit 1
+check "twine reads their descriptions" "$out/build/bin/twine" check --strict "$out"/wheels/*
+check "check-wheel-contents finds nothing wrong" "$out/build/bin/check-wheel-contents" "$out"/wheels/*
+must "install" environment pypi "$out"/wheels/*"$(uname -m)".whl pytest && counted pypi tests pypi "$PWD/python/tests"
+check "ARM's makes the same bytes" made_alike
 sum_up

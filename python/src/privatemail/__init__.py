@@ -22,16 +22,16 @@ from .errors import (ArgumentError, BudgetError, EntropyError, Error, FaultError
                      MessageError, MissingError, NetworkError, OutputError, PackError, PersistError, PrivacyError,
                      SpentError, StateError, Status)
 from .gallery import Found, Gallery, Sample, build_pack, change_index, find, index, sample
-from .lab import Audit, CrowdPlan, Evaluation, EvaluationRow, audit, evaluate, plan_crowd
+from .lab import Advice, Audit, CrowdPlan, Evaluation, EvaluationRow, advise, audit, evaluate, plan_crowd
 from .pack import Pack, PackInfo, Ranking, epsilon_for, recall_ceiling
 
 __version__ = _version("privatemail")
 
 __all__ = [
-    "ArgumentError", "Audit", "Budget", "BudgetError", "BudgetLeft", "Bundle", "Client", "CrowdPlan", "CrowdPolicy",
-    "EntropyError", "Error", "Evaluation", "EvaluationRow", "FaultError", "FeaturesError", "FileBudget", "Found",
-    "Gallery", "InputError", "MessageError", "MissingError", "NetworkError", "OutputError", "Pack", "PackError",
-    "PackInfo", "PersistError", "PrivacyError", "Ranking", "Receipt", "Sample", "SpentError", "StateError", "Status",
-    "__version__", "audit", "build_pack", "change_index", "epsilon_for", "evaluate", "find", "index", "plan_crowd",
-    "recall_ceiling", "run", "sample",
+    "Advice", "ArgumentError", "Audit", "Budget", "BudgetError", "BudgetLeft", "Bundle", "Client", "CrowdPlan",
+    "CrowdPolicy", "EntropyError", "Error", "Evaluation", "EvaluationRow", "FaultError", "FeaturesError", "FileBudget",
+    "Found", "Gallery", "InputError", "MessageError", "MissingError", "NetworkError", "OutputError", "Pack",
+    "PackError", "PackInfo", "PersistError", "PrivacyError", "Ranking", "Receipt", "Sample", "SpentError", "StateError",
+    "Status", "__version__", "advise", "audit", "build_pack", "change_index", "epsilon_for", "evaluate", "find",
+    "index", "plan_crowd", "recall_ceiling", "run", "sample",
 ]

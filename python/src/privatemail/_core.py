@@ -18,8 +18,9 @@ ID_SIZE = 16
 BUDGET_SIZE = 112
 MATCHES_MAX = 256
 
-# pml_persist_fn and pml_entropy_fn
-BYTES_FN = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(c_uint8), c_size_t)
+# pmlpy_persist_fn and pmlpy_entropy_fn. One that succeeded sets its first argument to DONE.
+BYTES_FN = ctypes.CFUNCTYPE(None, POINTER(c_int), POINTER(c_uint8), c_size_t)
+DONE = 0x53544F52
 
 BudgetBytes = c_uint8 * BUDGET_SIZE
 _BYTES = POINTER(c_uint8)
@@ -41,6 +42,7 @@ _SIGNATURES: "dict[str, tuple[Any, tuple[Any, ...]]]" = {
     "client_new": (c_int, (POINTER(c_void_p), c_void_p, c_int, c_double, c_double, c_uint, c_int, POINTER(c_double),
                            BYTES_FN, BYTES_FN)),
     "client_free": (None, (c_void_p,)),
+    "client_forget": (None, (c_void_p,)),
     "client_arm": (c_int, (c_void_p, _BYTES)),
     "client_disarm": (c_int, (c_void_p, _BYTES)),
     "client_wipe": (None, (c_void_p,)),
@@ -118,3 +120,8 @@ class Guard:
     def __exit__(self, *_: object) -> None:
         self._owner = None
         self._lock.release()
+
+    def after_fork(self) -> None:
+        """In the child: a thread that was in is gone, unless it is the one that forked, from inside a callback."""
+        if self._owner != threading.get_ident():
+            self._lock, self._owner = threading.Lock(), None

@@ -7,6 +7,8 @@ import fcntl
 import os
 import stat
 import tempfile
+import threading
+import weakref
 from dataclasses import dataclass
 from typing import Any, Callable, ClassVar, Optional, Union
 
@@ -15,6 +17,8 @@ from ._core import check, lib
 from .errors import ArgumentError, BudgetError, StateError, Status
 
 Owner = Union[str, bytes]
+_BUDGETS: "weakref.WeakSet[Budget]" = weakref.WeakSet()
+_OPENING = threading.Lock()  # held while a file is looked up in FileBudget._open_files and put there
 
 
 @dataclass(frozen=True)
@@ -70,17 +74,20 @@ class Budget:
         self._guard = _core.Guard()
         self._store = store
         self._process = os.getpid()
+        _BUDGETS.add(self)
 
     @property
     def data(self) -> bytes:
         """The bytes to store."""
-        return bytes(self._bytes)
+        with self._guard:
+            return bytes(self._bytes)
 
     @property
     def left(self) -> BudgetLeft:
         """What is allowed, and what of it is spent."""
         numbers = (ctypes.c_double * 12)()
-        check(lib.budget_remaining(self._bytes, numbers), "budget")
+        with self._guard:
+            check(lib.budget_remaining(self._bytes, numbers), "budget")
         return BudgetLeft(*numbers)
 
     def _persist(self, data: bytes) -> None:
@@ -91,6 +98,9 @@ class Budget:
     def _check_process(self) -> None:
         if self._process != os.getpid():
             raise StateError("the budget was opened by another process; open it in this one", Status.STATE)
+
+    def _after_fork(self) -> None:
+        self._guard.after_fork()
 
     def __reduce__(self) -> "tuple[object, ...]":
         raise TypeError("a budget cannot be copied: a copy would spend the same again")
@@ -112,7 +122,7 @@ class FileBudget(Budget):
     def __init__(self, path: "Union[str, os.PathLike[str]]", *, owner: Owner = "default", **caps: Any) -> None:
         self._start(None)
         self._path = os.path.realpath(path)
-        self._lock = _take_lock(self._path, self._open_files)
+        self._lock: Optional[int] = _take_lock(self._path, self._open_files)
         try:
             if os.path.exists(self._path):
                 if caps:
@@ -134,14 +144,28 @@ class FileBudget(Budget):
         _replace(self._path, data)
 
     def close(self) -> None:
-        """Lets others open the file."""
-        if self._lock is None:
+        """Lets others open the file. It may be called twice."""
+        with self._guard:
+            self._unlock()
+
+    def _unlock(self) -> None:
+        lock, self._lock = self._lock, None
+        if lock is None:
             return
-        if self._process == os.getpid():
-            os.unlink(self._path + ".lock")  # while it is held, as whoever waits for it looks
-            self._open_files.discard(self._path)
-        os.close(self._lock)
-        self._lock = None
+        try:
+            if self._process == os.getpid():
+                os.unlink(self._path + ".lock")  # while it is held, as whoever waits for it looks
+        finally:
+            os.close(lock)
+            self._open_files.discard(self._path)  # last: closing would release the lock of the next who opens it
+
+    def _after_fork(self) -> None:
+        """The parent has the lock, and we have a descriptor of its file. Closing that later would release a lock that
+        this process may have taken on the same file by then."""
+        super()._after_fork()
+        lock, self._lock = getattr(self, "_lock", None), None
+        if lock is not None:
+            os.close(lock)
 
     def __enter__(self) -> "FileBudget":
         return self
@@ -151,7 +175,7 @@ class FileBudget(Budget):
 
     def __del__(self) -> None:
         if getattr(self, "_lock", None) is not None:
-            self.close()
+            self._unlock()  # nobody else has it any more
 
 
 def _owner_tag(owner: Owner) -> bytes:
@@ -161,25 +185,38 @@ def _owner_tag(owner: Owner) -> bytes:
     return tag.ljust(16, b"\0")
 
 
-def _take_lock(path: str, open_files: "set[str]") -> Optional[int]:
+def _take_lock(path: str, open_files: "set[str]") -> int:
     """A lock beside the file, because every charge replaces the file itself. The command takes the same. Locks are of
-    the process, so `open_files` keeps its own threads apart."""
-    busy = BudgetError(f"{path} is open already, here or in another process. Close it there first.", Status.BUDGET)
-    if path in open_files:
-        raise busy
+    the process, so `open_files` keeps its own threads apart: whoever puts the path there may go on."""
+    with _OPENING:
+        if path in open_files:
+            raise _busy(path)
+        open_files.add(path)
+    try:
+        return _lock_file(path)
+    except BaseException:
+        open_files.discard(path)
+        raise
+
+
+def _busy(path: str) -> BudgetError:
+    return BudgetError(f"{path} is open already, here or in another process. Close it there first.", Status.BUDGET)
+
+
+def _lock_file(path: str) -> int:
+    """The descriptor of the file that stands beside `path`, locked."""
     while True:
         lock = os.open(path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             held, named = os.fstat(lock), os.stat(path + ".lock")
             if (held.st_ino, held.st_dev) == (named.st_ino, named.st_dev):
-                open_files.add(path)
                 return lock
         except FileNotFoundError:
             pass  # whoever had it has just removed it
         except (BlockingIOError, PermissionError):
             os.close(lock)
-            raise busy from None
+            raise _busy(path) from None
         os.close(lock)
 
 
@@ -203,3 +240,15 @@ def _replace(path: str, data: bytes) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def _forget_files() -> None:
+    """In the child of a fork: what the parent has open is not open here, and its other threads are gone."""
+    global _OPENING
+    _OPENING = threading.Lock()
+    FileBudget._open_files.clear()
+    for budget in list(_BUDGETS):
+        budget._after_fork()
+
+
+os.register_at_fork(after_in_child=_forget_files)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Callable, Optional, Sequence
 
 from numpy.typing import ArrayLike
@@ -23,9 +23,9 @@ _CLIENTS: "weakref.WeakSet[Client]" = weakref.WeakSet()
 
 @dataclass(frozen=True)
 class CrowdPolicy:
-    """How to ask in a crowd: the app's choice, which `plan_crowd` makes. Its promise holds if the relay mixes and at
-    least `clients` honest clients take part in every epoch. Nobody can verify that, so the floor, the client's ε,
-    holds in any case."""
+    """How to ask in a crowd: the app's choice, which `plan_crowd` makes. Its promise holds if the relay mixes and does
+    not join the server, and at least `clients` honest clients take part in every epoch. Nobody can verify that, so the
+    floor, the client's ε, holds in any case."""
 
     clients: int  #: n, honest clients per epoch that the promise counts on
     clusters: float  #: κ, mean clusters of fakes per client, 0 to 4
@@ -56,8 +56,8 @@ class Bundle:
     """What one client hands to the relay in one epoch, as a whole: its own messages and fakes, in random order. Which
     are its own must never be told to anybody."""
 
-    messages: "tuple[bytes, ...]"
-    own: "tuple[int, ...]"  #: places of the own messages, first that of the drawn cell
+    messages: "tuple[bytes, ...]" = field(repr=False)
+    own: "tuple[int, ...]" = field(repr=False)  #: places of the own messages, first that of the drawn cell
 
     @property
     def kept(self) -> bytes:
@@ -83,7 +83,7 @@ class Client:
     * Arm before private data is in memory.
 
     Threads: calls from several threads wait for each other. Processes: in a process that was forked the client is
-    wiped, because both would send the same noise otherwise. It cannot be copied or pickled either.
+    wiped and closed, because both would send the same noise otherwise. It cannot be copied or pickled either.
 
     Use it as a context manager, or close it: that wipes the noise. Python's own copies of features cannot be wiped.
     """
@@ -111,7 +111,8 @@ class Client:
     # ---- releases
 
     def arm(self) -> None:
-        """Pays for one release, stores the budget, and draws all randomness. When it raises, nothing was charged."""
+        """Pays for one release, stores the budget, and draws all randomness. When it raises an Error, nothing was
+        charged. When a signal handler raises, look at `budget.left`."""
         self._pay(lib.client_arm)
 
     def release(self, features: ArrayLike, *, label: int = 0, modality: Optional[str] = None) -> bytes:
@@ -168,6 +169,8 @@ class Client:
     def close(self) -> None:
         """Wipes and frees the client. It may be called twice."""
         with self._guard:
+            if self._handle is not None:
+                lib.client_forget(self._handle)  # first, so that no fork between here and the end keeps the noise
             self._handle = None
             self._finalizer()
 
@@ -197,9 +200,10 @@ class Client:
 
     def _wipe_after_fork(self) -> None:
         """In the child, where no other thread is: whatever the parent was doing, its noise is not ours."""
-        self._guard = _core.Guard()
+        self._guard.after_fork()
         if self._handle is not None:
-            lib.client_wipe(self._handle)
+            lib.client_forget(self._handle)
+            self._handle = None
 
 
 def _receipt(numbers: "Sequence[float]") -> Receipt:
@@ -212,34 +216,33 @@ def _free(handle: ctypes.c_void_p, _pack: Pack, _callbacks: "tuple[object, ...]"
     lib.client_free(handle)
 
 
-def _persist_callback(client: "weakref.ref[Client]") -> Callable[..., int]:
-    def persist(_context: object, data: "ctypes._Pointer[ctypes.c_uint8]", size: int) -> int:
+def _persist_callback(client: "weakref.ref[Client]") -> Callable[..., None]:
+    def persist(done: "ctypes._Pointer[ctypes.c_int]", data: "ctypes._Pointer[ctypes.c_uint8]", size: int) -> None:
         self = client()
         if self is None:
-            return 1
+            return
         try:
             self.budget._persist(ctypes.string_at(data, size))
         except BaseException as failure:  # nothing may pass through C
             self._failure = failure
-            return 1
-        return 0
+            return
+        done[0] = _core.DONE  # the last act: what a signal handler raises before it means that nothing was stored
     return _core.BYTES_FN(persist)
 
 
-def _entropy_callback(source: Optional[Callable[[int], bytes]]) -> Callable[..., int]:
+def _entropy_callback(source: Optional[Callable[[int], bytes]]) -> Callable[..., None]:
     """NULL is the system's source. Tests replay the randomness of the golden vectors."""
     if source is None:
         return _core.BYTES_FN()
 
-    def draw(_context: object, out: "ctypes._Pointer[ctypes.c_uint8]", size: int) -> int:
+    def draw(done: "ctypes._Pointer[ctypes.c_int]", out: "ctypes._Pointer[ctypes.c_uint8]", size: int) -> None:
         try:
             drawn = source(size)
         except BaseException:  # nothing may pass through C
-            return 1
-        if len(drawn) != size:
-            return 1
-        ctypes.memmove(out, drawn, size)
-        return 0
+            return
+        if len(drawn) == size:
+            ctypes.memmove(out, drawn, size)
+            done[0] = _core.DONE
     return _core.BYTES_FN(draw)
 
 

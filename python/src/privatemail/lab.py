@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What measures the rest: what a private search finds, whether its promise can be broken, how many must ask
-together."""
+together, and which way to search fits."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -94,7 +94,8 @@ def audit(pack: Union[Pack, Path], *, epsilon: Optional[float] = None, mechanism
 class CrowdPlan:
     """How to ask in a crowd, and what that promises."""
 
-    epsilon: float  #: ε of all queries together, if the relay mixes and so many clients are honest
+    #: ε of all queries together, if the relay mixes and does not join the server, and so many clients are honest
+    epsilon: float
     delta: float  #: δ that ε is for
     floor: float  #: ε₀ of one drawn cell, which holds whoever works together
     promise: str  #: "crowd", or "floor" when no more than the floor is promised
@@ -122,3 +123,28 @@ def plan_crowd(cells: int, *, clients: Optional[int] = None, epsilon: Optional[f
                          delta0=report["delta0"] if booked else 0.0, mu=report["mu"] if booked else 0.0)
     keys = ("epsilon", "delta", "floor", "promise", "fakes", "answers")
     return CrowdPlan(policy=policy, report=report, **{key: report[key] for key in keys})
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Which way to search fits."""
+
+    choice: str  #: "ship", "response", "crowd" or "none"
+    why: str  #: in sentences
+    found_most: float  #: of the 8 nearest, by the ceiling that no method exceeds
+    found: Optional[float]  #: as measured on `features`; None without them
+    alternatives: "tuple[dict[str, Any], ...]"  #: the ways that were not chosen, each with its reason
+    report: "dict[str, Any]"  #: all keys of `privatemail advise --json`
+
+
+def advise(items: int, bytes_down: int, *, users: Optional[int] = None, changes_per_day: Optional[float] = None,
+           sketch: Optional[int] = None, features: Optional[Rows] = None, **options: Any) -> Advice:
+    """Says which way to search a gallery of so many `items` fits when a query may bring down so many bytes: ship the
+    whole index to the devices, ask alone, ask in a crowd of `users`, or do not ask. With `features`, rows of the
+    gallery, the ways are measured. Other options are those of `privatemail advise`."""
+    with workplace() as place:
+        report = run("advise", items=items, bytes_down=bytes_down, users=users, changes_per_day=changes_per_day,
+                     sketch=sketch, features=place.rows("features", features), **options)
+    chosen = report["chosen"]
+    return Advice(choice=report["choice"], why=report["why"], found_most=chosen["found_most"], found=chosen["found"],
+                  alternatives=tuple(report["alternatives"]), report=report)

@@ -6,7 +6,7 @@ import ctypes
 import os
 import pathlib
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Optional, Union
 
 import numpy as np
@@ -43,11 +43,11 @@ class PackInfo:
 class Ranking:
     """The best candidates of an answer, the best first. It depends on the query: do not share it."""
 
-    items: NDArray[np.uint64]  #: numbers of the items
-    scores: NDArray[np.float64]  #: cosines of their sketches with the query's
-    labels: NDArray[np.int32]  #: their classes
-    slots: NDArray[np.int32]  #: the slots they came in
-    payloads: "tuple[bytes, ...]"  #: what the server sent with each
+    items: NDArray[np.uint64] = field(repr=False)  #: numbers of the items
+    scores: NDArray[np.float64] = field(repr=False)  #: cosines of their sketches with the query's
+    labels: NDArray[np.int32] = field(repr=False)  #: their classes
+    slots: NDArray[np.int32] = field(repr=False)  #: the slots they came in
+    payloads: "tuple[bytes, ...]" = field(repr=False)  #: what the server sent with each
     carried: int  #: candidates in the answer
     gallery: int  #: items that the server says it has
 
