@@ -98,6 +98,7 @@ done
 "$linker" --no-entry --strip-all --gc-sections --stack-first -z stack-size=$stack_size \
     "${exports[@]/#/--export=}" "$objects"/*.o -o "$out/privatemail.wasm"
 cp platform/wasm/*.js platform/wasm/*.d.ts platform/wasm/{package.json,README.md} LICENSE "$out"
+cp "$bearssl/LICENSE.txt" "$out/LICENSE-BearSSL"
 
 size=$(wc -c <"$out/privatemail.wasm")
 printf 'privatemail.wasm: %d bytes (limit %d)\n' "$size" "$size_limit"
@@ -106,8 +107,8 @@ printf 'privatemail.wasm: %d bytes (limit %d)\n' "$size" "$size_limit"
 # As npm pack makes it, but with the same bytes each time: names sorted, one date, no owner.
 if [ -n "$tarball" ]; then
     mkdir -p "$(dirname "$tarball")"
-    (cd "$out" && tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rw,go=r --format=ustar \
-        --transform='s|^|package/|' -cf - *.js *.d.ts privatemail.wasm package.json README.md LICENSE) |
+    (cd "$out" && tar --sort=name --mtime="@${SOURCE_DATE_EPOCH:-0}" --owner=0 --group=0 --numeric-owner --mode=u=rw,go=r --format=ustar \
+        --transform='s|^|package/|' -cf - *.js *.d.ts privatemail.wasm package.json README.md LICENSE LICENSE-BearSSL) |
         gzip -9n >"$tarball"
     printf '%s: %d bytes\n' "$(basename "$tarball")" "$(wc -c <"$tarball")"
 fi

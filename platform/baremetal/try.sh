@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the example for the BBC micro:bit, starts it under QEMU and prints the message that it sends: from a fresh clone,
-# with one command. Needs a C compiler for Cortex-M, CMake, Python and QEMU; nothing of PrivateMail has to be built.
+# with one command. Needs a C compiler for Cortex-M, CMake, make, Python and QEMU; nothing of PrivateMail has to be built.
 #
 #   platform/baremetal/try.sh [PACK]
 #
@@ -12,10 +12,10 @@ cd "$(dirname "$0")/../.."
 case ${1:-} in
 -*) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0"; [ "$1" = --help ]; exit ;;
 esac
-for tool in arm-none-eabi-gcc cmake python3 qemu-system-arm; do
+for tool in arm-none-eabi-gcc cmake make python3 qemu-system-arm; do
     command -v "$tool" >/dev/null || {
-        echo "there is no $tool: run scripts/setup.sh --platforms, or install gcc-arm-none-eabi, cmake, python3 and" \
-            "qemu-system-arm" >&2
+        echo "there is no $tool: run scripts/setup.sh --platforms, or install gcc-arm-none-eabi, cmake, make, python3" \
+            "and qemu-system-arm" >&2
         exit 1
     }
 done

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types of privatemail.js. They name nothing of a browser or of node, so that they serve in both; TypeScript needs the
-// library ES2020 or later. tests/wasm compares them with the classes.
+// library ES2020 or later. tests/wasm compares the names of their members with the classes.
 
 /** Bytes that are handed over; they are copied. */
 export type Bytes = Uint8Array | ArrayBuffer | ArrayBufferView;
@@ -144,6 +144,16 @@ export interface Handed {
     readonly answerSize: number;
     /** The opened answers to the own messages, for client.answer. Waits for the end of the epoch; only once. */
     answers(options?: { seconds?: number }): Promise<{ own: number; bytes: Uint8Array }[]>;
+}
+
+export interface RelayOptions {
+    /** The gateway's key configuration that the app pinned with the pack. */
+    keys?: Iterable<number>;
+    /**
+     * Bytes of one sealed answer, 16 MiB unless given. A relay that announces longer ones gets no bundle. The answers to
+     * all own messages are kept at once, so they take at most so many bytes each, and one of them twice.
+     */
+    answerLimit?: number;
 }
 
 /** A relay that mixes. Made by PrivateMail.openRelay. */
@@ -341,8 +351,7 @@ export class PrivateMail {
     crowdEpsilon(policy: CrowdPolicy, use: CrowdUse, delta: number): number;
     /** The μ that one own message is booked with next to `delta0`. */
     crowdMu(policy: CrowdPolicy, cells: number, delta0: number): number;
-    /** A relay at `url`. `keys`: the gateway's key configuration that the app pinned with the pack. */
-    openRelay(url: string | { readonly href: string }, options?: { keys?: Iterable<number> }): Promise<Relay>;
+    openRelay(url: string | { readonly href: string }, options?: RelayOptions): Promise<Relay>;
     /** The best chance that any method has to bring the right cell when the answer carries `share` of the gallery. */
     curve(epsilon: number, share: number): number;
     /** The ε that reaches the chance `probability` at `share`; NaN when there is none. */

@@ -355,7 +355,8 @@ export class PrivateMail {
     /**
      * A relay at `url`, https unless it is this machine. `keys`: the gateway's key configuration that the app pinned with
      * the pack; one from the relay that does not hold its key any more is refused with PML_ERROR_KEYS. Without it the
-     * relay's word is taken: a relay that gives out a key of its own could read the messages.
+     * relay's word is taken: a relay that gives out a key of its own could read the messages. `answerLimit`: bytes of a
+     * sealed answer, 16 MiB unless given; a relay that announces longer ones gets no bundle.
      */
     openRelay(url, options) {
         return Relay[OPEN](this.#machine, this.#crypto, url, options);

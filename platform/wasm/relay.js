@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client of a relay that mixes (docs/SPEC.md section 11): seals a bundle for the open epoch, hands it over, waits for
-// the epoch's end, opens the answers to the own messages. The relay may be hostile; whatever it does, it reads nothing.
+// the epoch's end, opens the answers to the own messages. The relay may be hostile: whatever it does, it reads nothing,
+// and no reply takes more memory than its limit.
+import { piecesOf, toInteger } from './arguments.js';
 import { OPEN } from './budget.js';
 import { STATUS } from './machine.js';
 import { checkHolds, chooseKey, messageSize, openAnswer, seal } from './sealing.js';
@@ -11,6 +13,7 @@ const AHEAD = 3600; // seconds that the relay's clock may be ahead of ours …
 const BEHIND = 86400; // … or behind
 const TRIES = 3; // epochs, when one closes between asking for its number and handing over
 const SMALL = 65536; // bytes of a reply that is no answer
+const ANSWER_LIMIT = 16 * 2 ** 20; // bytes of a sealed answer, as of an answer that a client ranks
 
 /**
  * What went wrong between here and the relay. `code`: the relay's word for it ('epoch', 'lost', 'duplicate', 'token'
@@ -29,6 +32,17 @@ export class RelayError extends Error {
 const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 const fromHex = (text) => Uint8Array.from(text.match(/../g), (two) => parseInt(two, 16));
 
+const wipe = (openers) => openers.forEach(({ opener }) => opener.fill(0));
+
+/** What a reply in JSON says; nothing when it is none. */
+function parse(bytes) {
+    try {
+        return JSON.parse(new TextDecoder().decode(bytes)) ?? {};
+    } catch {
+        return {};
+    }
+}
+
 function toAddress(url) {
     const address = new URL(url);
     const loopback = /^(127(\.\d+){3}|\[::1\]|localhost)$/.test(address.hostname);
@@ -44,14 +58,16 @@ export class Relay {
     #random;
     #key;
     #keys;
+    #answerLimit;
 
     constructor(key) {
         if (key !== OPEN)
             throw new TypeError('relays are made by PrivateMail.openRelay');
     }
 
-    static async [OPEN](machine, random, url, { keys } = {}) {
+    static async [OPEN](machine, random, url, { keys, answerLimit = ANSWER_LIMIT } = {}) {
         const relay = new Relay(OPEN);
+        relay.#answerLimit = toInteger(machine, answerLimit, 1, Number.MAX_SAFE_INTEGER);
         relay.#machine = machine;
         relay.#random = random;
         relay.#address = toAddress(url);
@@ -79,17 +95,27 @@ export class Relay {
     }
 
     async #refusal(response) {
-        const { error, message } = await response.json().catch(() => ({}));
-        return new RelayError(error ?? 'relay', `${response.status}: ${message ?? response.statusText}`);
+        const bytes = await this.#body(response, SMALL).catch(() => new Uint8Array()); // then the status must do
+        const { error, message } = parse(bytes);
+        return new RelayError(typeof error === 'string' ? error : 'relay',
+            `${response.status}: ${typeof message === 'string' ? message : response.statusText}`);
     }
 
+    /** The whole body. It is read into one place of `limit` bytes: pieces of one byte each must not take more. */
     async #body(response, limit) {
-        const bytes = new Uint8Array(await response.arrayBuffer().catch((cause) => {
-            throw new RelayError('unreachable', 'the reply broke off', cause);
-        }));
-        if (bytes.length > limit)
-            throw new RelayError('relay', `a reply of ${bytes.length} bytes, more than ${limit}`);
-        return bytes;
+        const bytes = new Uint8Array(limit);
+        let size = 0;
+        try {
+            for await (const piece of piecesOf(this.#machine, response.body ?? [])) {
+                if (piece.length > limit - size)
+                    throw new RelayError('relay', `a reply of more than ${limit} bytes`); // and the rest is cancelled
+                bytes.set(piece, size);
+                size += piece.length;
+            }
+        } catch (cause) {
+            throw cause instanceof RelayError ? cause : new RelayError('unreachable', 'the reply broke off', cause);
+        }
+        return bytes.subarray(0, size);
     }
 
     async #take(path, limit) {
@@ -101,15 +127,14 @@ export class Relay {
 
     /** The open epoch of a pack: { epoch, closes, message, answer }, as docs/SPEC.md 11.2 has them. */
     async epoch(pack) {
-        const text = new TextDecoder().decode(await this.#take(`/v1/pack/${pack}/epoch`, SMALL));
-        let told = null;
-        try {
-            told = JSON.parse(text);
-        } catch { /* refused below */ }
+        const told = parse(await this.#take(`/v1/pack/${pack}/epoch`, SMALL));
         const now = Date.now() / 1000;
-        if (![told?.epoch, told?.message, told?.answer].every((value) => Number.isSafeInteger(value) && value > 0) ||
-            told.epoch > now + AHEAD || told.epoch < now - BEHIND)
+        if (![told.epoch, told.message, told.answer].every((value) => Number.isSafeInteger(value) && value > 0) ||
+            told.epoch > now + AHEAD || told.epoch < now - BEHIND ||
+            !Number.isFinite(told.closes) || told.closes < 0)
             throw new RelayError('relay', 'what the relay says about its epoch cannot be true');
+        if (told.answer > this.#answerLimit)
+            throw new RelayError('relay', `answers of ${told.answer} bytes, more than ${this.#answerLimit}`);
         return told;
     }
 
@@ -120,32 +145,37 @@ export class Relay {
     async send(pack, messages) {
         for (let left = TRIES; ; left--) {
             const epoch = await this.epoch(pack);
-            const handed = this.#seal(pack, messages, epoch);
-            const response = await this.#ask(`/v1/pack/${pack}/bundle`, {
-                method: 'POST',
-                headers: { 'Content-Type': 'application/x-privatemail-bundle' },
-                body: handed.bytes,
-            });
-            if (response.status === 200 || response.status === 201)
+            const openers = []; // secret: wiped here unless the relay has the bundle
+            try {
+                const handed = this.#seal(pack, messages, epoch, openers);
+                await this.#post(pack, handed.bytes);
                 return new Handed(OPEN, handed, this.#fetcher());
-            const refusal = await this.#refusal(response);
-            handed.openers.forEach(({ opener }) => opener.fill(0));
-            if (refusal.code !== 'epoch' || left === 1)
-                throw refusal;
+            } catch (error) {
+                wipe(openers);
+                if (left === 1 || !(error instanceof RelayError) || error.code !== 'epoch')
+                    throw error;
+            }
         }
     }
 
-    #seal(pack, messages, { epoch, message, answer }) {
+    async #post(pack, body) {
+        const headers = { 'Content-Type': 'application/x-privatemail-bundle' };
+        const response = await this.#ask(`/v1/pack/${pack}/bundle`, { method: 'POST', headers, body });
+        if (response.status !== 200 && response.status !== 201)
+            throw await this.#refusal(response);
+    }
+
+    /** Puts what opens the own answers into `openers`, one by one, so that the caller can wipe them in any case. */
+    #seal(pack, messages, { epoch, message, answer }, openers) {
         const machine = this.#machine;
+        if (!messages.every(({ bytes }) => messageSize(machine, bytes.length) === message))
+            throw new RelayError('relay', 'the relay says a wrong length of messages');
         const bytes = new Uint8Array(8 + TICKET_SIZE + message * messages.length);
         const ticket = bytes.subarray(8, 8 + TICKET_SIZE);
-        const openers = [];
         new DataView(bytes.buffer).setBigUint64(0, BigInt(epoch));
         if (this.#random().getRandomValues(ticket).length !== TICKET_SIZE)
             throw machine.error(STATUS.ENTROPY);
         const bundle = messages.map(({ bytes: release, own }, index) => {
-            if (messageSize(machine, release.length) !== message)
-                throw new RelayError('relay', 'the relay says a wrong length of messages');
             const { sealed, opener } = seal(machine, this.#key, epoch, fromHex(pack), release);
             bytes.set(sealed, 8 + TICKET_SIZE + index * message);
             if (own > 0)
@@ -200,7 +230,7 @@ class Handed {
             }
             return answers;
         } finally {
-            openers.forEach(({ opener }) => opener.fill(0));
+            wipe(openers);
             this.#relay.ask(`/v1/ticket/${this.ticket}`, { method: 'DELETE' }).catch(() => {}); // it forgets anyway
         }
     }
@@ -215,7 +245,7 @@ class Handed {
                 return this.#relay.body(response, this.answerSize);
             if (response.status !== 202)
                 throw await this.#relay.refusal(response);
-            await response.arrayBuffer().catch(() => {}); // so that the connection is free for the next question
+            await this.#relay.body(response, SMALL).catch(() => {}); // frees the connection for the next question
             await new Promise((resume) => setTimeout(resume, 100)); // also for a relay that does not wait
         }
     }

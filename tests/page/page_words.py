@@ -115,12 +115,15 @@ def check_words_in_crowd(t):
 
 
 def check_meant(t):
-    """Of each shape's name; a name that is not drawn rightly (3 in 100) finds another shape."""
+    """Of each shape's name; a name that is not drawn rightly (3 in 100) finds another shape, and is asked for again."""
     right = 0
     for name in ("bars", "arrow", "spiral", "square"):
-        t.click("reset")
-        ask(t, name)
-        right += t.text("figure-found").endswith(name)
+        for _ in range(2):
+            t.click("reset")
+            ask(t, name)
+            if t.text("figure-found").endswith(name):
+                right += 1
+                break
     t.check(right >= 2, f"words: the names of shapes find those shapes ({right} of 4)")
 
 

@@ -39,7 +39,6 @@ LUMINANCE = """(name) => {
         .map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }"""
-BELIEVED = "import('./show_belief.js').then((module) => module.current() && [...module.current()])"
 # The colours of the map's dots: how many pixels of the canvas are more orange than grey.
 GLOWING = """(() => {
     const { width, height } = document.getElementById('belief-map');
@@ -51,6 +50,15 @@ GLOWING = """(() => {
     for (let at = 0; at < data.length; at += 4)
         glowing += data[at + 3] > 128 && data[at] > data[at + 2] + 80;
     return glowing;
+})()"""
+# What is shown of the belief, as a function of the module that shows it.
+SEEN = f"""((module) => ({{ believed: [...module.current() ?? []], text: document.getElementById('belief-text').textContent,
+    glowing: {GLOWING} }}))"""
+MODULE = "import('./show_belief.js')"
+SLIDE = """(() => {
+    const slider = document.getElementById('epsilon');
+    slider.value = %s;
+    slider.dispatchEvent(new Event('input', { bubbles: true }));
 })()"""
 NAMELESS = """[...document.querySelectorAll('img:not([alt]), input, button, [role=meter]')].filter((element) =>
     element.tagName === 'IMG' || !(element.labels?.[0]?.textContent.trim() || element.textContent.trim() ||
@@ -80,16 +88,12 @@ class Tester:
             self.check(False, f"the page is {state}; it says: {self.text('alert-text')}")
 
     def choose(self, picture=None, mechanism=None, epsilons=(), state="done"):
-        if picture is not None:
-            self.page.evaluate(f"document.querySelectorAll('#strip input')[{picture}].click()")
-        if mechanism:
-            self.page.evaluate(f"document.querySelector('[value={mechanism}]').click()")
-        for epsilon in epsilons:
-            self.page.evaluate(f"""(() => {{
-                const slider = document.getElementById('epsilon');
-                slider.value = {epsilon};
-                slider.dispatchEvent(new Event('input', {{ bubbles: true }}));
-            }})()""")
+        """One after the other, faster than the page pays: timers of the browser keep their order, however late they are."""
+        steps = [] if picture is None else [f"document.querySelectorAll('#strip input')[{picture}].click()"]
+        steps += [f"document.querySelector('[value={mechanism}]').click()"] if mechanism else []
+        steps += [SLIDE % epsilon for epsilon in epsilons]
+        pause = ";\nawait new Promise((resume) => setTimeout(resume, 20));\n"
+        self.page.evaluate("(async () => {\n%s;\n})()" % pause.join(steps))
         self.settle(state)
 
     def click(self, name):
@@ -144,17 +148,18 @@ class Tester:
         self.check(self.text("figure-found") == f"{len(best & set(self.results()))} of 8",
                    f"{what}: the count of true neighbours is right")
 
-    def check_belief(self, what, release, *options, words=False):
-        """The page's map is shaded by what `privatemail map` computes."""
+    def check_belief(self, what, release, *options, words=False, seen=None):
+        """The page's map is shaded by what `privatemail map` computes. `seen`: what was shown, unless it still is."""
+        seen = seen or self.page.evaluate(f"{MODULE}.then({SEEN})")
         expected = self.service.believe(release, *options, words=words)
-        shown = numpy.array(self.page.evaluate(BELIEVED) or [])
+        shown = numpy.array(seen["believed"])
         error = numpy.abs(shown / expected - 1).max() if shown.shape == expected.shape else math.inf
         self.check(error < 1e-9, f"{what}: the page believes what the command does (off by {error:.1e})")
         gain = expected.max() * len(expected)
-        said = re.search(r"([\d.,]+) times as", self.text("belief-text"))
+        said = re.search(r"([\d.,]+) times as", seen["text"])
         self.check(said and abs(float(said[1].replace(",", "")) / gain - 1) < 0.05,
                    f"{what}: it says how much likelier the likeliest picture is: {gain:.3g} times")
-        return self.page.evaluate(GLOWING)
+        return seen["glowing"]
 
     def nearest(self, row):
         queries, gallery = (numpy.load(self.service.path(f"shapes/{name}.npy")).astype(float)
@@ -204,16 +209,12 @@ def check_choices(t):
 
 
 def check_live(t):
-    """While the slider moves, before a new message is made."""
-    count, release = len(t.sent()), t.sent()[-1]
-    brightness = []
-    for epsilon in (0.5, 8, 4):
-        t.page.evaluate(f"""(() => {{
-            const slider = document.getElementById('epsilon');
-            slider.value = {epsilon};
-            slider.dispatchEvent(new Event('input', {{ bubbles: true }}));
-        }})()""")
-        brightness.append(t.check_belief(f"the slider at {epsilon}", release, "--epsilon", epsilon))
+    """While the slider moves, before a new message is made: all is seen at one go, and the page has no time to pay."""
+    count, release, epsilons = len(t.sent()), t.sent()[-1], (0.5, 8, 4)
+    looks = ", ".join(f"({SLIDE % epsilon}, {SEEN}(module))" for epsilon in epsilons)
+    seen = t.page.evaluate(f"{MODULE}.then((module) => [{looks}])")
+    brightness = [t.check_belief(f"the slider at {epsilon}", release, "--epsilon", epsilon, seen=each)
+                  for epsilon, each in zip(epsilons, seen)]
     t.check(brightness[0] < brightness[2] <= brightness[1], f"the map pales with a smaller ε: {brightness}")
     t.settle()
     t.check(t.sent()[count:] in ([], [release]), "and no message was made for it")

@@ -21,7 +21,7 @@ imports_are_two() {
 }
 
 no_leftovers() {
-    diff <(ls -A "$1") <(cd platform/wasm && { printf '%s\n' LICENSE privatemail.wasm && ls -- *.js *.d.ts *.json *.md; } |
+    diff <(ls -A "$1") <(cd platform/wasm && { printf '%s\n' LICENSE LICENSE-BearSSL privatemail.wasm && ls -- *.js *.d.ts *.json *.md; } |
         sort)
 }
 

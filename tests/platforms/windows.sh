@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Windows by zig and wine: builds the library and all its unit tests for 64-bit Windows on x86 and runs them, the golden
-# bytes and the system's entropy included; installs the library and uses it from there, static and as a DLL; compiles the
-# static library for ARM, where nothing is linked and nothing can run here; and compiles and links the library by clang
-# behind the options and the ABI of Microsoft's compiler, for which CMakeLists.txt has settings of its own, and compares
-# the golden bytes once more.
+# Windows by zig and wine: builds the library, the command and the unit tests for 64-bit Windows on x86 and runs them, the
+# golden bytes and the system's entropy included; runs the tests of the command; compares packs, galleries, maps and all
+# else that it makes with those of the command for Linux, byte for byte; installs the library and uses it from there,
+# static and as a DLL; compiles the static library for ARM, where nothing is linked and nothing can run here; and compiles
+# and links the library by clang behind the options and the ABI of Microsoft's compiler, for which CMakeLists.txt has
+# settings of its own, and compares the golden bytes once more.
 #
-# Wine is not Windows: BCryptGenRandom is wine's here. No cl.exe was run; clang stands in for it.
+# Wine is not Windows: BCryptGenRandom, files, locks and Ctrl-C are wine's here, and it follows links of Linux by itself.
+# No cl.exe was run; clang stands in for it. The tests of the command say what they leave out, and why.
 # Under wine the statistical tests have a tenth of their rounds (PML_TEST_QUICK), as under QEMU.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -16,8 +18,11 @@ source tests/platforms/suite.sh
 out=$PWD/build/platforms/windows
 wine=/usr/lib/wine/wine64
 zig=$(echo "$PWD"/build/venv/lib/python3*/site-packages/ziglang/zig)
-unity=${UNITY_DIR:-${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}/unity}
-needs "$wine" "$zig" clang cmake lld-link llvm-dlltool llvm-lib llvm-readobj llvm-size ninja
+cache=${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}
+unity=${UNITY_DIR:-$cache/unity}
+python=$PWD/build/venv/bin/python
+needs "$wine" "$zig" "$python" "$cache/sqlite3/configure" clang cmake lld-link llvm-ar llvm-dlltool llvm-lib llvm-readobj \
+    llvm-size make ninja tclsh
 export ZIG_GLOBAL_CACHE_DIR=$PWD/build/platforms/zig ZIG_LOCAL_CACHE_DIR=$PWD/build/platforms/zig
 # A Windows of its own, without a screen, whose processes end with this script.
 export WINEPREFIX=$out/wine WINEDEBUG=-all DISPLAY=
@@ -31,8 +36,18 @@ by_zig() { # CPU FOLDER OPTION...
     cmake -G Ninja -B "$folder" --toolchain "$PWD/platform/cmake/zig.cmake" -DPRIVATEMAIL_TARGET="$cpu-windows-gnu" "$@"
 }
 
+# SQLite in one file, which its sources make, for Windows. Debian has it for Linux only.
+build_sqlite() {
+    [ ! -f "$out/sqlite/lib/libsqlite3.a" ] || return 0
+    mkdir -p "$out/sqlite/include" "$out/sqlite/lib" "$out/sqlite/made"
+    (cd "$out/sqlite/made" && "$cache/sqlite3/configure" --disable-tcl --disable-readline && make sqlite3.c) &&
+        cp "$out/sqlite/made/sqlite3.h" "$out/sqlite/include" &&
+        "$zig" cc --target=x86_64-windows-gnu -O2 -DSQLITE_OMIT_LOAD_EXTENSION -c "$out/sqlite/made/sqlite3.c" \
+            -o "$out/sqlite/made/sqlite3.o" && llvm-ar rcs "$out/sqlite/lib/libsqlite3.a" "$out/sqlite/made/sqlite3.o"
+}
+
 build() {
-    by_zig x86_64 "$out/x86_64" -DPRIVATEMAIL_TOOLS=OFF -DPRIVATEMAIL_WERROR=ON &&
+    by_zig x86_64 "$out/x86_64" -DCMAKE_FIND_ROOT_PATH="$out/sqlite" -DPRIVATEMAIL_SQLITE=ON -DPRIVATEMAIL_WERROR=ON &&
         cmake --build "$out/x86_64" -j "$jobs"
 }
 
@@ -61,7 +76,8 @@ text_of() { # LIBRARY
 
 all_programs_ran() {
     local source result=0
-    for source in tests/core/test_*.c tests/privacy/test_*.c tests/sketch/test_*.c; do
+    for source in tests/core/test_*.c tests/privacy/test_*.c tests/sketch/test_*.c tests/common/test_system.c \
+        tests/tools/test_builder.c tests/server/test_service.c tests/server/test_gallery_change.c; do
         grep "^$(basename "$source" .c) " "$out/x86_64/outcomes" || { echo "$source did not run"; result=1; }
     done
     return $result
@@ -100,9 +116,62 @@ golden_of_pair() {
         grep -E '^1[0-9] Tests 0 Failures 0 Ignored' "$out/pair/golden.log"
 }
 
-tools_are_refused() {
-    ! by_zig x86_64 "$out/tools" -DPRIVATEMAIL_TESTS=OFF -DPRIVATEMAIL_TOOLS=ON >"$out/tools.log" 2>&1 &&
-        grep 'need a POSIX system' "$out/tools.log"
+# ---- the command -------------------------------------------------------------------------------------------------
+
+write_wrapper() {
+    printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$wine" "$out/x86_64/cli/privatemail.exe" >"$out/privatemail" &&
+        chmod +x "$out/privatemail" && "$out/privatemail" --version
+}
+
+# What is not there says so, and what to do.
+network_is_refused() {
+    local word
+    for word in serve query keys relay; do
+        if "$out/privatemail" "$word" >"$out/refused.log" 2>&1; then return 1; fi
+        grep 'without network: use it on Linux or macOS' "$out/refused.log" || return 1
+    done
+    ! "$out/privatemail" gallery --store postgres:x >"$out/refused.log" 2>&1 &&
+        grep 'without PostgreSQL. Use dir:FOLDER' "$out/refused.log"
+}
+
+# Stores are found by the letter of a disk, with either slash, and under names that no code page has all of.
+paths_work() {
+    local folder="$out/päths 日本" store
+    rm -rf "$folder" && mkdir "$folder" &&
+        "$python" -c 'import numpy, sys; numpy.save(sys.argv[1], numpy.random.default_rng(1).normal(size=(400, 32)).astype("f4"))' \
+            "$folder/rows.npy" && "$out/privatemail" pack --features "$folder/rows.npy" --cells 4 --out "$folder/päck" || return 1
+    for store in "sqlite:Z:${folder//\//\\}\\störe.db" "dir:Z:$folder/störe"; do
+        "$out/privatemail" index --pack "$folder/päck" --features "$folder/rows.npy" --store "$store" &&
+            "$out/privatemail" gallery --store "$store" || return 1
+    done
+    [ -s "$folder/störe.db" ] && [ -d "$folder/störe/gallery" ]
+}
+
+# command_test NAME: a test of tests/cli. What it leaves out is counted; on Linux it leaves nothing of that out.
+command_test() {
+    local name=$1 before=$passed
+    PRIVATEMAIL_WINDOWS=1 counted "test_$name" "$python" "tests/cli/test_$name.py" "$out/privatemail"
+    skipped=$((skipped + $(grep -c '^skipped' "$out/test_$name.log" || true)))
+    echo "        $((passed - before)) checks of test_$name.py passed"
+}
+
+# The release build is there: scripts/test.sh --platforms has made it.
+same_bytes() {
+    local before=$passed
+    counted same_bytes "$python" tests/platforms/same_bytes.py build/release/cli/privatemail "$out/privatemail"
+    echo "        $((passed - before)) files and reports have the bytes of Linux"
+}
+
+the_command() {
+    local name="Windows x86-64"
+    must "$name: the command starts" write_wrapper || return 0
+    check "$name: what needs a network says so" network_is_refused
+    check "$name: paths have letters of disks, either slash, and any letters" paths_work
+    same_bytes
+    command_test cli
+    command_test index
+    command_test advise
+    command_test audit
 }
 
 # ---- Microsoft's compiler ----------------------------------------------------------------------------------------
@@ -159,7 +228,7 @@ dll_msvc() { # OPTION...: programs may define PML_SHARED, and need not
 
 x86_64() {
     local name="Windows x86-64" folder=$out/x86_64 memory
-    if ! must "$name: library and tests build without warnings" build; then
+    if ! must "$name: SQLite builds" build_sqlite || ! must "$name: all builds without warnings" build; then
         echo "| $name | no | no | - | - | - | - |" >>"$out.rows"
         return
     fi
@@ -171,12 +240,12 @@ x86_64() {
     check "$name: a program with the static library exports nothing" exports_nothing "$folder/tests/test_golden.exe"
     check "$name: installed, it links and runs, static and shared" installed_works
     check "$name: the shared one wants the DLL" shared_needs_the_dll
-    check "$name: CMake says that the tools need POSIX" tools_are_refused
     check "$name: a program of ten lines runs with the pair of files" pair_works
     check "$name: which gives the golden bytes" golden_of_pair
+    the_command
     memory=$(memory_of "$folder")
     check "$name: test_memory printed the client's memory" test -n "$memory"
-    echo "| $name (zig) | yes | wine | $(golden_of "$folder") | $(kib "$(text_of "$folder/libprivatemail.a")")" \
+    echo "| $name, with the command (zig) | yes | wine | $(golden_of "$folder") | $(kib "$(text_of "$folder/libprivatemail.a")")" \
         "| ${memory:--} | - |" >>"$out.rows"
 }
 

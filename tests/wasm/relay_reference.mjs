@@ -14,7 +14,7 @@ export const keys = configuration(key.id, key.secret);
 export async function withRelay({ pack, messageSize, answer, change = () => false }, run) {
     const state = {
         pack, keys, epoch: Math.floor(Date.now() / 1000), message: messageSize, answer: 32 + ANSWER + 3 * 16 + 5,
-        inside: 200, bundles: [], opened: [], asked: [], deleted: [],
+        closes: 0, inside: 200, bundles: [], opened: [], asked: [], deleted: [],
     };
     const server = createServer(async (request, response) => {
         const pieces = [];
@@ -26,7 +26,7 @@ export async function withRelay({ pack, messageSize, answer, change = () => fals
             response.writeHead(status).end(status === 204 ? undefined : bytes);
         };
         state.asked.push(`${request.method} ${request.url}`);
-        if (change(request, state, reply) !== true)
+        if (change(request, state, reply, response) !== true)
             serve(request, state, reply, body, answer);
     });
     await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
@@ -44,7 +44,7 @@ export function serve({ method, url }, state, reply, body, answer) {
         return reply(200, state.keys);
     if (url === `/v1/pack/${state.pack}/epoch`)
         return reply(200, {
-            pack: state.pack, epoch: state.epoch, closes: 0, message: state.message, answer: state.answer,
+            pack: state.pack, epoch: state.epoch, closes: state.closes, message: state.message, answer: state.answer,
         });
     if (url === `/v1/pack/${state.pack}/bundle` && method === 'POST') {
         if (body.readBigUInt64BE(0) !== BigInt(state.epoch))

@@ -17,6 +17,7 @@ const client = pack.client({ epsilon: 8, crowd });
 await client.armBundle(await newBudget(), 'query');
 const { messages } = client.bundle(answer.features, answer.label);
 const sealedSize = messages[0].bytes.length + 104;
+const openerSize = 66; // of a pml_opener
 const withRelay = (change, run) =>
     startRelay({ pack: id, messageSize: sealedSize, answer: answer.bytes, change }, run);
 const normal = () => false;
@@ -113,6 +114,7 @@ await test('a relay that lies is not believed', async () => {
         ['relay', (state) => { state.epoch -= 90000; }],
         ['relay', (state) => { state.epoch = 'now'; }],
         ['relay', (state) => { state.answer = 0; }],
+        ['relay', (state) => { state.closes = 'soon'; }],
     ];
     for (const [code, lie] of lies)
         await withRelay(normal, async (url, state) => {
@@ -172,6 +174,156 @@ await test('refusals, waiting too long and a relay that is gone have their names
     await refused('unreachable', () => library.openRelay(gone));
     await refused('relay', () => library.openRelay('http://relay.example'));
     await assert.rejects(library.openRelay('no address'), TypeError);
+});
+
+/** Ends only when the client hangs up, or after `most` bytes. Returns how many there were, a little later. */
+async function endless(response, status, most = 64 * 2 ** 20) {
+    const piece = Buffer.alloc(65536, 0x20);
+    response.writeHead(status).setMaxListeners(0);
+    let sent = 0;
+    for (; sent < most && !response.destroyed; sent += piece.length)
+        if (!response.write(piece))
+            await new Promise((resume) => {
+                response.once('drain', resume);
+                response.once('close', resume);
+            });
+    response.end();
+    return sent;
+}
+
+await test('replies without an end are hung up on', async () => {
+    const answered = (path) => (request) => request.method === 'GET' && request.url.includes(path);
+    const epochIs = (status) => ({ path: '/epoch', status, run: (relay) => relay.epoch(id) });
+    const cases = [
+        { path: '/v1/keys', status: 200, run: (relay, url) => library.openRelay(url) },
+        epochIs(200),
+        epochIs(500), // a refusal
+        { path: '?wait=', status: 200, run: async (relay) => (await relay.send(id, messages)).answers({ seconds: 5 }) },
+        { path: '?wait=', status: 410, run: async (relay) => (await relay.send(id, messages)).answers({ seconds: 5 }) },
+    ];
+    for (const { path, status, run } of cases) {
+        let hostile = false;
+        let sent;
+        await withRelay((request, state, reply, response) => {
+            if (!hostile || !answered(path)(request))
+                return false;
+            sent = endless(response, status);
+            return true;
+        }, async (url) => {
+            const relay = await library.openRelay(url);
+            hostile = true;
+            await refused('relay', () => run(relay, url));
+            const bytes = await sent;
+            assert.ok(bytes < 16 * 2 ** 20, `${path} ${status}: ${bytes} bytes were taken`); // buffers of the sockets
+        });
+    }
+});
+
+await test('a reply that says to wait is not read for ever either', async () => {
+    let sent;
+    await withRelay((request, state, reply, response) => {
+        if (!request.url.includes('?wait=') || sent)
+            return false;
+        sent = endless(response, 202);
+        return true;
+    }, async (url) => {
+        const handed = await (await library.openRelay(url)).send(id, messages);
+        assert.equal((await handed.answers({ seconds: 5 })).length, 2);
+        assert.ok(await sent < 16 * 2 ** 20, `${await sent} bytes were taken`);
+    });
+});
+
+await test('a refusal of any form is a RelayError', async () => {
+    for (const text of ['null', '7', '"text"', '[]', '{', '', '{"error": {}, "message": {"toString": 1}}'])
+        await withRelay((request, state, reply) => {
+            if (request.url.endsWith('/epoch'))
+                reply(503, Buffer.from(text));
+            return request.url.endsWith('/epoch');
+        }, async (url) => {
+            const relay = await library.openRelay(url);
+            await refused('relay', () => relay.epoch(id));
+        });
+});
+
+await test('announced sizes are checked before anything is sent', () => withRelay(normal, async (url, state) => {
+    const relay = await library.openRelay(url);
+    const size = state.answer;
+    state.answer = 16 * 2 ** 20 + 1;
+    await refused('relay', () => relay.send(id, messages));
+    state.answer = size;
+    const [narrow, fitting] = [await library.openRelay(url, { answerLimit: size - 1 }),
+        await library.openRelay(url, { answerLimit: size })];
+    await refused('relay', () => narrow.send(id, messages));
+    state.message = 2 ** 45; // an array of so many bytes cannot be made
+    await refused('relay', () => fitting.send(id, messages));
+    state.message = sealedSize;
+    assert.equal(state.bundles.length, 0);
+    assert.equal((await (await fitting.send(id, messages)).answers({ seconds: 5 })).length, 2);
+    for (const wrong of [0, -1, 1.5, NaN, '7', null])
+        await fails('ARGUMENT', () => library.openRelay(url, { answerLimit: wrong }));
+}));
+
+/** What opens answers, as it leaves the linear memory; `run` may look while it works. */
+async function withOpeners(run) {
+    const { slice } = Uint8Array.prototype;
+    const openers = [];
+    Uint8Array.prototype.slice = function (...range) {
+        const copy = slice.apply(this, range);
+        if (copy.length === openerSize)
+            openers.push(copy);
+        return copy;
+    };
+    try {
+        await run(openers);
+    } finally {
+        Uint8Array.prototype.slice = slice;
+    }
+}
+
+await test('what opens answers is wiped, whatever happens to the bundle', async () => {
+    const isZero = (opener) => opener.every((byte) => byte === 0);
+    const wiped = (openers) => {
+        assert.ok(openers.length > 0);
+        assert.ok(openers.every(isZero), `${openers.filter((one) => !isZero(one)).length} are left`);
+    };
+    await withRelay(normal, (url) => withOpeners(async (openers) => { // that is what is looked at
+        const handed = await (await library.openRelay(url)).send(id, messages);
+        assert.equal(openers.length, messages.length);
+        assert.equal(openers.filter((opener) => !isZero(opener)).length, crowd.own);
+        await handed.answers({ seconds: 5 });
+        wiped(openers);
+    }));
+    const failures = [
+        ['unreachable', (request, reply, response) => response.destroy()],
+        ['relay', (request, reply) => reply(503, Buffer.from('null'))],
+        ['duplicate', (request, reply) => reply(409, { error: 'duplicate' })],
+    ];
+    for (const [code, fail] of failures)
+        await withRelay((request, state, reply, response) => {
+            if (request.method === 'POST')
+                fail(request, reply, response);
+            return request.method === 'POST';
+        }, async (url) => {
+            const relay = await library.openRelay(url);
+            await withOpeners(async (openers) => {
+                await refused(code, () => relay.send(id, messages));
+                wiped(openers);
+            });
+        });
+    await withRelay(normal, async (url) => {
+        const relay = await library.openRelay(url);
+        await withOpeners(async (openers) => {
+            let calls = 0;
+            const stops = { getRandomValues: (array) => {
+                if (calls++ > messages.length)
+                    throw new Error('dry');
+                return hostRandom(array);
+            } };
+            const own = messages.filter(({ own }) => own > 0);
+            await fails('ENTROPY', () => withCrypto(stops, () => relay.send(id, [...own, ...messages])));
+            wiped(openers);
+        });
+    });
 });
 
 await test('no randomness, no sealed message', () => withRelay(normal, async (url, state) => {
