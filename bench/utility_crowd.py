@@ -104,7 +104,7 @@ ALONE, LOOKS = "linespoints pt 5 ps 0.6 lw 2 lc rgb '#8a8f98'", {
 def figure_crowd(program, cases, _):
     figure = Figure(f"Fig. 6 in a crowd: finding against privacy, when {100 * TOTAL:g} % of the gallery comes down",
                     "Above: share of the true 8 nearest found. Below: class recall@8, which flatters. δ = 10⁻⁶, floor ε₀ = 10. "
-                    "The crowd's ε holds if the relay mixes and n clients are honest.",
+                    "The crowd's ε holds if an independent relay mixes and n clients are honest.",
                     [(LOOKS[clients], f"in a crowd of n = {text}") for clients, text in CROWDS.items()]
                     + [(ALONE, "response alone, same ε and down-link (nobody is trusted)")], len(cases))
     data = {case.name: {clients: [(epsilon, crowd_row(program, case, ["--crowd", str(clients), *ALL], TOTAL, epsilon))

@@ -8,7 +8,7 @@
                                     FOLDER/PrivateMail-VERSION.zip and FOLDER/PrivateMail.PrivateMail.VERSION.pack
 
 The version and the description are those of CMakeLists.txt, the sources those of core/sources.cmake, and the same
-sources give the same bytes. URL is where the package is published; registries ask for one.
+sources give the same bytes. URL is where the package is published; unless given, that of android/gradle.properties.
 """
 
 import argparse
@@ -30,6 +30,14 @@ DESCRIPTION = re.search(r'DESCRIPTION "([^"]+)"', PROJECT)[1]
 LONG = ("The device turns features of a picture into one small differentially private message and ranks what a server "
         "returns. Freestanding C11 without heap, libm or globals.")
 ARDUINO = TOP / "platform/arduino"
+URL = re.search(r"^privatemail\.url=(.+)$", (TOP / "android/gradle.properties").read_text(), re.M)[1]
+
+
+# CPUs whose double has 64 bits, which core/base/base.h demands: all but 8-bit AVR and such.
+PLATFORMIO = ["atmelsam", "espressif32", "espressif8266", "native", "nordicnrf52", "nxpimxrt", "nxplpc", "raspberrypi",
+              "renesas-ra", "sifive", "ststm32", "teensy"]
+ARCHITECTURES = ["esp32", "esp8266", "mbed", "mbed_giga", "mbed_nano", "mbed_opta", "mbed_portenta", "mbed_rp2040",
+                 "nrf52", "renesas_portenta", "renesas_uno", "rp2040", "sam", "samd", "stm32", "zephyr"]
 
 
 def sources():
@@ -50,7 +58,7 @@ def platformio():
         "keywords": ["privacy", "differential privacy", "search"],
         "license": "Apache-2.0",
         "frameworks": "*",
-        "platforms": "*",
+        "platforms": PLATFORMIO,
         "headers": ["privatemail.h", "privatemail_crowd.h"],
         "build": {
             "srcDir": ".",
@@ -95,7 +103,7 @@ def arduino(url):
         f"paragraph={LONG}",
         "category=Communication",
         f"url={url}",
-        "architectures=*",
+        "architectures=" + ",".join(ARCHITECTURES),
         "includes=privatemail.h",
     ]) + "\n"
 
@@ -113,7 +121,7 @@ def cmsis(url):
   </releases>
   <conditions>
     <condition id="Cortex-M">
-      <description>Any Cortex-M processor</description>
+      <description>Cortex-M processors that the library is tested on, and their relatives</description>
       <accept Dcore="Cortex-M0"/>
       <accept Dcore="Cortex-M0+"/>
       <accept Dcore="Cortex-M3"/>
@@ -182,7 +190,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--packages", type=Path, metavar="FOLDER")
-    parser.add_argument("--url", default="")
+    parser.add_argument("--url", default=URL)
     options = parser.parse_args()
     if options.check:
         return check()

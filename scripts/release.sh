@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Makes all artefacts of a version into one folder, with SHA-256 sums, a bill of materials (SPDX 2.3) and notes. The same
-# commit gives the same bytes on the same tools.
+# commit gives the same bytes on the same tools, which the bill names.
 #
 #   scripts/release.sh VERSION [--out DIR] [--only NAME]... [--check]
 #
 #   VERSION       that of CMakeLists.txt; CHANGELOG.md must have a section for it
 #   --out DIR     where they go (build/release-VERSION); the folder must not exist, or be one that this script made
 #   --only NAME   only this artefact; may be given several times. The names are those of the list below
-#   --check       makes everything twice, in two folders, and fails when a byte differs
+#   --check       makes everything twice, at two places, and fails when a byte differs
 #   --help        this text
 #
 # Artefacts whose tools are not here are left out by name and with the reason, on stderr and in LEFT-OUT.txt. One whose
@@ -41,7 +41,7 @@ out=${out:-build/release-$version}
 # ---- artefacts -------------------------------------------------------------------------------------------------
 # One function per artefact. It runs at the top of a clean copy of the commit, may build in $work, and puts
 # files into $target. It calls left_out when a tool is not here. The list is the order in which they are made.
-artefacts=(source library command aar npm apple python edge)
+artefacts=(source library command windows aar npm apple python edge)
 
 left_out() { echo "$1" >"$work/left-out"; exit 0; } # within an artefact's own process
 need() { command -v "$1" >/dev/null || left_out "there is no $1 here (scripts/setup.sh --platforms installs it)"; }
@@ -50,6 +50,13 @@ need() { command -v "$1" >/dev/null || left_out "there is no $1 here (scripts/se
 pack_tree() { # FOLDER NAME.tar.gz
     tar --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" \
         --mode='u+rwX,go+rX,go-w' -C "$1" -cf - . | gzip -9n >"$target/$2"
+}
+
+# BearSSL's licence wants to go where its code goes.
+bearssl_licence() { # FILE
+    local bearssl=${BEARSSL_DIR:-${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}/bearssl}
+    [ -f "$bearssl/LICENSE.txt" ] || left_out "there are no sources of BearSSL in $bearssl (scripts/setup.sh)"
+    cp "$bearssl/LICENSE.txt" "$1"
 }
 
 make_source() {
@@ -72,6 +79,7 @@ make_library() {
     cmake --build "$work/build" -j 2
     DESTDIR=$work/tree cmake --install "$work/build"
     cp LICENSE "$work/tree/usr"
+    bearssl_licence "$work/tree/usr/LICENSE-BearSSL"
     pack_tree "$work/tree/usr" "privatemail-$version-linux-$(uname -m).tar.gz"
 }
 
@@ -81,36 +89,38 @@ make_command() {
     mkdir -p "$work/tree/bin"
     install -s -m 755 "$work/build/cli/privatemail" "$work/tree/bin/privatemail"
     cp LICENSE docs/CLI.md "$work/tree"
+    bearssl_licence "$work/tree/LICENSE-BearSSL"
     pack_tree "$work/tree" "privatemail-command-$version-linux-$(uname -m).tar.gz"
+}
+
+# The library and the command by zig, which has Windows' headers: without network and without SQLite.
+make_windows() {
+    compgen -G 'build/venv/lib/python3*/site-packages/ziglang/zig' >/dev/null || need zig
+    need llvm-ar
+    export ZIG_GLOBAL_CACHE_DIR=$work/zig ZIG_LOCAL_CACHE_DIR=$work/zig
+    configure "$work/build" --toolchain "$PWD/platform/cmake/zig.cmake" -DPRIVATEMAIL_TARGET=x86_64-windows-gnu \
+        -DPRIVATEMAIL_TOOLS=ON -DPRIVATEMAIL_COMMAND=ON
+    cmake --build "$work/build" -j 2
+    DESTDIR=$work/tree cmake --install "$work/build"
+    cp LICENSE docs/CLI.md "$work/tree/usr"
+    bearssl_licence "$work/tree/usr/LICENSE-BearSSL"
+    pack_tree "$work/tree/usr" "privatemail-$version-windows-x86_64.tar.gz"
 }
 
 make_aar() {
     need javac
     need ld.lld
     [ -f /usr/include/android/nativehelper/jni.h ] || left_out "there is no jni.h of Android here (scripts/setup.sh --platforms)"
-    scripts/build-aar.sh --out "$work/privatemail-$version.aar"
-    find "$work" -maxdepth 1 -type f \( -name '*.aar' -o -name '*.jar' -o -name '*.pom' -o -name '*.module' \) -print0 |
-        while IFS= read -r -d '' file; do
-            local name
-            name=$(basename "$file")
-            case $name in *"$version"*) ;; *) name=${name%.*}-$version.${name##*.} ;; esac
-            cp "$file" "$target/$name"
-        done
+    scripts/build-aar.sh --out "$work/privatemail.aar"
+    local file
+    for file in "$work"/privatemail*.{aar,jar,pom}; do # as Maven names them: artifact-version[-classifier].ending
+        cp "$file" "$target/$(basename "$file" | sed -E "s/^(privatemail(-kotlin)?)((-sources|-javadoc)?\.)/\1-$version\3/")"
+    done
 }
 
-# With its own npm tarball where build-wasm.sh makes one; otherwise the files of package.json, as npm packs them.
 make_npm() {
     need wasm-ld
-    if scripts/build-wasm.sh --help | grep -q -- '--tarball'; then
-        scripts/build-wasm.sh --out "$work/wasm" --tarball "$target/privatemail-$version.tgz"
-        return
-    fi
-    scripts/build-wasm.sh --out "$work/wasm"
-    mkdir -p "$work/tree/package"
-    find "$work/wasm" -maxdepth 1 -type f \( -name '*.js' -o -name '*.d.ts' -o -name privatemail.wasm \) \
-        -exec cp {} "$work/tree/package" \;
-    cp platform/wasm/package.json platform/wasm/README.md LICENSE "$work/tree/package"
-    pack_tree "$work/tree" "privatemail-$version.tgz"
+    scripts/build-wasm.sh --out "$work/wasm" --tarball "$target/privatemail-$version.tgz"
 }
 
 # Where there is Xcode an xcframework, elsewhere the frameworks that it would be made of.
@@ -132,25 +142,22 @@ make_apple() {
     pack_tree "$work/tree" "privatemail-apple-$version.tar.gz"
 }
 
-# sdist and wheel, by the newest `build` that pip finds, in an environment of its own.
+# sdist and wheels.
 make_python() {
-    [ -f pyproject.toml ] || left_out "this version has no pyproject.toml"
     need python3
-    python3 -m venv "$work/venv" || left_out "python3 has no venv here (python3-venv)"
-    "$work/venv/bin/pip" install -q build || left_out "pip cannot fetch the module 'build'"
-    "$work/venv/bin/python" -m build --outdir "$work/dist" .
-    cp "$work"/dist/*.tar.gz "$work"/dist/*.whl "$target"
+    compgen -G 'build/venv/lib/python3*/site-packages/ziglang/zig' >/dev/null || need zig
+    scripts/build-wheels.sh --out "$target"
 }
 
-# One pair of files. The descriptions for package managers of boards name sources of the tree, so they belong to the
-# source tarball, which has them at its top.
+# One pair of files, by itself and packed for Arduino and as a CMSIS-Pack. The descriptions for other package managers of
+# boards name sources of the tree, so they belong to the source tarball, which has them at its top.
 make_edge() {
-    [ -f scripts/amalgamate.py ] || left_out "this version has no scripts/amalgamate.py"
     need python3
     mkdir -p "$work/tree"
     python3 scripts/amalgamate.py "$work/tree"
     cp LICENSE "$work/tree"
     pack_tree "$work/tree" "privatemail-amalgamation-$version.tar.gz"
+    python3 scripts/manifests.py --packages "$target"
 }
 
 # ---- the frame -------------------------------------------------------------------------------------------------
@@ -168,7 +175,7 @@ for name in "${only[@]}"; do
     [[ " ${artefacts[*]} " == *" $name "* ]] || die "there is no artefact $name: they are ${artefacts[*]}"
 done
 
-# One artefact, in a process of its own. Paths are the same in both runs of --check, so that no build can tell.
+# One artefact, in a process of its own.
 make_one() { # NAME FOLDER
     local name=$1 folder=$2 file
     work=$scratch/made/$name target=$scratch/out/$name
@@ -190,11 +197,11 @@ make_one() { # NAME FOLDER
     done
 }
 
+# Builds at a place of its own, so that --check finds a path that got into an artefact.
 make_all() { # FOLDER
     local folder=$1 name wanted
+    scratch=$folder-work
     mkdir -p "$folder"
-    scratch=$scratch_top/work
-    rm -rf "$scratch"
     mkdir -p "$scratch/checkout"
     git archive "$commit" | tar -x -C "$scratch/checkout"
     if [ -d build/venv ]; then # tools that scripts/setup.sh installed, such as a Kotlin compiler
@@ -216,13 +223,15 @@ make_all() { # FOLDER
     mv "$scratch/sums" "$folder/SHA256SUMS"
 }
 
+grep -q '^privatemail.url=.*\.example' android/gradle.properties &&
+    echo "release: the packages name privatemail.example as their home: set addresses in android/gradle.properties" >&2
 [ ! -e "$out" ] || [ -f "$out/SHA256SUMS" ] || die "$out is there, and no release is in it: name another folder by --out"
 scratch_top=$(mktemp -d)
 trap 'rm -rf "$scratch_top"' EXIT
 make_all "$scratch_top/first"
 if [ -n "$check" ]; then
-    make_all "$scratch_top/second"
-    diff -r "$scratch_top/first" "$scratch_top/second" >&2 || die "two runs differ"
+    make_all "$scratch_top/elsewhere/second"
+    diff -r "$scratch_top/first" "$scratch_top/elsewhere/second" >&2 || die "two runs differ"
     echo "release: two runs give the same bytes" >&2
 fi
 rm -rf "$out"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the other scripts need: packages through apt, Unity, BearSSL's sources, and a Python environment in build/venv.
+# Installs what the other scripts need: packages through apt, Unity, sources of BearSSL and SQLite, and a Python
+# environment in build/venv.
 # Run it as often as you like; it does nothing, quickly, when all is there.
 #
 #   --page              also what the demo's page needs: a browser, pictures of clothing where Debian has them, and a
@@ -9,10 +10,11 @@
 #   --platforms         also what scripts/test.sh --platforms needs: cross compilers, emulators, Java, node,
 #                       zig and wine for Windows and macOS, the oldest CMake that the library needs
 #   --proofs            also what scripts/prove.sh needs: Coq, Frama-C, Why3 and its provers
+#   --bearssl           nothing but BearSSL's sources, for who has compilers: build-wasm.sh and build-aar.sh compile them
 #
 #   UNITY_DIR           folder with unity.c and unity.h to use instead of fetching it
 #   BEARSSL_DIR         folder of BearSSL's sources to use instead of fetching them
-#   PRIVATEMAIL_CACHE   where Unity and BearSSL's sources are kept (~/.cache/privatemail)
+#   PRIVATEMAIL_CACHE   where Unity and those sources are kept (~/.cache/privatemail)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,8 +23,8 @@ packages=(build-essential clang clang-format cmake curl gcc-arm-none-eabi git gn
           libpng-dev libpq-dev libsqlite3-dev libssl-dev libxml2-utils lld llvm ninja-build openssl pkg-config python3
           python3-venv sqlite3 unzip valgrind)
 modules=(numpy mpmath cbor2 cryptography pyhpke)
-pictures= sentences= kotlin=
-oldest_cmake=
+pictures= sentences= kotlin= sqlite=
+oldest_cmake= only_bearssl=
 for argument in "$@"; do
     case $argument in
     --page)
@@ -33,11 +35,13 @@ for argument in "$@"; do
     --platforms)
         packages+=(android-libnativehelper-dev gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-arm64-cross
                    libc6-dev-armhf-cross nodejs openjdk-17-jdk-headless qemu-system-arm qemu-user-static wine64 zip unzip)
-        packages+=(debootstrap gcc-riscv64-unknown-elf node-typescript qemu-system-misc ruby)
+        packages+=(debootstrap gcc-riscv64-unknown-elf node-typescript qemu-system-misc ruby tcl)
         modules+=(ziglang)
+        sqlite=yes
         kotlin=kotlin-jupyter-kernel
         oldest_cmake=3.21
         ;;
+    --bearssl) only_bearssl=yes ;;
     --proofs) packages+=(coq cvc4 frama-c-base ocaml ocaml-findlib why3 z3) ;;
     --services)
         packages+=(iproute2 nginx-light postgresql wrk)
@@ -47,6 +51,7 @@ for argument in "$@"; do
     esac
 done
 cache=${PRIVATEMAIL_CACHE:-$HOME/.cache/privatemail}
+export PIP_RETRIES=${PIP_RETRIES:-10} PIP_DEFAULT_TIMEOUT=${PIP_DEFAULT_TIMEOUT:-60} # a network may fail for a moment
 
 say() { echo "setup: $*" >&2; }
 die() { say "$*"; exit 1; }
@@ -72,8 +77,8 @@ install_packages() {
     done
     [ ${#missing[@]} = 0 ] && return
     say "installing ${missing[*]}"
-    as_root apt-get update -qq
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    as_root apt-get -o Acquire::Retries=5 update -qq
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=5 install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
 # ---- Unity -----------------------------------------------------------------------------------------------------
@@ -83,7 +88,7 @@ install_packages() {
 private_apt() {
     local home=$1
     shift
-    apt-get -qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$home/sources" \
+    apt-get -qq -o Acquire::Retries=5 -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$home/sources" \
         -o Dir::State::Lists="$home/lists" -o Dir::Cache="$home/cache" "$@"
 }
 
@@ -132,27 +137,39 @@ fetch_unity() {
     [ -f "$cache/unity/unity.c" ] || die "found no Unity; set UNITY_DIR to the folder of its unity.c"
 }
 
-# ---- BearSSL ---------------------------------------------------------------------------------------------------
+# ---- BearSSL, SQLite -------------------------------------------------------------------------------------------
 
-# Debian's library is for this machine alone. Other targets, and builds with the memory sanitiser, compile its sources.
+# Debian's libraries are for this machine alone. Other targets, and builds with the memory sanitiser, compile the sources.
 bearssl_sha256=102a625bd8f6155260867a50c508df8d8c3f796985dd744df1a68e5cd1a79004
 
-fetch_bearssl() {
-    local home archive
+# fetch_source PACKAGE [SHA256]: Debian's source of a package into $cache/PACKAGE, if it is the one that we know. Without a
+# sum any that apt has verified will do.
+fetch_source() {
+    local package=$1 sum=${2:-} home archive
     home=$(mktemp -d)
     chmod 755 "$home"
     private_sources "$home"
-    private_apt "$home" update >&2 && (cd "$home" && private_apt "$home" source --download-only bearssl) >&2
-    archive=$(echo "$home"/bearssl_*.orig.tar.*)
-    if echo "$bearssl_sha256  $archive" | sha256sum --check --status 2>/dev/null; then
-        rm -rf "$cache/bearssl.new"
-        mkdir -p "$cache/bearssl.new"
-        tar -xf "$archive" -C "$cache/bearssl.new" --strip-components=1
-        mv "$cache/bearssl.new" "$cache/bearssl"
+    private_apt "$home" update >&2 && (cd "$home" && private_apt "$home" source --download-only "$package") >&2
+    archive=$(echo "$home/$package"_*.orig.tar.*)
+    if [ -f "$archive" ] && { [ -z "$sum" ] || echo "$sum  $archive" | sha256sum --check --status; }; then
+        rm -rf "$cache/$package.new"
+        mkdir -p "$cache/$package.new"
+        tar -xf "$archive" -C "$cache/$package.new" --strip-components=1
+        mv "$cache/$package.new" "$cache/$package"
     fi
     rm -rf "$home"
-    [ -f "$cache/bearssl/inc/bearssl.h" ] ||
-        die "found no sources of BearSSL with the SHA-256 that this script knows; set BEARSSL_DIR to their folder"
+}
+
+provide_bearssl() {
+    if [ -n "${BEARSSL_DIR:-}" ]; then
+        [ -f "$BEARSSL_DIR/inc/bearssl.h" ] || die "BEARSSL_DIR=$BEARSSL_DIR has no inc/bearssl.h"
+    elif [ ! -f "$cache/bearssl/inc/bearssl.h" ]; then
+        command -v xz >/dev/null || die "there is no xz, which unpacks BearSSL's sources: install xz-utils"
+        say "fetching BearSSL's sources into $cache/bearssl"
+        fetch_source bearssl "$bearssl_sha256"
+        [ -f "$cache/bearssl/inc/bearssl.h" ] ||
+            die "found no sources of BearSSL with the SHA-256 that this script knows; set BEARSSL_DIR to their folder"
+    fi
 }
 
 # ---- Python ----------------------------------------------------------------------------------------------------
@@ -186,6 +203,11 @@ install_kotlin() {
 
 # ---- all of it -------------------------------------------------------------------------------------------------
 
+if [ -n "$only_bearssl" ]; then
+    provide_bearssl
+    exit
+fi
+
 if command -v apt-get >/dev/null; then
     install_packages "${packages[@]}"
     [ -z "$pictures" ] || install_packages "$pictures" || say "no $pictures here: the demo draws its own pictures"
@@ -204,11 +226,12 @@ elif [ ! -f "$cache/unity/unity.c" ]; then
     fetch_unity
 fi
 
-if [ -n "${BEARSSL_DIR:-}" ]; then
-    [ -f "$BEARSSL_DIR/inc/bearssl.h" ] || die "BEARSSL_DIR=$BEARSSL_DIR has no inc/bearssl.h"
-elif [ ! -f "$cache/bearssl/inc/bearssl.h" ]; then
-    say "fetching BearSSL's sources into $cache/bearssl"
-    fetch_bearssl
+provide_bearssl
+
+if [ -n "$sqlite" ] && [ ! -f "$cache/sqlite3/tool/mksqlite3c.tcl" ]; then
+    say "fetching SQLite's sources into $cache/sqlite3"
+    fetch_source sqlite3
+    [ -f "$cache/sqlite3/tool/mksqlite3c.tcl" ] || die "found no sources of SQLite"
 fi
 
 has_modules || make_environment

@@ -4,7 +4,8 @@
 #
 #   scripts/test.sh           about 15 minutes on two idle cores, after set-up
 #   scripts/test.sh --long    also long versions of the statistical tests (PML_TEST_LONG=1), ten minutes per fuzz target,
-#                             load, timing, and the checks of the benches and of the paper
+#                             load, timing, the checks of the benches and of the paper, every artefact of a release
+#                             made twice, and the commands of docs/PACKAGES.md in a fresh Debian (which needs root)
 #   scripts/test.sh --platforms    phones, boards, browsers, Windows, macOS and fleets of services instead: builds
 #                                  and runs them, prints their table
 #
@@ -29,12 +30,13 @@ for argument in "$@"; do
     *) usage >&2; exit 2 ;;
     esac
 done
+export PIP_RETRIES=${PIP_RETRIES:-10} PIP_DEFAULT_TIMEOUT=${PIP_DEFAULT_TIMEOUT:-60} # tests of packages fetch some
 fuzz_seconds=${PRIVATEMAIL_FUZZ_SECONDS:-6}
 step_seconds=${PRIVATEMAIL_STEP_SECONDS:-1500}
 
 logs=build/logs${platforms:+-platforms}
 mkdir -p "$logs"
-rm -f "$logs"/*.log "$logs"/*.sums
+rm -f "$logs"/*.log "$logs"/*.sums "$logs"/*.cpu
 jobs=$(nproc)
 
 # ---- the steps' frame ------------------------------------------------------------------------------------------
@@ -78,21 +80,24 @@ in_time() {
 
 # step NAME COMMAND...: runs it, prints one line, and the output when it failed. Leaves the sums in $logs/NAME.sums.
 step() {
-    local name=$1 log=$logs/${1// /-}.log start=$SECONDS word=ok good bad
+    local name=$1 log=$logs/${1// /-}.log start=$SECONDS word=ok good bad user system TIMEFORMAT='%U %S'
     shift
     [ -t 2 ] && printf '%s ...\r' "$name" >&2
-    in_time "$@" >"$log" 2>&1 </dev/null || word=FAILED
+    { time in_time "$@" >"$log" 2>&1 </dev/null || word=FAILED; } 2>"${log%.log}.cpu"
     read -r good bad < <(count_tests "$log")
-    printf '%-22s %-6s %4d s%s\n' "$name" "$word" $((SECONDS - start)) \
+    read -r user system < <(tail -n 1 "${log%.log}.cpu")
+    printf '%-22s %-6s %4d s %5.0f of CPU%s\n' "$name" "$word" $((SECONDS - start)) \
+        "$(awk "BEGIN { print ${user:-0} + ${system:-0} }")" \
         "$([ $((good + bad)) -gt 0 ] && echo "   $((good + bad)) tests")$(skipped "$log")"
     [ "$word" = ok ] || sed 's/^/    /' "$log"
     [ "$word" = ok ] && good=$((good + 1)) || bad=$((bad + 1))
     echo "$good $bad" > "${log%.log}.sums"
 }
 
-# A step that runs beside others: as many at a time as there are cores.
+# A step that runs beside others: as many at a time as there are cores, unless at_once says another number.
+at_once=$jobs
 beside() {
-    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
+    while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do
         wait -n
     done
     step "$@" &
@@ -203,22 +208,27 @@ all_platforms() {
     rm -rf build/platforms/*.rows
     mkdir -p build/platforms
     step release build release
+    at_once=$((jobs + 1)) # emulators often wait; the longest steps first
+    beside windows tests/platforms/windows.sh
     for name in "${platform_families[@]}"; do
-        [ "$name" = ios ] || beside "$name" "tests/platforms/$name.sh"
+        [[ $name = windows || $name = ios ]] || beside "$name" "tests/platforms/$name.sh"
     done
-    beside lists python tests/server/test_lists.py build/release/cli/privatemail
-    beside embedding python tests/server/test_embedding.py build/release/place_rows
     beside python tests/install/python_test.sh
+    beside secrets tests/check_secrets.sh --all
+    beside branches python tests/check_branches.py --all
+    beside wipe tests/check_wipe.sh --all
+    beside lists python tests/server/test_lists.py build/release/cli/privatemail
+    beside descriptions tests/install/descriptions_test.sh
+    beside embedding python tests/server/test_embedding.py build/release/place_rows
     wait
+    at_once=$jobs
     step ios tests/platforms/ios.sh # by itself: its sanitisers keep all cores busy, and its clients have clocks
-    step databases ctest --preset release -V -R in_postgres
-    step living python tests/cli/test_living.py build/release/cli/privatemail --sequences 4 --kinds postgres --seed 2
-    step faults python tests/cli/test_faults.py build/release/cli/privatemail
-    step page page_tests
-    step secrets tests/check_secrets.sh --all
-    step wipe tests/check_wipe.sh --all
-    step branches python tests/check_branches.py --all
-    step documents all_documents
+    beside databases ctest --preset release -V -R in_postgres
+    beside living python tests/cli/test_living.py build/release/cli/privatemail --sequences 4 --kinds postgres --seed 2
+    beside faults python tests/cli/test_faults.py build/release/cli/privatemail
+    beside page page_tests
+    beside documents all_documents
+    wait
     if [ -n "${PML_TEST_LONG:-}" ]; then
         step "ARM instructions" bench/arm_instructions.sh
         step "energy" python bench/energy.py
@@ -249,6 +259,7 @@ everything() {
     beside statuses python tests/check_status.py
     beside version python tests/check_version.py
     beside release python tests/check_release.py
+    beside links python tests/docs/check_links.py
     beside "tell users" python tests/docs/check_tell_users.py
     beside "golden vectors" python tests/golden/make_vectors.py --check
     beside "golden heads" python tests/golden/make_heads.py --check
@@ -306,6 +317,9 @@ long_steps() {
     step "relay bytes" python bench/relay_bytes.py build/release/cli/privatemail --check
     step "small relay" python bench/relay_small.py build/release/cli/privatemail --check
     step timing python tests/check_timing.py build/release/timing
+    step "platforms' tools" scripts/setup.sh --platforms # which the next two need
+    step "whole release" python tests/check_release.py --all
+    step "first success" tests/install/first_success.sh
     step paper python bench/paper_defects.py --check
     step utility python bench/utility.py --check
     step benches python bench/speed_check.py

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/release.sh makes the same bytes twice, with sums, bill of materials and notes that fit, and fails by name.
 
-    tests/check_release.py
+    tests/check_release.py [--all]
+
+    --all       every artefact; otherwise those of the source and of the library alone. Takes about ten minutes
 
 Works in a clone of the files as they are, so that what is not committed yet is tested too. Ends with 'N passed, N failed'.
 """
@@ -36,6 +38,9 @@ def clone(folder):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+    if (ROOT / "build" / "venv").is_dir():  # a Kotlin compiler; git ignores build
+        (folder / "build").mkdir()
+        (folder / "build" / "venv").symlink_to(ROOT / "build" / "venv")
     commit(folder, "init", "-q")
 
 
@@ -46,11 +51,54 @@ def commit(folder, *first):
         subprocess.run(["git", *arguments], cwd=folder, check=True, env={**os.environ, **date})
 
 
-def release(folder, *arguments):
-    return subprocess.run(["scripts/release.sh", *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=900)
+def release(folder, *arguments, path=os.environ["PATH"]):
+    return subprocess.run(["scripts/release.sh", *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=7200,
+                          env={**os.environ, "PATH": path})
 
 
-def check_folder(made, clone_folder):
+def path_without(tool, folder):
+    """A PATH of one folder, which has all programs of the PATH but one."""
+    folder.mkdir()
+    for place in os.environ["PATH"].split(":"):
+        for program in pathlib.Path(place).iterdir() if os.path.isdir(place) else ():
+            if program.name != tool and not os.path.lexists(folder / program.name):
+                (folder / program.name).symlink_to(program)
+    return str(folder)
+
+
+def check_linked(made, bill):
+    """The bill names the libraries that the command links, and no others."""
+    sonames = {"SQLite": "libsqlite3", "libpq": "libpq", "libmicrohttpd": "libmicrohttpd", "libcurl": "libcurl",
+               "libpng": "libpng16", "OpenSSL": "libcrypto"}
+    told = {relation["relatedSpdxElement"][len("SPDXRef-"):] for relation in bill["relationships"]
+            if relation["relationshipType"] == "DYNAMIC_LINK"}
+    with tempfile.TemporaryDirectory() as folder:
+        archive, = made.glob("privatemail-command-*.tar.gz")
+        with tarfile.open(archive) as packed:
+            pathlib.Path(folder, "command").write_bytes(packed.extractfile("./bin/privatemail").read())
+        shown = subprocess.run(["readelf", "-d", "command"], cwd=folder, check=True, capture_output=True, text=True).stdout
+    needed = set(re.findall(r"\(NEEDED\).*\[(\w+)\.so", shown)) - {"libc", "libm"}
+    check({sonames.get(name, name) for name in told} == needed, "the bill's libraries: %s, %s" % (sorted(told), sorted(needed)))
+
+
+def check_names(there):
+    """Every ecosystem finds its artefact under the name that it looks for."""
+    maven = {"privatemail-%s%s" % (VERSION, end) for end in (".aar", ".pom", "-sources.jar", "-javadoc.jar")}
+    maven |= {"privatemail-kotlin-%s%s" % (VERSION, end) for end in (".jar", ".pom", "-sources.jar", "-javadoc.jar")}
+    found = {name for name in there if name.endswith((".aar", ".jar", ".pom"))}
+    check(found == maven, "Maven's names: %s" % sorted(found ^ maven))
+    others = {"PrivateMail-%s.zip" % VERSION, "PrivateMail.PrivateMail.%s.pack" % VERSION, "privatemail-%s.tgz" % VERSION,
+              "privatemail-%s-windows-x86_64.tar.gz" % VERSION, "privatemail-%s.tar.gz" % VERSION}
+    check(others <= there, "other names: %s" % sorted(others - there))
+
+
+def check_licences(name, names):
+    """Whoever gets BearSSL's code gets its licence."""
+    inside = any(system in name for system in ("-linux-", "-windows-")) or name.endswith(".tgz")
+    check(any(entry.endswith("LICENSE-BearSSL") for entry in names) == inside, name + ": BearSSL's licence")
+
+
+def check_folder(made, clone_folder, everything):
     sums = dict(reversed(line.split("  ")) for line in (made / "SHA256SUMS").read_text().splitlines())
     there = {path.name for path in made.iterdir()} - {"SHA256SUMS"}
     check(set(sums) == there, "sums of all files: %s, %s" % (sorted(sums), sorted(there)))
@@ -65,6 +113,14 @@ def check_folder(made, clone_folder):
     ends = {end for relation in bill["relationships"] for end in (relation["spdxElementId"], relation["relatedSpdxElement"])}
     check(len(ids) == len(set(ids)) and ends <= set(ids) | {"SPDXRef-DOCUMENT"}, "the bill's relations")
     check({"BearSSL", "PrivateMail"} <= {entry["name"] for entry in bill["packages"]}, "the bill's packages")
+    tools = {relation["spdxElementId"] for relation in bill["relationships"] if relation["relationshipType"] == "BUILD_TOOL_OF"}
+    gcc = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True, check=True).stdout.strip()
+    check({"SPDXRef-GCC", "SPDXRef-CMake", "SPDXRef-Python"} <= tools and
+          any(entry["name"] == "GCC" and entry["versionInfo"] == gcc for entry in bill["packages"]), "the bill's tools: %s" % tools)
+    if everything:
+        check_linked(made, bill)
+        check((made / "LEFT-OUT.txt").read_text() == "", "nothing is left out")
+        check_names(there)
     notes, log = (made / "NOTES.md").read_text(), (clone_folder / "CHANGELOG.md").read_text()
     section = log.split("\n## %s\n" % VERSION)[1].split("\n## ")[0].strip()
     check(notes.strip() == "# PrivateMail %s\n\n%s" % (VERSION, section), "the notes are the section of CHANGELOG.md")
@@ -75,6 +131,7 @@ def check_folder(made, clone_folder):
         names = [entry.name for entry in members if entry.isfile()]
         check(not [entry for entry in names if ".git/" in entry or entry.endswith((".o", "~"))], name + ": nothing is left over")
         check(any(entry.endswith("LICENSE") for entry in names), name + ": the licence")
+        check_licences(name, names)
 
 
 def check_refusals(folder):
@@ -86,14 +143,13 @@ def check_refusals(folder):
     (folder / "README.md").write_text("changed\n")
     done = release(folder, VERSION)
     check(done.returncode == 1 and "not committed" in done.stderr, "what is not committed: %s" % done.stderr)
-    (folder / "scripts" / "amalgamate.py").unlink(missing_ok=True)
     (folder / "scripts" / "build-wasm.sh").write_text("#!/bin/sh\necho it broke\nexit 1\n")
     commit(folder)
     done = release(folder, VERSION, "--only", "npm", "--out", "never")
     check(done.returncode == 1 and "npm failed" in done.stderr and "it broke" in done.stderr, "an artefact that fails: %s" % done.stderr)
     check(not (folder / "never").exists(), "nothing of a release that failed is left")
-    done = release(folder, VERSION, "--only", "edge", "--out", "without")
-    told = "edge: left out, this version has no scripts/amalgamate.py"
+    done = release(folder, VERSION, "--only", "npm", "--out", "without", path=path_without("wasm-ld", folder.parent / "bin"))
+    told = "npm: left out, there is no wasm-ld here"
     check(done.returncode == 0 and told in done.stderr and told in (folder / "without" / "LEFT-OUT.txt").read_text(),
           "what is left out is named: %s" % done.stderr)
     log = folder / "CHANGELOG.md"
@@ -103,15 +159,21 @@ def check_refusals(folder):
 
 
 def main():
+    everything = sys.argv[1:] == ["--all"]
+    if sys.argv[1:] and not everything:
+        print(__doc__, file=sys.stderr)
+        return 2
+    wanted = [] if everything else ["--only", "source", "--only", "library"]
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary, "clone")
         folder.mkdir()
         clone(folder)
         made = pathlib.Path(temporary, "made")
-        done = release(folder, VERSION, "--only", "source", "--only", "library", "--out", made, "--check")
+        done = release(folder, VERSION, *wanted, "--out", made, "--check")
         check(done.returncode == 0 and "the same bytes" in done.stderr, "two runs: %s" % done.stderr)
+        check("set addresses in android/gradle.properties" in done.stderr, "addresses that nobody can open are named")
         if done.returncode == 0:
-            check_folder(made, folder)
+            check_folder(made, folder, everything)
         again = release(folder, VERSION, "--only", "source", "--only", "library", "--out", made)
         check(again.returncode == 0, "into the same folder once more: %s" % again.stderr)
         check_refusals(folder)

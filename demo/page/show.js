@@ -44,9 +44,9 @@ export function choice(device, { number, words, mechanism, epsilon }) {
     say('epsilon-letter', inCrowd ? 'ε₀' : 'ε');
     say('epsilon-text', epsilon);
     say('epsilon-odds', inCrowd ? 'What holds even if all others work together. In the crowd far less is shown.'
-        : `${words === null ? 'No picture makes' : 'No words make'} any message more than ${factorText(epsilon)} ` +
-        `times as likely as ${words === null ? 'another picture does' : 'other words do'}` +
-        `${mechanism === 'gaussian' ? ' (but for a chance of δ = 10⁻⁵)' : ''}.`);
+        : `${words === null ? 'No picture makes' : 'No words make'} what the server sees more than ` +
+        `${factorText(epsilon)} times as likely as ${words === null ? 'another picture does' : 'other words do'}` +
+        `${mechanism === 'gaussian' ? ', plus a chance of δ = 10⁻⁵' : ''}.`);
     say('mechanism-hint', HINTS[words === null ? mechanism : inCrowd ? 'wordsCrowd' : 'words']);
     arrange(inCrowd);
     if (inCrowd)

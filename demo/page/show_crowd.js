@@ -82,8 +82,9 @@ export function promises({ floor, epsilon, delta, clients }) {
     const odds = (value) => `no picture makes what they see more than ${factorText(value)} times as likely as ` +
         'another picture does';
     const entries = [
-        [`If the relay mixes and at least ${count(clients)} people are honest: ε\u00a0=\u00a0${epsilon.toFixed(2)}`,
-            `Towards the server, ${odds(epsilon)}, but for a chance of δ = ${deltaText(delta)}. Nobody can check ` +
+        [`If the relay mixes and does not join the server, and at least ${count(clients)} people are honest: ` +
+            `ε\u00a0=\u00a0${epsilon.toFixed(2)}`,
+            `Towards the server, ${odds(epsilon)}, plus a chance of δ = ${deltaText(delta)}. Nobody can check ` +
             'this assumption from outside.'],
         [`Whatever anybody does, the floor: ε₀\u00a0=\u00a0${floor}`,
             `Even if the relay, the server and all the others work together, ${odds(floor)}.`],

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from bad_input import PRIVATIZE, changed
-from harness import BUDGET, INPUT, OUTPUT, USAGE, read_budget
+from harness import BUDGET, INPUT, OUTPUT, USAGE, read_budget, wait_until
 
 UNIT = 1 << 20
 
@@ -65,6 +65,8 @@ def test_bad(tester):
     os.link(tester.path("mine"), tester.path("second"))
     tester.fails("hard link", BUDGET, ["second"], *spend(tester, "b4.cbor", budget="second", owner="ann"))
     os.remove(tester.path("second"))
+    if tester.leaves_out("a budget that is a link", "wine follows links of Linux by itself"):
+        return
     os.symlink("mine", tester.path("link"))
     tester.succeeds("link", *spend(tester, "b4.cbor", budget="link", owner="ann"))
     tester.check(os.path.islink(tester.path("link")) and read_budget(tester.read("mine"))[0] == 8 * UNIT,
@@ -83,10 +85,7 @@ def test_refund(tester):
 
 def test_shared(tester):
     tester.succeeds("shared", *spend(tester, "s.cbor", budget="shared", budget_new="11", epsilon="1"))
-    running = [subprocess.Popen([tester.program] + spend(tester, "s%d.cbor" % i, budget="shared", epsilon="1"),
-                                cwd=tester.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-               for i in range(20)]
-    codes = [process.wait(timeout=60) for process in running]
+    codes = tester.run_at_once([spend(tester, "s%d.cbor" % i, budget="shared", epsilon="1") for i in range(20)])
     written = sum(os.path.exists(tester.path("s%d.cbor" % i)) for i in range(20))
     tester.check(codes.count(0) == 10 and codes.count(BUDGET) == 10 and written == 10,
                  "twenty spend from ten: exit codes %s, %d releases" % (codes, written))
@@ -104,9 +103,7 @@ def test_killed(tester):
     for i in range(rounds):
         process = subprocess.Popen([tester.program] + changed(base, out="killed/r%d" % i), cwd=tester.folder,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        start = time.time()
-        while i % 3 != 0 and time.time() < start + 20 and not os.path.exists(os.path.join(folder, "r%d.1" % i)):
-            time.sleep(0.001)
+        wait_until(lambda: i % 3 == 0 or os.path.exists(os.path.join(folder, "r%d.1" % i)), 20, 0.001)
         time.sleep(source.uniform(0, 0.05))
         process.send_signal(signal.SIGKILL)
         process.wait(timeout=60)

@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 
-from harness import ROOT
+from harness import ROOT, wait_until
 from postgres import free_port
 from serving import CBOR, ask
 
@@ -26,7 +26,7 @@ class Crowd:
             thread.start()
 
     def attempt(self, release):
-        start, status, answer = time.time(), 0, None
+        start, status, answer = time.monotonic(), 0, None
         maker = http.client.HTTPConnection if not self.tls else http.client.HTTPSConnection
         options = {"context": self.tls} if self.tls else {}
         connection = maker(self.host, self.port, timeout=30, **options)
@@ -35,14 +35,14 @@ class Crowd:
             status = answer.status
         connection.close()
         with self.lock:
-            self.attempts.append((start, status, time.time() - start))
+            self.attempts.append((start, status, time.monotonic() - start))
         return answer
 
     def work(self, number):
         while not self.ended.is_set():
             release, expected = self.releases[number % len(self.releases)]
             number += 1
-            end = time.time() + self.patience
+            end = time.monotonic() + self.patience
             while True:
                 answer = self.attempt(release)
                 if answer and answer.status == 200:
@@ -50,7 +50,7 @@ class Crowd:
                 if answer and (answer.status not in (502, 503) or (answer.status == 503 and not answer.headers["Retry-After"])):
                     self.note_wrong(answer)
                     break
-                if time.time() > end:
+                if time.monotonic() > end:
                     with self.lock:
                         self.lost += 1
                     return
@@ -96,9 +96,7 @@ class Crowd:
         return min(found) - since if found else None
 
     def wait_for_answer(self, since, seconds=30):
-        end = time.time() + seconds
-        while self.first_answer(since) is None and time.time() < end:
-            time.sleep(0.02)
+        wait_until(lambda: self.first_answer(since) is not None, seconds)
         return self.first_answer(since)
 
 
@@ -133,8 +131,8 @@ class Front:
         self.process = subprocess.Popen(["nginx", "-p", folder, "-c", self.example, "-g", "daemon off;"],
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.tls = ssl.create_default_context(cafile=os.path.join(folder, "certificate.pem"))
-        end = time.time() + 10
-        while time.time() < end:
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
             with contextlib.suppress(OSError):
                 self.get("/")
                 break

@@ -173,8 +173,8 @@ class Tokens:
         self.port = free_port()
         self.process = subprocess.Popen([sys.executable, os.path.join(EXAMPLES, "privatemail-tokens.py"), path, str(self.port)],
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        end = time.time() + 10
-        while time.time() < end:
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
                 break
             time.sleep(0.05)

@@ -8,8 +8,7 @@ import tempfile
 import numpy as np
 
 from examples_nginx import EXAMPLES
-from faults_fleet import wait_for
-from harness import OWN
+from harness import OWN, wait_until
 from postgres import SETTINGS, Postgres
 from serving import Server, pack_id
 
@@ -69,7 +68,7 @@ def test_roles(tester, roles):
         tester.check(is_answered(tester, server), "serve reads as serve")
         before = version_of(tester, server)
         tester.succeeds("remove", *REMOVE, "--store", store)
-        tester.check(wait_for(lambda: version_of(tester, server) != before), "serve follows as serve")
+        tester.check(wait_until(lambda: version_of(tester, server) != before), "serve follows as serve")
     for statement in ("SELECT 1 FROM privatemail_private", "DELETE FROM privatemail_pointers",
                       "INSERT INTO privatemail_parts VALUES ('', '')", "CREATE TABLE mine (a INT)"):
         done = roles.sql("serve", "-c", statement)
@@ -89,7 +88,7 @@ def test_dump(tester, roles):
     with Server(tester, stores=["postgres:" + roles.keywords("serve")]) as server:
         tester.check(version_of(tester, server) == before and is_answered(tester, server), "and is served")
         tester.succeeds("add", *ADD, "--store", store)
-        tester.check(wait_for(lambda: version_of(tester, server) != before), "and changed")
+        tester.check(wait_until(lambda: version_of(tester, server) != before), "and changed")
 
 
 # ---- a replica ----
@@ -116,22 +115,22 @@ def test_replica(tester):
     with Postgres() as primary, Replica(primary) as replica:
         near, far = hosts(replica, primary), hosts(primary, replica)
         tester.succeeds("index finds the primary", *FIRST, "--store", near)
-        tester.check(wait_for(lambda: replica.query("SELECT to_regclass('privatemail_pointers') IS NOT NULL") == "t" and
+        tester.check(wait_until(lambda: replica.query("SELECT to_regclass('privatemail_pointers') IS NOT NULL") == "t" and
                               replica.query("SELECT count(*) FROM privatemail_pointers WHERE version <> ''") == "1"),
                      "the replica follows")
         with Server(tester, "--cache-bytes", 0, stores=[near]) as first, Server(tester, "--cache-bytes", 0, stores=[far]) as second:
             both = (first, second)
             before = version_of(tester, first)
             tester.succeeds("remove", *REMOVE, "--store", far)
-            tester.check(wait_for(lambda: all(version_of(tester, server) != before for server in both)), "services follow")
+            tester.check(wait_until(lambda: all(version_of(tester, server) != before for server in both)), "services follow")
             primary.stop("immediate")
             tester.check(all(is_answered(tester, first) for _ in range(20)), "who reads the replica does not notice")
-            tester.check(wait_for(lambda: is_answered(tester, second)), "who read the primary goes to the replica")
+            tester.check(wait_until(lambda: is_answered(tester, second)), "who read the primary goes to the replica")
             done = tester.run(*ADD, "--store", near)
             tester.check(done.returncode != 0 and version_of(tester, first) != before, "without a primary nothing is changed")
             replica.run("pg_ctl", "-w", "promote")
             tester.succeeds("add where the replica took over", *ADD, "--store", near)
-            tester.check(wait_for(lambda: all(version_of(tester, server) == before for server in both)),
+            tester.check(wait_until(lambda: all(version_of(tester, server) == before for server in both)),
                          "services follow the new primary")
 
 

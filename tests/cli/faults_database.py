@@ -5,16 +5,23 @@ import tempfile
 import time
 
 from crowd import Crowd
-from harness import OUTPUT, OWN
+from harness import OUTPUT, OWN, wait_until
 from index_faults import INDEX as LARGE
 from index_faults import make_large
 from postgres import Postgres
 from serving import Server
 
 
+ENOUGH = 20  # answers, to say something about a crowd
+
+
+def wait_for_crowd(crowd):
+    wait_until(lambda: crowd.answered > ENOUGH, 60)
+
+
 def check_crowd(tester, crowd, what):
     tester.check(not crowd.wrong, "%s: wrong answers %s" % (what, crowd.wrong[:5]))
-    tester.check(crowd.lost == 0 and crowd.answered > 20, "%s: %d answered, %d lost" % (what, crowd.answered, crowd.lost))
+    tester.check(crowd.lost == 0 and crowd.answered > ENOUGH, "%s: %d answered, %d lost" % (what, crowd.answered, crowd.lost))
 
 
 def test_stopped(tester, database, releases):
@@ -22,25 +29,24 @@ def test_stopped(tester, database, releases):
     for mode in ("fast", "immediate"):
         with Server(tester, "--cache-bytes", 0, "--threads", 2, stores=[database.uri()]) as server:
             with Crowd(server.host, server.port, releases) as crowd:
-                crowd.wait_for_answer(0)
-                time.sleep(0.5)
-                stopped = time.time()
+                wait_for_crowd(crowd)
+                stopped = time.monotonic()
                 database.stop(mode)
-                gone = time.time()
+                gone = time.monotonic()
                 time.sleep(2)
                 health = server.request("GET", "/healthz")
                 answer = server.post(releases[0][0])
                 tester.check((health.status, answer.status, answer.error(), answer.headers["Retry-After"]) ==
                              (503, 503, "store", "1"), "%s: %d and %d while it is gone" % (mode, health.status, answer.status))
-                up = time.time()
+                up = time.monotonic()
                 database.start()
-                started = time.time()
+                started = time.monotonic()
                 back = crowd.wait_for_answer(up)
                 time.sleep(0.5)
-            between = crowd.statuses(gone, up)
+            between = crowd.statuses(gone, up - 0.5)  # later ones may be held up until it is there again
             tester.check(set(between) == {503}, "%s: while it is gone: %s" % (mode, between))
             tester.check(back is not None and back < (started - up) + 6, "%s: back after %s s" % (mode, back))
-            tester.check(crowd.slowest(stopped - 1) < 6, "%s: the slowest took %.1f s" % (mode, crowd.slowest(stopped - 1)))
+            tester.check(crowd.slowest(stopped - 1) < 10, "%s: the slowest took %.1f s" % (mode, crowd.slowest(stopped - 1)))
             check_crowd(tester, crowd, mode)
             tester.check(server.request("GET", "/healthz").status == 200, "healthy again")
             print("figure: PostgreSQL stopped (%s) for %.1f s: %d queries got 503, the slowest of all in %.2f s; answers "
@@ -54,11 +60,11 @@ def test_stopped_behind_cache(tester, database, releases):
     response = releases[:1]
     with Server(tester, "--threads", 2, stores=[database.uri()]) as server:
         with Crowd(server.host, server.port, response) as crowd:
-            crowd.wait_for_answer(0)
+            wait_for_crowd(crowd)
             database.stop()
-            gone = time.time()
+            gone = time.monotonic()
             time.sleep(1.5)
-            end = time.time()
+            end = time.monotonic()
             database.start()
         found = crowd.statuses(gone, end)
         tester.check(set(found) == {200}, "from memory: %s" % found)
@@ -97,8 +103,8 @@ def run_full_disk(tester, releases, disk, large):
         with Server(tester, "--cache-bytes", 0, stores=[database.uri()]) as server:
             with Crowd(server.host, server.port, releases, threads=2) as crowd:
                 done = large.run(*LARGE, "--store", database.uri())
-                full = time.time()
-                time.sleep(0.5)
+                full = time.monotonic()
+                wait_until(lambda: sum(crowd.statuses(full).values()) > ENOUGH, 60)
             tester.check(done.returncode == OUTPUT and b"disk is full" in done.stderr,
                          "full disk: exit code %d, %r" % (done.returncode, done.stderr))
             check_crowd(tester, crowd, "full disk")

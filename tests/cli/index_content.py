@@ -231,9 +231,11 @@ def test_bad_input(tester):
             tester.write(what + "/" + name, content)
         fails("payloads: " + what, INPUT, needles, payloads=what)
     with tempfile.TemporaryDirectory() as strange:  # apart: a pipe cannot be compared with what it was
-        for what, make in (("link", lambda path: os.symlink("/etc/hostname", path)),
-                           ("link to nothing", lambda path: os.symlink("absent", path)),
-                           ("pipe", os.mkfifo), ("folder", os.mkdir), ("socket", make_socket)):
+        kinds = [("pipe", os.mkfifo), ("folder", os.mkdir), ("socket", make_socket)]
+        if not tester.leaves_out("payloads that are links", "wine follows links of Linux by itself"):
+            kinds += [("link", lambda path: os.symlink("/etc/hostname", path)),
+                      ("link to nothing", lambda path: os.symlink("absent", path))]
+        for what, make in kinds:
             for name in ("7", "0007.png"):
                 os.mkdir(os.path.join(strange, what + name))
                 make(os.path.join(strange, what + name, name))

@@ -23,7 +23,10 @@ def run_all(tester):
     for pack, found in (("named.pmpk", NAME), ("nameless.pmpk", "names none")):
         tester.fails("another model", INPUT, [pack, found, "resnet"], "privatize", "--pack", pack, *QUERY, "--model",
                      "resnet", "--out", "never.cbor")
+        if tester.leaves_out("the model that a query demands", "the command has no network on Windows"):
+            continue
         tester.fails("another model", INPUT, [pack, found, "resnet"], "query", "--server", "http://127.0.0.1:9", "--pack",
                      pack, *QUERY, "--model", "resnet")
-    for wrong in ("", "x" * 65, "two\nlines", "\u0085", b"\xff"):
+    no_text = [] if tester.leaves_out("a name that is no text", "Windows has arguments in UTF-16") else [b"\xff"]
+    for wrong in ["", "x" * 65, "two\nlines", "\u0085"] + no_text:
         tester.fails("no name", USAGE, ["--model"], *base, "--model", wrong, "--out", "never.pmpk")

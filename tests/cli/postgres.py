@@ -8,6 +8,7 @@ replica too: PML_TEST_REPLICA leads to it, PML_TEST_HOSTS is the URI of both, an
 commands that stop the first at once, and start it again. Exit code: the command's; 77 when PostgreSQL is not installed."""
 import glob
 import os
+import random
 import shlex
 import shutil
 import socket
@@ -16,6 +17,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
+PORTS = range(20000, 32000)  # below those that Linux gives to whoever asks for any (ip_local_port_range)
 SETTINGS = ["fsync=off", "shared_buffers=128MB", "max_connections=100"]
 
 
@@ -25,9 +27,22 @@ def find_binaries():
     return max(found, key=lambda path: int(path.split("/")[4])) if found else None
 
 
+marks = []  # of the ports that this process has drawn
+
+
 def free_port(host="127.0.0.1"):
-    with socket.create_server((host, 0)) as taken:
-        return taken.getsockname()[1]
+    """A port on which nobody listens. While this process lives, no other one draws it: it is marked by an abstract socket."""
+    for port in random.SystemRandom().sample(PORTS, len(PORTS)):
+        mark = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            mark.bind("\0privatemail-%d" % port)
+            socket.create_server((host, port)).close()
+        except OSError:
+            mark.close()
+            continue
+        marks.append(mark)
+        return port
+    raise OSError("no port from %d to %d is free" % (PORTS[0], PORTS[-1]))
 
 
 class Postgres:

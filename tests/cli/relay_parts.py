@@ -145,10 +145,3 @@ def kept_message(tester, name):
     """The release of a kept cell."""
     data = tester.read(name)
     return data[KEPT_MESSAGE:KEPT_MESSAGE + struct.unpack_from("<I", data, 12)[0]]
-
-
-def wait_until(true, seconds=20):
-    end = time.time() + seconds
-    while not true() and time.time() < end:
-        time.sleep(0.02)
-    return true()

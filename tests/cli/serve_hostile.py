@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 
-from harness import OWN
+from harness import OWN, wait_until
 from serving import CBOR, Server, ask, raw_post, read_all
 
 
@@ -36,7 +36,8 @@ def test_large_bodies(tester):
                     connection.sendall(b"400\r\n" + bytes(1024) + b"\r\n")
             data = read_all(connection, 5)
             tester.check(data is not None and statuses(data) in ([413], []), "without end: %r" % data)
-        tester.check(server.metric('requests_total{route="/v1/query",code="413"}') == 4, "all were told 413")
+        tester.check(wait_until(lambda: server.metric('requests_total{route="/v1/query",code="413"}') == 4),
+                     "all were told 413")
         answer = server.request("POST", "/v1/query", bytes(65536), CBOR)
         tester.check(answer.status == 400, "65536 bytes are read: %d" % answer.status)
         pieces = [tester.read("p-response.cbor")[i:i + 7] for i in range(0, 40, 7)]
@@ -46,7 +47,7 @@ def test_large_bodies(tester):
 
 def trickle(connection, data, pause, seconds):
     """Sends byte by byte; how long until the other side closed, and what it said."""
-    start = time.time()
+    start = time.monotonic()
     connection.settimeout(pause)
     said = b""
     for i in range(int(seconds / pause)):
@@ -60,7 +61,7 @@ def trickle(connection, data, pause, seconds):
             continue
         except OSError:
             break
-    return time.time() - start, said
+    return time.monotonic() - start, said
 
 
 def test_slow_clients(tester):
@@ -69,17 +70,17 @@ def test_slow_clients(tester):
     os.makedirs(tester.path("large"))
     with open(tester.path("large/file"), "wb") as stream:
         stream.truncate(64 << 20)
-    with Server(tester, "--timeout", "1", "--threads", "2", "--files", "large") as server, \
+    with Server(tester, "--timeout", "4", "--threads", "2", "--files", "large") as server, \
             concurrent.futures.ThreadPoolExecutor(16) as pool:
         before = raw_post(release)
         head = before[:len(before) - len(release)]
-        slow_heads = [pool.submit(trickle, server.connect(), b"GET /healthz HTTP/1.1\r\nX: " + b"y" * 99, 0.1, 8)
+        slow_heads = [pool.submit(trickle, server.connect(), b"GET /healthz HTTP/1.1\r\nX: " + b"y" * 99, 0.4, 32)
                       for _ in range(4)]
         slow_bodies = []
         for _ in range(4):
             connection = server.connect()
             connection.sendall(head)
-            slow_bodies.append(pool.submit(trickle, connection, release[:20], 0.1, 8))
+            slow_bodies.append(pool.submit(trickle, connection, release[:20], 0.4, 32))
         reader = server.connect()
         reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         reader.sendall(b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -87,17 +88,15 @@ def test_slow_clients(tester):
         tester.check(good == [200] * 20, "others are served: %s" % good)
         for each in slow_heads:
             seconds, said = each.result()
-            tester.check(seconds < 4 and statuses(said) in ([408], []), "slow header: %.1f s, %r" % (seconds, said))
+            tester.check(seconds < 16 and statuses(said) in ([408], []), "slow header: %.1f s, %r" % (seconds, said))
         for each in slow_bodies:
             seconds, said = each.result()
-            tester.check(seconds < 4 and statuses(said) == [408], "slow body: %.1f s, %r" % (seconds, said))
+            tester.check(seconds < 16 and statuses(said) == [408], "slow body: %.1f s, %r" % (seconds, said))
         tester.check(server.wait_for_log(" GET files 200 "), "a client that does not read is given up: " + server.log())
         reader.close()
-        tester.check(server.metric('requests_total{route="/v1/query",code="408"}') == 4, "408 is counted")
-        end = time.time() + 5
-        while server.metric("connections ") > 1 and time.time() < end:
-            time.sleep(0.1)
-        tester.check(server.metric("connections ") == 1, "no connection is left: %g" % server.metric("connections "))
+        tester.check(wait_until(lambda: server.metric('requests_total{route="/v1/query",code="408"}') == 4), "408 is counted")
+        tester.check(wait_until(lambda: server.metric("connections ") == 1), "no connection is left: %g" %
+                     server.metric("connections "))
         tester.check(server.post(release).status == 200, "and it still answers")
     shutil.rmtree(tester.path("large"))
 
@@ -115,19 +114,14 @@ def test_many_at_once(tester):
             connection.close()
     with Server(tester, "--threads", "2", "--connections", "20") as server:
         held = [server.connect() for _ in range(60)]
-        end = time.time() + 10
-        while server.metric("connections ") < 60 and time.time() < end:
-            time.sleep(0.05)
+        wait_until(lambda: server.metric("connections ") >= 60, 10)
         answer = server.post(release)
         tester.check((answer.status, answer.error(), answer.headers["Retry-After"]) == (503, "busy", "1"),
                      "too many connections: %d" % answer.status)
         tester.check(server.request("GET", "/healthz").status == 200, "health is told all the same")
         for connection in held:
             connection.close()
-        end = time.time() + 10
-        while server.post(release).status != 200 and time.time() < end:
-            time.sleep(0.05)
-        tester.check(server.post(release).status == 200, "served again when they are gone")
+        tester.check(wait_until(lambda: server.post(release).status == 200, 10), "served again when they are gone")
 
 
 def test_pipelining(tester):
@@ -142,7 +136,8 @@ def test_pipelining(tester):
         connection = http.client.HTTPConnection(server.host, server.port, timeout=10)
         for _ in range(100):
             answer = ask(connection, "POST", "/v1/query", release, CBOR)
-        tester.check(answer.body == expected and server.metric("connections ") == 2, "one connection, many requests")
+        tester.check(answer.body == expected and wait_until(lambda: server.metric("connections ") == 2),
+                     "one connection, many requests")
         connection.close()
 
 
@@ -270,13 +265,12 @@ def test_framing(tester):
             tester.check(statuses(read_all(connection, 5)) == [200, 200], "a long header in pieces")
 
 
-def begin_request(server, data):
-    """A request whose last byte has not been sent; the server knows of it."""
+def begin_request(server, data, others=0):
+    """A request whose last byte has not been sent; the server knows of it, and of this many others. It may also know of a
+    request that has been answered just now, so it is asked more than once."""
     connection = server.connect()
     connection.sendall(data[:-1])
-    end = time.time() + 5
-    while server.metric("requests_in_flight") < 2 and time.time() < end:
-        time.sleep(0.02)
+    wait_until(lambda: min(server.metric("requests_in_flight") for _ in range(3)) >= 2 + others)
     return connection
 
 
@@ -296,12 +290,9 @@ def test_shutdown(tester):
         expected = server.post(release).body
         idle = server.connect()
         connection = begin_request(server, raw_post(release))
-        health = server.connect()
-        health.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
-        time.sleep(0.3)
+        health = begin_request(server, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r", others=1)
         server.process.send_signal(signal.SIGTERM)
-        time.sleep(0.5)
-        tester.check(asked_anew(server) == b"", "no new connection is served after SIGTERM")
+        tester.check(wait_until(lambda: asked_anew(server) == b"", 5), "no new connection is served after SIGTERM")
         tester.check(read_all(idle, 5) == b"", "idle connections are closed")
         health.sendall(b"\r\n")
         data = read_all(health, 5)
@@ -310,15 +301,15 @@ def test_shutdown(tester):
         data = read_all(connection, 5)
         tester.check(data and data.endswith(expected) and b"Connection: close" in data, "a running request is answered")
         tester.check(server.process.wait(timeout=5) == 0, "and then it ends")
-    for signals, grace, least, most in (([signal.SIGTERM], 1, 0.9, 4), ([signal.SIGINT, signal.SIGINT], 30, 0, 4)):
+    for signals, grace, least, most in (([signal.SIGTERM], 1, 0.9, 8), ([signal.SIGINT, signal.SIGINT], 30, 0, 8)):
         with Server(tester, "--grace", grace) as server:
             connection = begin_request(server, raw_post(release))
-            start = time.time()
+            start = time.monotonic()
             for number in signals:
                 server.process.send_signal(number)
                 time.sleep(0.3)
             code = server.process.wait(timeout=20)
-            seconds = time.time() - start
+            seconds = time.monotonic() - start
             tester.check(code == 0 and least <= seconds <= most, "grace %d: code %d, %.1f s" % (grace, code, seconds))
             connection.close()
 
@@ -342,12 +333,12 @@ def test_shutdown_under_load(tester):
         threads = [threading.Thread(target=client) for _ in range(8)]
         for thread in threads:
             thread.start()
-        time.sleep(1)
+        busy = wait_until(lambda: count[0] > 50, 60)
         server.stop()
         stop.set()
         for thread in threads:
             thread.join()
-        tester.check(not wrong and count[0] > 50, "shutdown under load: %d answers, wrong %s" % (count[0], wrong[:5]))
+        tester.check(busy and not wrong, "shutdown under load: %d answers, wrong %s" % (count[0], wrong[:5]))
 
 
 def test_store_damage(tester):

@@ -8,12 +8,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
 
 import flow
-from harness import OWN, ROOT, WHOLE
+from harness import OWN, ROOT, WHOLE, wait_until
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "server"))
 import reference_server  # noqa: E402
@@ -87,11 +86,8 @@ class Service:
         with open(self.log_file.name, encoding="utf-8") as stream:
             return stream.read()
 
-    def wait_for_log(self, part, seconds=10):
-        end = time.time() + seconds
-        while part not in self.log() and time.time() < end:
-            time.sleep(0.02)
-        return part in self.log()
+    def wait_for_log(self, part, seconds=60):
+        return wait_until(lambda: part in self.log(), seconds)
 
     def stop(self, seconds=20):
         self.process.send_signal(signal.SIGTERM)

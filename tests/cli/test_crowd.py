@@ -127,7 +127,8 @@ def test_floor(tester, reports):
     few = reports("few fakes", "--cells", 125, "--clients", 1000, "--clusters", 0.01, "--copies", 8, "--queries", 2)
     tester.check(few["promise"] == "floor" and few["epsilon"] == 16 and few["by_honest"][0]["epsilon"] is None, few)
     text = tester.succeeds("both promises", "crowd", *PLAN).stdout.decode()
-    tester.check("if the relay mixes and at least 100000 clients are honest" in text and "epsilon 8" in text, text)
+    tester.check("if the relay mixes and does not join the server, and at least 100000 clients are honest" in text and
+                 "epsilon 8" in text, text)
 
 
 def test_errors(tester):

@@ -19,9 +19,9 @@ import gateway_messages  # noqa: E402
 import keys_command  # noqa: E402
 from crowd import Front  # noqa: E402
 from gateway_messages import CELLS, SLOTS, Client, opens  # noqa: E402
-from harness import INPUT, OWN, Tester  # noqa: E402
+from harness import INPUT, OWN, Tester, wait_until  # noqa: E402
 from postgres import Postgres, find_binaries  # noqa: E402
-from sealed import PATH, EPOCH, SINGLE, Message, Single, batch, binary_request, read_answers, read_keys, read_response  # noqa: E402
+from sealed import PATH, EPOCH, SINGLE, Single, batch, binary_request, read_answers, read_keys, read_response  # noqa: E402
 from serving import PLAIN, Server, ask, make_galleries  # noqa: E402
 
 INDEX = ["index", "--features", "public.npy", "--labels", "labels.npy", "--payloads", "payloads", *OWN]
@@ -75,9 +75,7 @@ def test_rotation(tester):
         tester.check(asks(old) == (True, 200) and asks(new) == (True, 200), "both open")
         tester.succeeds("drop", "keys", "turning.keys", "--drop", old.keys[0][0])
         server.process.send_signal(signal.SIGHUP)
-        for _ in range(200):
-            if len(read_keys(server.request("GET", PATH).body)) == 1:
-                break
+        wait_until(lambda: len(read_keys(server.request("GET", PATH).body)) == 1)
         tester.check(asks(old) == (False, 400) and asks(new) == (True, 200), "the dropped key opens nothing")
         os.rename(tester.path("turning.keys"), tester.path("away.keys"))
         tester.check(reload(server, "stay as they were"), "a file that is gone: %s" % server.log())

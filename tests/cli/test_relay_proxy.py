@@ -12,6 +12,7 @@ import time
 
 import crowd as fronts
 import test_relay
+from harness import wait_until
 from relaying import BUNDLE, Client, Gateway, Relay, request_on
 
 
@@ -28,8 +29,8 @@ class RelayFront(fronts.Front):
 
 
 def test_behind_nginx(tester, pack):
-    with Gateway(pack) as gateway, Relay(tester, gateway.url) as relay, tempfile.TemporaryDirectory() as folder, \
-            RelayFront(folder, [relay.port]) as front:
+    with Gateway(pack) as gateway, Relay(tester, gateway.url, clients=3) as relay, \
+            tempfile.TemporaryDirectory() as folder, RelayFront(folder, [relay.port]) as front:
         before = set(os.listdir(folder))
         epoch = relay.epoch(gateway.id)["epoch"]
         clients = [Client(front, gateway.id, epoch, count) for count in (1, 3, 700)]
@@ -51,18 +52,31 @@ def test_an_upload_is_not_held_up(tester, pack):
         epoch = relay.epoch(gateway.id)["epoch"]
         fast = [Client(relay, gateway.id, epoch) for _ in range(2)]
         slow = Client(front, gateway.id, epoch, 2)
+        watching = http.client.HTTPConnection(relay.host, relay.port, timeout=60)
+
+        def others():
+            """Requests that the relay is busy with; this one is alone on its connection, so none before it counts."""
+            watching.request("GET", "/metrics")
+            text = watching.getresponse().read().decode()
+            return int(text.split("\nprivatemail_requests_in_flight ")[1].split()[0]) - 1
 
         def trickle(body):
             yield body[:100]
-            time.sleep(3)
+            tester.check(wait_until(lambda: others() == 1), "the relay sees that it began")
+            time.sleep(0.2)
+            tester.check(fast[1].post()[0] == 201, "then the crowd is full")
+            tester.check(wait_until(lambda: relay.epoch(gateway.id)["epoch"] > epoch), "the epoch ends")
+            time.sleep(2)
             yield body[100:]
 
         body = slow.bytes()
-        tester.check([client.post()[0] for client in fast] == [201, 201], "two are there")
+        tester.check(fast[0].post()[0] == 201, "one is there")
+        tester.check(wait_until(lambda: others() == 0), "the relay has nothing to do")
         status, _, told = front.request("POST", slow.path, trickle(body), dict(BUNDLE, **{"Content-Length": str(len(body))}))
         tester.check(status == 201, "the slow one is taken: %d %s" % (status, told))
         tester.check(slow.is_own(slow.collect()[1]), "and answered")
         tester.check(len({number for number, _, _ in gateway.requests}) == 1, "in the same epoch")
+        watching.close()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import serve_cache  # noqa: E402
 import serve_hostile  # noqa: E402
 import serve_openapi  # noqa: E402
 import serve_query  # noqa: E402
-from harness import INPUT, USAGE, Tester, read_schemas, schema_faults  # noqa: E402
+from harness import INPUT, USAGE, Tester, read_schemas, schema_faults, wait_until  # noqa: E402
 from reference_lists import read_answer_2  # noqa: E402
 from serving import CBOR, NETWORK, PLAIN, Server, answer_form, make_galleries, pack_id, reference_gallery  # noqa: E402
 
@@ -161,13 +161,16 @@ def test_packs(tester, server):
 def test_health_and_metrics(tester, server):
     answer = server.request("GET", "/healthz")
     tester.check(answer.status == 200 and json.loads(answer.body) == {"status": "ok"}, "healthz")
-    before = server.metric('requests_total{route="/v1/query",code="200"}')
-    sent = server.metric("sent_bytes_total")
+    # A request is counted when it is over, which is after its client has the answer.
+    counted = 'requests_total{route="/v1/query",code="200"}'
+    wait_until(lambda: server.metric("requests_in_flight") == 1)
+    before, sent = server.metric(counted), server.metric("sent_bytes_total")
     release = tester.read("p-response.cbor")
     answers = [server.post(release) for _ in range(5)]
-    tester.check(server.metric('requests_total{route="/v1/query",code="200"}') == before + 5, "requests are counted")
-    tester.check(server.metric("sent_bytes_total") >= sent + 5 * len(answers[0].body), "bytes are counted")
-    tester.check(server.metric("packs ") == 1 and server.metric("requests_in_flight") == 1, "gauges")
+    tester.check(wait_until(lambda: server.metric(counted) == before + 5), "requests are counted")
+    tester.check(wait_until(lambda: server.metric("sent_bytes_total") >= sent + 5 * len(answers[0].body)),
+                 "bytes are counted")
+    tester.check(server.metric("packs ") == 1 and wait_until(lambda: server.metric("requests_in_flight") == 1), "gauges")
     text = server.request("GET", "/metrics").body.decode()
     number = r"-?[0-9.]+(e[+-]?[0-9]+)?"
     line = re.compile(r'# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? %s' % number)

@@ -29,12 +29,15 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.append(str(ROOT / "tests" / "cli"))
+from postgres import free_port  # noqa: E402
+
 SETUP = "scripts/setup.sh"
 NEEDS = {SETUP, SETUP + " --page", SETUP + " --services", SETUP + " --platforms", "build/release", "Swift 6"}
 PLATFORM_NEEDS = {SETUP + " --platforms", "Swift 6"}
@@ -125,12 +128,6 @@ def known_files():
     return [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
-
-
 class Clone:
     """A copy of the tree, and the processes that were started in it."""
 
@@ -159,7 +156,7 @@ class Clone:
         """None, or why it failed."""
         self._provide(any(need.startswith(SETUP) for need in block.needs), "build/venv", ROOT / "build" / "venv")
         self._provide("build/release" in block.needs, "build/release/cli/privatemail", self.program)
-        text = PORT.sub(lambda port: self.ports.setdefault(port[0], free_port()), "\n".join(block.lines))
+        text = PORT.sub(lambda port: self.ports.setdefault(port[0], str(free_port())), "\n".join(block.lines))
         with tempfile.TemporaryFile() as output:
             process = subprocess.Popen(["bash", "-e", "-o", "pipefail", "-c", text], cwd=self.tree, stdout=output,
                                        stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=self.environment,

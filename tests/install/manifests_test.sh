@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The descriptions of the library for registries of embedded software: one version, the sources that there are, and
 # packages that build a program of ten lines. ESP-IDF and Zephyr are stood in for by the functions of theirs that are
-# called; the packages of Arduino, CMSIS and PlatformIO are unpacked and compiled by what they say.
+# called; the packages of Arduino, CMSIS and PlatformIO are unpacked and compiled by what they say. What reads descriptions
+# in the registries' own ways is in descriptions_test.sh.
 #
 #   tests/install/manifests_test.sh [--help]        about a minute
 set -euo pipefail
@@ -17,7 +18,7 @@ version=$(sed -n 's/^    VERSION \([0-9.]*\)$/\1/p' CMakeLists.txt)
 # A description that is not that of this version must be found.
 other_version_is_found() {
     mkdir "$out/copy"
-    cp -r CMakeLists.txt LICENSE core platform scripts library.json idf_component.yml "$out/copy"
+    cp -r --parents CMakeLists.txt LICENSE android/gradle.properties core platform scripts library.json idf_component.yml "$out/copy"
     "$out/copy/scripts/manifests.py" --check &&
         sed -i "s/^    VERSION $version\$/    VERSION 99.0.0/" "$out/copy/CMakeLists.txt" &&
         ! "$out/copy/scripts/manifests.py" --check 2>"$out/found" && cat "$out/found" && [ "$(wc -l <"$out/found")" = 3 ]
@@ -37,8 +38,9 @@ builds() { # FOLDER [OPTION...]: a stand-in's project, whose program runs
 }
 
 zephyr_is_off_by_default() {
-    ! cmake -S tests/install/zephyr -B "$out/off" -DPRIVATEMAIL_SOURCE="$PWD" >"$out/off.log" 2>&1 ||
-        ! cmake --build "$out/off" >>"$out/off.log" 2>&1
+    cmake -S tests/install/zephyr -B "$out/off" -DPRIVATEMAIL_SOURCE="$PWD" &&
+        ! cmake --build "$out/off" >"$out/off.log" 2>&1 &&
+        grep -E 'privatemail\.h|undefined reference to .pml_' "$out/off.log"
 }
 
 # Every option that CMake reads is one of Kconfig, and the other way round.
@@ -49,30 +51,23 @@ zephyr_options() {
         grep -qx '  kconfig: zephyr/Kconfig' zephyr/module.yml
 }
 
-# As PlatformIO does it: the files of srcFilter by the flags, from what "export" packs.
+# From what "export" packs. (PlatformIO itself reads the description in descriptions_test.sh.)
 platformio() {
-    python3 - "$out/platformio" <<'END'
-import json, pathlib, shutil, subprocess, sys
+    python3 - "$out/platformio" <<'END' && tests/install/build_platformio.py "$out/platformio" && "$out/platformio/program"
+import json, pathlib, shutil, sys
 out = pathlib.Path(sys.argv[1])
-library = json.load(open("library.json"))
-for pattern in library["export"]["include"]:
+for pattern in json.load(open("library.json"))["export"]["include"]:
     for path in pathlib.Path().glob(pattern):
         files = path.rglob("*") if path.is_dir() else [path]
         for file in filter(pathlib.Path.is_file, files):
             (out / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, out / file)
-build = library["build"]
-sources = [rule[2:-1] for rule in build["srcFilter"][1:]]
-assert build["srcFilter"][0] == "-<*>" and all(rule.startswith("+<") for rule in build["srcFilter"][1:])
-program = pathlib.Path("tests/install/ten_lines.c").resolve()
-subprocess.run(["cc", "-std=c11", "-O1", *build["flags"], *sources, program, "-o", "program"], cwd=out, check=True)
 END
-    "$out/platformio/program"
 }
 
 arduino() (
     unzip -q "$out/packages/PrivateMail-$version.zip" -d "$out/arduino" && cd "$out/arduino/PrivateMail" &&
-        grep -qx "version=$version" library.properties && grep -qx 'includes=privatemail.h' library.properties &&
+        grep -qx "version=$version" library.properties && grep -qx 'url=https://example.org/privatemail' library.properties && grep -qx 'includes=privatemail.h' library.properties &&
         cc -std=gnu11 -Os -Isrc -c src/privatemail.c -o library.o &&
         cc -Isrc "$here/ten_lines.c" library.o -o program && ./program &&
         printf '%s\n' '#include <stdio.h>' 'struct { void begin(long) {} void println(const char *text) { puts(text); } } Serial;' \
@@ -95,7 +90,7 @@ cmsis() (
 makefile() {
     mkdir "$out/make"
     scripts/amalgamate.py "$out/make" && cp tests/install/ten_lines.c "$out/make/program.c" &&
-        sed -n '/^```make$/,/^```$/p' docs/PACKAGES.md | sed '1d;$d' >"$out/make/Makefile" &&
+        sed -n "/^cat >Makefile /,/^END\$/p" docs/PACKAGES.md | sed '1d;$d' >"$out/make/Makefile" &&
         (cd "$out/make" && env -i PATH=/usr/bin:/bin make && env -i ./program)
 }
 

@@ -4,6 +4,7 @@
 #include "support/answer_writer.h"
 #include "support/coded_packs.h"
 #include "support/pack_layout.h"
+#include "support/plain_ranking.h"
 
 void setUp(void)
 {
@@ -13,12 +14,7 @@ void tearDown(void)
 {
 }
 
-enum { CANDIDATES_MAX = 700, DIRECTIONS_MAX = 304, FEATURES_MAX = 64 };
-
-struct candidate {
-    pml_match match;
-    size_t arrival;
-};
+enum { DIRECTIONS_MAX = 304, FEATURES_MAX = 64 };
 
 struct answer_under_test {
     struct coded_ranking r;
@@ -123,40 +119,12 @@ static void stop(struct answer_under_test *a)
     free(a->r.memory);
 }
 
-static int in_order(const void *left, const void *right)
-{
-    const struct candidate *a = left, *b = right;
-    if (a->match.score != b->match.score)
-        return a->match.score > b->match.score ? -1 : 1;
-    if (a->match.item != b->match.item)
-        return a->match.item < b->match.item ? -1 : 1;
-    return a->arrival < b->arrival ? -1 : 1;
-}
-
-static size_t rank_plainly(const struct answer_under_test *a, pml_scope scope, size_t capacity, pml_match *out)
-{
-    static struct candidate sorted[CANDIDATES_MAX];
-    size_t count = 0, found = 0;
-    for (size_t i = 0; i < a->count; i++)
-        if (scope == PML_ALL_SLOTS || a->candidates[i].match.slot == a->slot)
-            sorted[count++] = a->candidates[i];
-    qsort(sorted, count, sizeof sorted[0], in_order);
-    for (size_t i = 0; i < count && found < capacity; i++) {
-        bool repeated = false;
-        for (size_t j = 0; j < found; j++)
-            repeated |= out[j].item == sorted[i].match.item;
-        if (!repeated)
-            out[found++] = sorted[i].match;
-    }
-    return found;
-}
-
 static void compare(struct answer_under_test *a, pml_scope scope, size_t capacity)
 {
     pml_match expected[PML_MATCHES_MAX];
     pml_match *matches = malloc(capacity * sizeof *matches);
     pml_answer_summary summary;
-    const size_t found = rank_plainly(a, scope, capacity, expected);
+    const size_t found = rank_plainly(a->candidates, a->count, a->slot, scope, capacity, expected);
     const pml_query query = {.features = a->features, .count = a->fields.d, .label = a->label};
     const pml_ranking_config config = {.matches = matches, .capacity = capacity, .scope = scope};
     begin_coded(&a->r, &query, &config);
@@ -165,16 +133,7 @@ static void compare(struct answer_under_test *a, pml_scope scope, size_t capacit
     TEST_ASSERT_EQUAL_UINT64(a->count, summary.carried);
     TEST_ASSERT_EQUAL_UINT64(1u << 20, summary.gallery);
     TEST_ASSERT_EQUAL_UINT64(a->writer.size, summary.bytes);
-    for (size_t i = 0; i < found; i++) {
-        TEST_ASSERT_EQUAL_UINT64(expected[i].item, matches[i].item);
-        TEST_ASSERT_EQUAL_INT32(expected[i].score, matches[i].score);
-        TEST_ASSERT_EQUAL_INT32(expected[i].label, matches[i].label);
-        TEST_ASSERT_EQUAL_UINT32(expected[i].slot, matches[i].slot);
-        TEST_ASSERT_EQUAL_UINT64(expected[i].payload_offset, matches[i].payload_offset);
-        TEST_ASSERT_EQUAL_UINT32(expected[i].payload_size, matches[i].payload_size);
-    }
-    for (size_t i = found; i < capacity; i++)
-        TEST_ASSERT_EQUAL_UINT32(PML_NO_SLOT, matches[i].slot);
+    check_matches(expected, found, matches, capacity);
     free(matches);
 }
 

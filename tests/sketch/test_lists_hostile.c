@@ -2,8 +2,8 @@
  * Answers of version 2 that lie. Each is refused as a whole and nothing is handed out; and what is refused does not
  * depend on who asks: every answer is read for several queries, in one piece and byte by byte, and all must agree. */
 #include "pack/pack.h"
-#include "support/answer_writer.h"
 #include "support/coded_packs.h"
+#include "support/viewers.h"
 
 void setUp(void)
 {
@@ -13,9 +13,8 @@ void tearDown(void)
 {
 }
 
-enum { CAPACITY = 3, VIEWERS = 4, FEATURES_MAX = 64 };
+enum { FEATURES_MAX = 64 };
 
-/* Devices that look at an answer: two labels, two feature vectors, both scopes, and one whose input is invalid. */
 struct viewers {
     struct coded_ranking r;
     float features[2][FEATURES_MAX];
@@ -57,32 +56,6 @@ static pml_ranking *begin_for(struct viewers *v, unsigned viewer, pml_match *mat
                                        .crowd = v->crowd};
     begin_coded(&v->r, &query, &config);
     return v->r.ranking;
-}
-
-static void check_outcome(int status, const pml_match *matches, const pml_answer_summary *summary, size_t size)
-{
-    if (status == PML_OK) {
-        TEST_ASSERT_EQUAL_UINT64(size, summary->bytes);
-    } else {
-        TEST_ASSERT_TRUE(is_zero(matches, CAPACITY * sizeof *matches));
-        TEST_ASSERT_TRUE(is_zero(summary, sizeof *summary));
-    }
-}
-
-/* The status that all viewers agree on. */
-static int status_of(struct viewers *v, const uint8_t *bytes, size_t size)
-{
-    int agreed = 0;
-    for (unsigned viewer = 0; viewer < VIEWERS; viewer++) {
-        pml_match matches[CAPACITY];
-        pml_answer_summary summary;
-        int status = feed_and_finish(begin_for(v, viewer, matches), bytes, size, &summary);
-        check_outcome(status, matches, &summary, size);
-        if (viewer == 0)
-            agreed = status;
-        TEST_ASSERT_EQUAL(agreed, status);
-    }
-    return agreed;
 }
 
 /* Feeds pieces of this length. What is handed out, and the status, are those of the whole. */

@@ -245,14 +245,35 @@ static void run(void (*function)(void))
 
 /* ---- the searches ---- */
 
+/* Windows that are all zero say nothing. Whether some other window of the secret begins with these two bytes: a bit for each pair. */
+static uint8_t beginnings[65536 / 8];
+
+static uint32_t pair_at(const uint8_t *bytes)
+{
+    return (uint32_t)(bytes[0] | bytes[1] << 8);
+}
+
+static bool window_is_at(const uint8_t *place, const struct secret *s)
+{
+    const uint8_t *secret = s->bytes;
+    if (is_zero(place, s->window))
+        return false;
+    for (size_t i = 0; i + s->window <= s->size; i++)
+        if (memcmp(place, secret + i, s->window) == 0)
+            return true;
+    return false;
+}
+
 static bool holds(const uint8_t *bytes, size_t size, const struct secret *s)
 {
     const uint8_t *secret = s->bytes;
+    memset(beginnings, 0, sizeof beginnings);
+    for (size_t i = 0; i + s->window <= s->size; i++)
+        if (!is_zero(secret + i, s->window))
+            beginnings[pair_at(secret + i) / 8] |= (uint8_t)(1 << pair_at(secret + i) % 8);
     for (size_t at = 0; at + s->window <= size; at++)
-        for (size_t i = 0; i + s->window <= s->size; i++)
-            if (bytes[at] == secret[i] && memcmp(bytes + at, secret + i, s->window) == 0 &&
-                !is_zero(secret + i, s->window))
-                return true;
+        if ((beginnings[pair_at(bytes + at) / 8] >> pair_at(bytes + at) % 8 & 1) != 0 && window_is_at(bytes + at, s))
+            return true;
     return false;
 }
 
