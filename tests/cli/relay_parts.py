@@ -84,6 +84,12 @@ class MeddlerHandler(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def next_second():
+    """Waits for the clock's next second. A relay that is started then cannot open an epoch of a number that one before it
+    had, to which a bundle may have gone."""
+    time.sleep(1 - time.time() % 1)
+
+
 # ---- people ----
 
 def query(url, row=0, *more, crowd=2, policy=FEW, pack="one"):
@@ -116,10 +122,11 @@ class Neighbours:
 
     def __init__(self, tester, url, count=1, pack="one"):
         Neighbours.people += count
-        self.ended, self.failed = threading.Event(), []
-        self.threads = [threading.Thread(target=self.work, args=(tester, url, Neighbours.people - i, pack)) for i in range(count)]
+        self.tester, self.ended, self.failed = tester, threading.Event(), []
+        self.threads = [threading.Thread(target=self.work, args=(url, Neighbours.people - i, pack)) for i in range(count)]
 
-    def work(self, tester, url, number, pack):
+    def work(self, url, number, pack):
+        tester = self.tester
         command = [tester.program, *idle(url, "--wait", "5", "--budget", "neighbour%d.budget" % number, pack=pack)]
         fresh = ["--budget-crowd", "1"]
         while not self.ended.is_set():
@@ -139,6 +146,8 @@ class Neighbours:
         self.ended.set()
         for thread in self.threads:
             thread.join()
+        for text in self.failed:
+            self.tester.check(False, "a neighbour: " + text)
 
 
 def kept_message(tester, name):

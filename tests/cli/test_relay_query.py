@@ -18,7 +18,7 @@ import numpy as np  # noqa: E402
 from flow import make_collection  # noqa: E402
 from harness import BUDGET, INPUT, PRIVACY, USAGE, Tester, read_schemas, schema_faults, wait_until  # noqa: E402
 from reference_crowd import read_budget_2  # noqa: E402
-from relay_parts import (FEW, ROWS, Asking, Gateway, Meddler, Neighbours, idle, kept_message, query)  # noqa: E402
+from relay_parts import (FEW, ROWS, Asking, Gateway, Meddler, Neighbours, idle, kept_message, next_second, query)  # noqa: E402
 from relaying import Relay  # noqa: E402
 from serving import NETWORK, pack_id  # noqa: E402
 
@@ -224,6 +224,7 @@ def test_interrupt(tester):
             tester.check(not [other for other in os.listdir(tester.folder) if ".tmp-" in other or
                               (other.endswith(".lock") and not other.endswith(".store.lock"))],
                          "nothing is left over")
+    next_second()
     with Gateway(tester) as server, Relay(tester, server.url) as relay:
         with Neighbours(tester, relay.url):
             told = tester.json("afterwards", *query(relay.url, row, "--budget", name, "--wait", "30"))
@@ -243,7 +244,7 @@ def test_killed_relay(tester):
             tester.check(wait_until(lambda: between.asked("GET", "/v1/ticket/")), "it waits for its answer")
             first.kill()
             cell = tester.read("rows.npy.20.cell")
-            time.sleep(1.1)
+            next_second()
             with Relay(tester, server.url, listen=first.told["listen"]) as second, Neighbours(tester, second.url):
                 code, told, text = one.end()
             if tester.check(code == 0 and told, text):
