@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Checks the proofs: theorems (Coq), contracts (Frama-C WP), absence of undefined behaviour (Frama-C Eva), and the law of
-# the real code's output over every random word. docs/SOUNDNESS.md says what each of them proves.
+# Checks the proofs: theorems (Coq), contracts (Frama-C WP), absence of undefined behaviour (Frama-C Eva), that all loops
+# end, and the law of the real code's output over every random word. docs/SOUNDNESS.md says what each of them proves.
 #
 #   scripts/prove.sh              everything, in under 30 minutes on two cores
 #   scripts/prove.sh --quick      the part that runs before every change lands
 #   scripts/prove.sh --planted    puts bugs into copies of the sources: a proof must fail for each, and its name is printed
-#   scripts/prove.sh coq wp       only these; parts: coq wp eva law
+#   scripts/prove.sh coq wp       only these; parts: coq wp eva loops law
 #
 # Every line 'proved NAME …' is one theorem, file or driver. The last line is 'N proved, N failed'. Logs are in
 # build/proofs. Needs scripts/setup.sh --proofs, which this script runs.
@@ -19,12 +19,12 @@ for argument in "$@"; do
     case $argument in
     --quick) quick=--quick ;;
     --planted) planted=--planted ;;
-    coq | wp | eva | law) parts+=("$argument") ;;
+    coq | wp | eva | loops | law) parts+=("$argument") ;;
     --help | -h) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
     esac
 done
-[ ${#parts[@]} -gt 0 ] || parts=(coq wp eva law)
+[ ${#parts[@]} -gt 0 ] || parts=(coq wp eva loops law)
 
 python=build/venv/bin/python
 mkdir -p build/proofs
@@ -67,14 +67,24 @@ wp_planted() { proofs/wp/check_contracts.sh --planted; }
 eva() { proofs/eva/check_behaviour.sh $quick; }
 eva_planted() { proofs/eva/check_behaviour.sh --planted; }
 
+loops() { "$python" proofs/loops/check_loops.py; }
+loops_planted() { "$python" proofs/loops/check_loops.py --planted; }
+
 law() { "$python" tests/law/check_law.py; }
 law_planted() {
     cmake --preset release >/dev/null && cmake --build --preset release >/dev/null &&
         scripts/mutants.sh --killer check_law
 }
 
+# The versions of the tools, in one line each.
+versions() {
+    echo "with $(coqc --version | head -n 1 | sed 's/The //'), Frama-C $(frama-c -version), $(why3 --version | sed 's/ platform, version//')"
+    echo "with $(z3 --version), $(cvc4 --version | head -n 1 | sed 's/This is //'), $(clang --version | head -n 1)"
+}
+
 # ---- all of them -------------------------------------------------------------------------------------------------
 
+versions
 proved=0 failed=0
 for part in "${parts[@]}"; do
     log=build/proofs/$part.log start=$SECONDS

@@ -5,7 +5,8 @@
 #   scripts/test.sh           about 15 minutes on two idle cores, after set-up
 #   scripts/test.sh --long    also long versions of the statistical tests (PML_TEST_LONG=1), ten minutes per fuzz target,
 #                             load, timing, the checks of the benches and of the paper, every artefact of a release
-#                             made twice, and the commands of docs/PACKAGES.md in a fresh Debian (which needs root)
+#                             made twice, the commands of docs/PACKAGES.md in a fresh Debian (which needs root), and
+#                             all proofs with their planted bugs
 #   scripts/test.sh --platforms    phones, boards, browsers, Windows, macOS and fleets of services instead: builds
 #                                  and runs them, prints their table
 #
@@ -54,7 +55,7 @@ count_tests() {
             passed += (n in good) ? good[n] : ok
             failed += bad[n] > 0 ? bad[n] : !ok
         }
-        /^[0-9]+ passed, [0-9]+ failed/ { passed += $1; failed += $3 } # the programs in Python
+        /^[0-9]+ (passed|proved), [0-9]+ failed/ { passed += $1; failed += $3 } # the programs in Python
         END { print passed + 0, failed + 0 }' "$1"
 }
 
@@ -323,6 +324,8 @@ long_steps() {
     step paper python bench/paper_defects.py --check
     step utility python bench/utility.py --check
     step benches python bench/speed_check.py
+    step proofs scripts/prove.sh
+    step "planted gaps" scripts/prove.sh --planted
 }
 
 if [ -n "$platforms" ]; then all_platforms; else everything; fi
