@@ -261,6 +261,7 @@ everything() {
     beside version python tests/check_version.py
     beside release python tests/check_release.py
     beside links python tests/docs/check_links.py
+    beside soundness python tests/docs/check_soundness.py
     beside "tell users" python tests/docs/check_tell_users.py
     beside "golden vectors" python tests/golden/make_vectors.py --check
     beside "golden heads" python tests/golden/make_heads.py --check
