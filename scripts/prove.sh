@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the proofs: theorems (Coq), contracts (Frama-C WP), absence of undefined behaviour (Frama-C Eva), that all loops
-# end, and the law of the real code's output over every random word. docs/SOUNDNESS.md says what each of them proves.
+# Checks the proofs: theorems (Coq), contracts (Frama-C WP), absence of undefined behaviour (Frama-C Eva), that all
+# loops end, and the law of the real code's output over every random word. docs/SOUNDNESS.md says what each proves.
 #
 #   scripts/prove.sh              everything, in under 30 minutes on two cores
 #   scripts/prove.sh --quick      the part that runs before every change lands
@@ -76,10 +76,12 @@ law_planted() {
         scripts/mutants.sh --killer check_law
 }
 
-# The versions of the tools, in one line each.
+# The versions of the tools.
 versions() {
-    echo "with $(coqc --version | head -n 1 | sed 's/The //'), Frama-C $(frama-c -version), $(why3 --version | sed 's/ platform, version//')"
-    echo "with $(z3 --version), $(cvc4 --version | head -n 1 | sed 's/This is //'), $(clang --version | head -n 1)"
+    local command
+    for command in "coqc --version" "frama-c -version" "why3 --version" "z3 --version" "cvc4 --version" "clang --version"; do
+        echo "with $command: $($command | head -n 1)"
+    done
 }
 
 # ---- all of them -------------------------------------------------------------------------------------------------

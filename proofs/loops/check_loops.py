@@ -20,12 +20,12 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from syntax import ENUMERATED, Program, kind, members_written, plain, type_of, variable, walk, written
-
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.dont_write_bytecode = True  # the tree of sources stays as it is
 sys.path.insert(0, str(ROOT / "scripts"))
 from planted import Failure, read_list  # noqa: E402
+from syntax import ENUMERATED, Program, kind, members_written, plain, type_of, variable, walk, written  # noqa: E402
 
 LARGEST = {  # of x86-64
     "_Bool": 1, "unsigned char": 2**8 - 1, "signed char": 2**7 - 1, "char": 2**7 - 1, "unsigned short": 2**16 - 1,
@@ -106,7 +106,7 @@ def every_round(loop):
 
 
 def movement(step):
-    """(variable, by how much at most), '/' for a number that is halved; (None, 0) for what moves nothing by a constant."""
+    """(variable, by how much at most), '/' for a number that is halved; (None, 0) for what moves nothing so."""
     if kind(step) == "UnaryOperator" and step["opcode"] in ("++", "--"):
         return variable(step["inner"][0]), 1 if step["opcode"] == "++" else -1
     if kind(step) == "CompoundAssignOperator":
@@ -161,7 +161,8 @@ def changes(program, function, loop, bound):
     inside = [left for left in map(written, walk(loop)) if left is not None]
     reached = program.reached_from(loop, function)
     for part in walk(bound):
-        if kind(part) in ("CallExpr", "ArraySubscriptExpr") or (kind(part) == "UnaryOperator" and part["opcode"] == "*"):
+        star = kind(part) == "UnaryOperator" and part["opcode"] == "*"
+        if star or kind(part) in ("CallExpr", "ArraySubscriptExpr"):
             return "its bound is read anew in each round"
         if kind(part) == "DeclRefExpr" and variable(part):
             name = part["referencedDecl"]["name"]
@@ -236,7 +237,8 @@ def contracts():
 def read_tree(tree):
     """(loops, [(file, problem)], files)"""
     program, names = Program(tree), contracts()
-    loops, problems = [], [(file, f"{name} outlives a call and can be written") for file, name in sorted(program.globals)]
+    loops = []
+    problems = [(file, f"{name} outlives a call and can be written") for file, name in sorted(program.globals)]
     for function in program.all:
         lines = (tree / function.file).read_text().splitlines()
         if function.key in program.reach(program.callees(function)):
@@ -272,10 +274,13 @@ def judge(tree):
     reasons, judged = read_reasons(), []
     for loop in loops:
         entry = loop.file, loop.function, loop.head
-        how = "counted" if loop.why is None else "variant" if loop.variant else "reason" if entry in reasons else "not known"
-        if how == "reason":
+        if loop.why is None or loop.variant:
+            how = "variant" if loop.why else "counted"
+        elif entry in reasons:
+            how = "reason"
             reasons.remove(entry)
-        if how == "not known":
+        else:
+            how = "not known"
             problems.append((loop.file, f"line {loop.line}, {loop.function}: {loop.head}: {loop.why}"))
         judged.append((loop, how))
     problems += [(entry[0], "reasons.txt has what is not needed: " + " | ".join(entry)) for entry in reasons]

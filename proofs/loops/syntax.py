@@ -69,6 +69,10 @@ def written(node):
     return None
 
 
+def takes_address(node):
+    return kind(node) == "UnaryOperator" and node["opcode"] == "&"
+
+
 def is_function(node):
     return kind(node) == "DeclRefExpr" and node["referencedDecl"]["kind"] == "FunctionDecl"
 
@@ -79,8 +83,8 @@ def is_foreign(target):
 
 
 def members_written(node, records):
-    """The names of all members that an expression writes itself: of a.b[i].c = d these are b and c, and of a whole struct
-    all that it has."""
+    """The names of all members that an expression writes itself: of a.b[i].c = d these are b and c, and of a whole
+    struct all that it has."""
     left = written(node)
     if kind(node) == "CallExpr" and plain(node["inner"][0]).get("referencedDecl", {}).get("name") in FILLERS:
         target = plain(node["inner"][1])
@@ -98,15 +102,16 @@ def members_written(node, records):
 
 def exposed_members(unit):
     """The names of all members whose address is taken: a pointer may write them, wherever."""
-    return {plain(node["inner"][0])["name"] for node in walk(unit)
-            if kind(node) == "UnaryOperator" and node["opcode"] == "&" and kind(plain(node["inner"][0])) == "MemberExpr"}
+    targets = [plain(node["inner"][0]) for node in walk(unit) if takes_address(node)]
+    return {target["name"] for target in targets if kind(target) == "MemberExpr"}
 
 
 def variables_of_files(unit):
     """(file, name) of variables that outlive a call and can be written."""
-    return {(node["file"], node["name"]) for node in walk(unit)
-            if kind(node) == "VarDecl" and node["file"].split("/")[0] in FOLDERS and not is_constant(node["type"]["qualType"])
-            and (node in unit["inner"] or node.get("storageClass") == "static")}
+    lasting = [node for node in unit["inner"] if kind(node) == "VarDecl"]
+    lasting += [node for node in walk(unit) if kind(node) == "VarDecl" and node.get("storageClass") == "static"]
+    return {(node["file"], node["name"]) for node in lasting
+            if node["file"].split("/")[0] in FOLDERS and not is_constant(node["type"]["qualType"])}
 
 
 def is_constant(name):
@@ -166,15 +171,16 @@ def records_of(unit):
 
 def exposed_members(unit):
     """The names of all members whose address is taken: a pointer may write them, wherever."""
-    return {plain(node["inner"][0])["name"] for node in walk(unit)
-            if kind(node) == "UnaryOperator" and node["opcode"] == "&" and kind(plain(node["inner"][0])) == "MemberExpr"}
+    targets = [plain(node["inner"][0]) for node in walk(unit) if takes_address(node)]
+    return {target["name"] for target in targets if kind(target) == "MemberExpr"}
 
 
 def variables_of_files(unit):
     """(file, name) of variables that outlive a call and can be written."""
-    return {(node["file"], node["name"]) for node in walk(unit)
-            if kind(node) == "VarDecl" and node["file"].split("/")[0] in FOLDERS and not is_constant(node["type"]["qualType"])
-            and (node in unit["inner"] or node.get("storageClass") == "static")}
+    lasting = [node for node in unit["inner"] if kind(node) == "VarDecl"]
+    lasting += [node for node in walk(unit) if kind(node) == "VarDecl" and node.get("storageClass") == "static"]
+    return {(node["file"], node["name"]) for node in lasting
+            if node["file"].split("/")[0] in FOLDERS and not is_constant(node["type"]["qualType"])}
 
 
 def is_constant(name):
@@ -227,7 +233,8 @@ def records_of(unit):
 
 def functions_of(unit, source, records):
     """(the functions of a unit that have a body, the keys of those whose address is taken)"""
-    local = {node["name"] for node in unit["inner"] if kind(node) == "FunctionDecl" and node.get("storageClass") == "static"}
+    declared = [node for node in unit["inner"] if kind(node) == "FunctionDecl"]
+    local = {node["name"] for node in declared if node.get("storageClass") == "static"}
 
     def key(declaration):
         return declaration["name"], source if declaration["name"] in local else ""
@@ -256,7 +263,7 @@ def fill(function, key, records):
                 called.add(id(target))
             elif not is_foreign(target):
                 function.through_pointers = True
-        if kind(node) == "UnaryOperator" and node["opcode"] == "&" and variable(node["inner"][0]):
+        if takes_address(node) and variable(node["inner"][0]):
             function.exposed.add(variable(node["inner"][0]))
     return {key(node["referencedDecl"]) for node in walk(function.body) if is_function(node) and id(node) not in called}
 
