@@ -30,7 +30,7 @@ FLAGS = ["-std=c11", "-O1", "-w", "-ffp-contract=off", "-DPML_WITH_RESPONSE=1", 
 # A file with a bug is compiled outside its folder, and must still find the headers beside it.
 BESIDE = ("core/base", "core/pack", "core/privacy", "core/stages", "transport", "transport/include")
 PATHS = [f"-I{TREE}/{folder}" for folder in ("", "core", "core/include", *BESIDE, "platform", "tests")]
-TIMEOUT = 180  # seconds a test may take; the slowest takes thirty
+TIMEOUT = 600  # seconds a test may take; the slowest takes thirty where nothing else runs
 
 
 # ---- the list ----------------------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def kills(killer, program):
     if is_one_test(killer):
         environment["PML_TEST_ONLY"] = part
     try:
-        done = run(command, timeout=TIMEOUT * (5 if name.endswith(".py") else 1), cwd=program.parent, env=environment)
+        done = run(command, timeout=TIMEOUT * (3 if name.endswith(".py") else 1), cwd=program.parent, env=environment)
     except subprocess.TimeoutExpired:
         raise Failure(f"hung in {killer}") from None
     if name == "check_secrets":
@@ -267,6 +267,16 @@ def kills(killer, program):
     if is_one_test(killer):
         return part in failed_tests(done.stdout)
     return done.returncode != 0
+
+
+def kills_soon(killer, program):
+    """The same, asked twice if it must be: a test of chance may miss once what it finds nearly always."""
+    if kills(killer, program):
+        return True
+    found = kills(killer, program)
+    if found:
+        print(f"found at the second attempt only, by {killer}", flush=True)
+    return found
 
 
 def make_folder(name):
@@ -299,7 +309,7 @@ def kill(build, mutant):
     try:
         folder = put_in(build, mutant)
         for killer in mutant.killers:
-            if not kills(killer, build.link(program_of(killer), folder, mutant.file)):
+            if not kills_soon(killer, build.link(program_of(killer), folder, mutant.file)):
                 raise Failure(f"SURVIVED {killer}")
         shutil.rmtree(folder)
         return None

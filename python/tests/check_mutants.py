@@ -27,7 +27,7 @@ PACKAGE = pathlib.Path(privatemail.__file__).parent
 def fails(folder, test):
     """Whether the test fails with the package in this folder. It must be one failure, not a crash of pytest."""
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", HERE / test], cwd=folder,
-                          env={**os.environ, "PYTHONPATH": str(folder)}, capture_output=True, text=True, timeout=120)
+                          env={**os.environ, "PYTHONPATH": str(folder)}, capture_output=True, text=True, timeout=600)
     if done.returncode not in (0, 1):
         raise SystemExit(done.stdout + done.stderr)
     return done.returncode == 1

@@ -11,6 +11,7 @@ import pytest
 
 import privatemail
 
+PATIENCE = 60  # seconds, far more than anything takes on a busy machine
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 
 
@@ -31,12 +32,12 @@ class Stopped:
     def _trace(self, frame, _event, _argument):
         if not self._arrived.is_set() and self._here(frame):
             self._arrived.set()
-            self._go.wait(10)
+            self._go.wait(PATIENCE)
         return self._trace
 
     def __enter__(self):
         self._thread.start()
-        assert self._arrived.wait(10), "the thread never came to the place where it should stop"
+        assert self._arrived.wait(PATIENCE), "the thread never came to the place where it should stop"
         return self
 
     def __exit__(self, *_):
@@ -113,7 +114,7 @@ def test_a_signal_leaves_no_release_unpaid(pack):
         signal.setitimer(signal.ITIMER_REAL, 0)
         return result
 
-    raised, stored, trial, deadline = [], [], 0, time.monotonic() + 60
+    raised, stored, trial, deadline = [], [], 0, time.monotonic() + PATIENCE
     budget = privatemail.Budget(epsilon=4000, store=stored.append)
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
@@ -271,7 +272,7 @@ def test_a_child_opens_the_file_after_its_parent(tmp_path):
         return privatemail.FileBudget(tmp_path / "me.budget", epsilon=8)
 
     def keep_trying():
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             if kind_of(open_it) == "FileBudget":
                 return "opened"

@@ -19,8 +19,8 @@ start() { # NAME ARGUMENT...
     shift
     "$PWD/build/release/cli/privatemail" "$@" --listen 127.0.0.1:0 >"$folder/$name.told" 2>"$folder/$name.log" &
     servers+=($!)
-    for tries in {1..100}; do
-        [ ! -s "$folder/$name.told" ] || break
+    for tries in {1..1200}; do
+        [ ! -s "$folder/$name.told" ] && kill -0 "${servers[-1]}" 2>/dev/null || break
         sleep 0.1
     done
     address=$(grep -oE 'http://[0-9.:]+' "$folder/$name.told" | head -n 1) || { cat "$folder/$name.log"; return 1; }

@@ -20,8 +20,8 @@ version=$(sed -n 's/^    VERSION \([0-9.]*\)$/\1/p' CMakeLists.txt)
 fetch_tools() {
     [ -e "$out/tools/complete" ] && return
     rm -rf "$out/tools"
-    python3 -m venv "$out/tools" && "$tools/pip" install -q --disable-pip-version-check platformio idf-component-manager \
-        kconfiglib spdx-tools packaging && touch "$out/tools/complete"
+    python3 -m venv "$out/tools" && patiently "$tools/pip" install -q --disable-pip-version-check platformio \
+        idf-component-manager kconfiglib spdx-tools packaging && touch "$out/tools/complete"
 }
 
 # The files that git knows, as a registry would get them.

@@ -17,7 +17,7 @@ mkdir -p "$out"
 
 # environment NAME: an empty one in $out/NAME.
 environment() {
-    "$python" -m venv "$out/$1" && "$out/$1/bin/pip" install -q --disable-pip-version-check "${@:2}"
+    "$python" -m venv "$out/$1" && patiently "$out/$1/bin/pip" install -q --disable-pip-version-check "${@:2}"
 }
 
 # tests NAME [FILE...]: pytest, and its sums as one line.
@@ -60,9 +60,10 @@ exports_flat_functions() {
 echo "== sdist, and a wheel without any library"
 must "build" environment build build twine check-wheel-contents || sum_up || exit 1
 must "sources" copy_sources || sum_up || exit 1
-must "sdist" "$out/build/bin/python" -m build -q --sdist --outdir "$out/dist" "$out/sources" || sum_up || exit 1
+must "sdist" patiently "$out/build/bin/python" -m build -q --sdist --outdir "$out/dist" "$out/sources" ||
+    sum_up || exit 1
 check "sdist holds what is needed only" sdist_is_small "$out"/dist/*.tar.gz
-must "wheel of the sdist, no library installed" "$out/build/bin/pip" wheel -q --no-deps -w "$out/dist" \
+must "wheel of the sdist, no library installed" patiently "$out/build/bin/pip" wheel -q --no-deps -w "$out/dist" \
     -C "cmake.define.CMAKE_PROJECT_INCLUDE=$PWD/tests/install/hide_libraries.cmake" "$out"/dist/*.tar.gz || sum_up || exit 1
 check "twine reads the descriptions of both" "$out/build/bin/twine" check --strict "$out"/dist/*
 check "check-wheel-contents finds nothing wrong" "$out/build/bin/check-wheel-contents" "$out"/dist/*.whl
@@ -92,7 +93,8 @@ made_alike() {
         made_on arm qemu-aarch64-static -L /usr/aarch64-linux-gnu "$out/arm/privatemail/bin/privatemail" &&
         diff -r "$out/made-on-x86" "$out/made-on-arm"
 }
-must "build" scripts/build-wheels.sh --sdist "$(echo "$out"/dist/*.tar.gz)" --out "$out/wheels" || sum_up || exit 1
+must "build" patiently scripts/build-wheels.sh --sdist "$(echo "$out"/dist/*.tar.gz)" --out "$out/wheels" ||
+    sum_up || exit 1
 check "twine reads their descriptions" "$out/build/bin/twine" check --strict "$out"/wheels/*
 check "check-wheel-contents finds nothing wrong" "$out/build/bin/check-wheel-contents" "$out"/wheels/*
 must "install" environment pypi "$out"/wheels/*"$(uname -m)".whl pytest && counted pypi tests pypi "$PWD/python/tests"

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -19,6 +20,7 @@ DIMENSIONS = 2
 CELLS = 4
 START_ROW = 12  # of the queries: the second one of the first class
 EPSILON = 6
+PATIENCE = 300  # seconds, far more than any command takes on a busy machine
 RELEASE_HEAD = 25  # bytes of a crowd release before its symbol
 
 
@@ -26,14 +28,14 @@ class Service:
     def __init__(self, program, wasm, folder):
         self.program, self.wasm, self.folder = os.path.abspath(program), wasm, folder
         self.process, self.address = None, "127.0.0.1:0"
-        self.gateway = self.crowd = None
+        self.gateway = self.crowd = self.held = None
         self.page = self.path("page")
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     def run(self, *arguments):
-        done = subprocess.run([self.program, *arguments], cwd=self.folder, capture_output=True, timeout=60)
+        done = subprocess.run([self.program, *arguments], cwd=self.folder, capture_output=True, timeout=PATIENCE)
         if done.returncode != 0:
             raise RuntimeError(f"privatemail {arguments[0]}: {done.stderr.decode()}")
         return done.stdout
@@ -61,12 +63,12 @@ class Service:
         subprocess.run([sys.executable, os.path.join(ROOT, "demo", "demo_map.py"),
                         os.path.dirname(os.path.dirname(self.program)), self.path("shapes"), self.map,
                         "--pack", self.path("first.pmpk"), "--words-pack", self.path("words.pmpk"), "--items", "300"],
-                       check=True, timeout=60)
+                       check=True, timeout=PATIENCE)
         subprocess.run([sys.executable, os.path.join(ROOT, "demo", "demo_page.py"), self.path("shapes"), self.page,
                         "--pack", self.id, "--names", self.path("names.json"), "--kind", "drawn pictures of shapes",
                         "--map", self.map, "--start", str(START_ROW), "--epsilon", str(EPSILON), "--crowd", self.path("crowd.json"),
                         "--words", self.path("words.json"), "--words-pack", self.words_pack],
-                       check=True, timeout=60)
+                       check=True, timeout=PATIENCE)
 
     def start_crowd(self):
         """A gateway, and a relay with its neighbours. crowd.json tells the page where they are."""
@@ -99,9 +101,16 @@ class Service:
         if not line:
             raise RuntimeError("privatemail serve does not start")
         self.address = json.loads(line)["listen"]
+        if self.held:
+            self.held.close()
 
     def stop(self):
         self.end(self.process)
+        if self.process:  # nobody else gets its port meanwhile, and whoever connects is refused
+            host, port = self.address.rsplit(":", 1)
+            self.held = socket.socket()
+            self.held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self.held.bind((host, int(port)))
         self.process = None
 
     def stop_crowd(self):
@@ -113,7 +122,7 @@ class Service:
     def end(process):
         if process:
             process.terminate()
-            process.wait(20)
+            process.wait(PATIENCE)
             process.stdout.close()
 
     def decode(self, release, pack="first"):
@@ -129,7 +138,7 @@ class Service:
         request = bundle[:8] + bytes.fromhex(self.id) + count.to_bytes(4, "big") + size.to_bytes(4, "big") + bundle[24:]
         program = os.path.join(os.path.dirname(os.path.dirname(self.program)), "demo", "demo_observer")
         done = subprocess.run([program, "gateway.keys", "first.pmpk"], cwd=self.folder, input=request,
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=PATIENCE)
         if done.returncode != 0:
             raise RuntimeError(done.stderr.decode())
         return json.loads(done.stdout)
@@ -138,7 +147,7 @@ class Service:
         """The server's answer to a release, as JSON."""
         request = urllib.request.Request(f"http://{self.address}/v1/query", release,
                                          {"Content-Type": "application/cbor", "Accept": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.load(answer)
 
     def write(self, name, data):
@@ -156,7 +165,7 @@ class Service:
 
     def last_epoch(self, pack=None):
         """The releases of the last epoch, all of them and those that neighbours really asked; `pack`: id of one slot."""
-        with urllib.request.urlopen(self.observer + "/crowd?seen", timeout=60) as answer:
+        with urllib.request.urlopen(self.observer + "/crowd?seen", timeout=PATIENCE) as answer:
             told = json.load(answer)
         symbols = len(told["asked"])
         releases = [write_release(bytes.fromhex(pack or self.id), 1 if pack else 3, pack_symbols([symbol], symbols))

@@ -67,7 +67,7 @@ emulate() {
     microbit) options+=(-device "loader,file=$out/${3:-blank}.bin,addr=0x3f800,force-raw=on") ;;
     riscv*) emulator=qemu-system-${1%-virt} options=(-M virt -bios none) ;;
     esac
-    timeout 60 $emulator -nographic -semihosting-config enable=on,target=native "${options[@]}" \
+    timeout 300 $emulator -nographic -semihosting-config enable=on,target=native "${options[@]}" \
         -kernel "$out/$1/$2.elf" </dev/null >"$out/$1/$2.log" 2>&1
 }
 

@@ -32,6 +32,17 @@ must() {
 # check NAME COMMAND...: the same where the script goes on.
 check() { must "$@" || true; }
 
+# patiently COMMAND...: what fetches from a network, which may fail for a moment: up to three times.
+patiently() {
+    local pause
+    for pause in 10 60; do
+        "$@" && return
+        echo "once more in $pause s: $*"
+        sleep "$pause"
+    done
+    "$@"
+}
+
 # counted NAME COMMAND...: a command that counts checks of its own, in a last line 'N passed, N failed', which is added
 # up and not repeated. What it printed stays in $out/NAME.log.
 counted() {

@@ -68,14 +68,14 @@ ask_server() {
     "$command" serve --pack "$folder/shapes.pmpk" --store "sqlite:$folder/shapes.store" --listen 127.0.0.1:0 \
         >"$folder/told" 2>"$folder/log" &
     server=$!
-    for tries in {1..100}; do
-        [ ! -s "$folder/told" ] || break
+    for tries in {1..1200}; do
+        [ ! -s "$folder/told" ] && kill -0 "$server" 2>/dev/null || break
         sleep 0.1
     done
     address=$(grep -oE 'http://[0-9.:]+' "$folder/told" | head -n 1)
     id=$("$command" inspect "$folder/shapes.pmpk" --json |
         python3 -c 'import json, sys; print(json.load(sys.stdin)["pack"])')
-    (cd "$folder/here" && timeout 60 ../../empty-build/debug/ask "$address" "$id") >"$folder/found" || status=$?
+    (cd "$folder/here" && timeout 300 ../../empty-build/debug/ask "$address" "$id") >"$folder/found" || status=$?
     kill "$server"
     cat "$folder/found"
     [ "$status" = 0 ] && grep -qxE '[0-9]+ of [1-9][0-9]* items' "$folder/found"

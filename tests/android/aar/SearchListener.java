@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 
 /** A server of HTTP that does what a test orders, and remembers what it was asked. */
@@ -31,6 +32,10 @@ final class SearchListener implements AutoCloseable {
     final List<byte[]> messages = new ArrayList<>();
     final List<String> heads = new ArrayList<>();
     final List<Long> times = new ArrayList<>();
+    /** Of the last query that came, in milliseconds since 1970. */
+    long lastDate;
+    /** Opens with the next query. */
+    volatile CountDownLatch asked = new CountDownLatch(1);
     final List<String> fetched = new ArrayList<>();
     /** What is sent for a pack, by id. */
     final Map<String, byte[]> packs = new HashMap<>();
@@ -65,6 +70,7 @@ final class SearchListener implements AutoCloseable {
         heads.clear();
         times.clear();
         fetched.clear();
+        asked = new CountDownLatch(1);
     }
 
     @Override
@@ -83,12 +89,14 @@ final class SearchListener implements AutoCloseable {
             return;
         }
         times.add(System.nanoTime() / 1_000_000);
+        lastDate = System.currentTimeMillis();
         heads.add(exchange.getRequestMethod() + " " + path + " " + exchange.getRequestHeaders().getFirst("Content-Type")
                 + " " + exchange.getRequestHeaders().getFirst("Accept") + " "
                 + exchange.getRequestHeaders().getFirst("User-Agent"));
         try (InputStream in = exchange.getRequestBody()) {
             messages.add(in.readAllBytes());
         }
+        asked.countDown();
         obey(exchange, orders.size() > 1 ? orders.remove(0) : orders.get(0));
     }
 

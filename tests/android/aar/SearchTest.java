@@ -17,6 +17,7 @@ import java.security.NoSuchAlgorithmException;
 import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -366,9 +367,9 @@ public final class SearchTest {
             listener.retryAfter = "2";
             check("seconds that the server asks for are waited", finds(search, "one") && paused(1, 2000));
             listener.order(503, 200);
-            listener.retryAfter = DateTimeFormatter.RFC_1123_DATE_TIME.format(
-                    ZonedDateTime.now(ZoneOffset.UTC).plusSeconds(3));
-            check("so is a date", finds(search, "one") && paused(1, 1500));
+            ZonedDateTime date = ZonedDateTime.now(ZoneOffset.UTC).plusSeconds(3).truncatedTo(ChronoUnit.SECONDS);
+            listener.retryAfter = DateTimeFormatter.RFC_1123_DATE_TIME.format(date);
+            check("so is a date", finds(search, "one") && listener.lastDate >= date.toInstant().toEpochMilli() - 100);
             listener.order(503, 200);
             listener.retryAfter = "31";
             check("too many seconds are the app's to wait", fails(search, "one") == 503 && equalMessages() == 1);
@@ -591,14 +592,16 @@ public final class SearchTest {
                 return good && equalMessages() == 24;
             }));
             listener.order(503);
+            listener.retryAfter = "20"; // the pause is there however late the interruption comes
             Thread waiting = Thread.currentThread();
             pool.submit(() -> {
-                Thread.sleep(100);
+                listener.asked.await();
                 waiting.interrupt();
                 return null;
             });
             check("an interrupted pause ends the search", fails(search, "one") == 0 && Thread.interrupted()
                     && listener.messages.size() == 1);
+            listener.retryAfter = null;
         } finally {
             pool.shutdown();
         }

@@ -192,12 +192,14 @@ final class BudgetFileTest {
         double acknowledged = 0.0;
         int arms = 0;
         for (int kill = 0; kill < KILLS; kill++) {
+            // Where a flush to the disk takes long, the child gets longer: it is to be killed in the middle of arms.
+            int longest = arms > 2 * kill ? 30 : 300;
             Process process = child("endless", file.getPath()).start();
             BufferedReader reader = new BufferedReader(new InputStreamReader(process.getInputStream()));
             String line = reader.readLine();
             Thread killer = new Thread(() -> {
                 try {
-                    Thread.sleep(random.nextInt(30));
+                    Thread.sleep(random.nextInt(longest));
                 } catch (InterruptedException impossible) {
                     throw new AssertionError(impossible);
                 }

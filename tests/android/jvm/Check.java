@@ -12,7 +12,7 @@ import java.util.concurrent.TimeoutException;
 
 /** The tests' runner: a test passes when it throws nothing. */
 final class Check {
-    private static final int PATIENCE_SECONDS = 30;
+    private static final int PATIENCE_SECONDS = 120; // far more than anything takes on a busy machine
 
     private static int passed;
     private static int failed;
@@ -95,10 +95,25 @@ final class Check {
 
     static <T> FutureTask<T> start(Callable<T> work) {
         FutureTask<T> task = new FutureTask<>(work);
+        startThread(task);
+        return task;
+    }
+
+    private static Thread startThread(FutureTask<?> task) {
         Thread thread = new Thread(task);
         thread.setDaemon(true); // one that hangs fails its test, not the run
         thread.start();
-        return task;
+        return thread;
+    }
+
+    /** Starts a task; returns when its thread waits to be woken, however late it comes to that. */
+    static void parks(FutureTask<?> task) throws Exception {
+        Thread thread = startThread(task);
+        for (long end = System.nanoTime() + PATIENCE_SECONDS * 1_000_000_000L;
+                thread.getState() != Thread.State.WAITING; Thread.sleep(10)) {
+            that(thread.isAlive() && System.nanoTime() < end, "the thread does not wait");
+        }
+        waits(task);
     }
 
     /** What the thread answered or threw; an error when it does not end. */

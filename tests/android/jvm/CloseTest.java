@@ -162,9 +162,9 @@ final class CloseTest {
             BlockedStream stream = new BlockedStream();
             FutureTask<Ranking> first = Check.start(() -> ask(client, stream));
             stream.reached.await();
-            FutureTask<Ranking> second = Check.start(() -> client.answer(
+            FutureTask<Ranking> second = new FutureTask<>(() -> client.answer(
                     new ByteArrayInputStream(Golden.answerBytes()), features, Golden.LABEL, Client.Scope.ALL_SLOTS, 8));
-            Check.waits(second);
+            Check.parks(second);
             features.position(features.limit());
             stream.opened.countDown();
             Check.equal(Check.join(first).matches().get(7).score(), Check.join(second).matches().get(7).score());

@@ -13,6 +13,7 @@ final class FlatMemoryTest {
     private static final int ALL = 100_000;
     private static final long RESIDENT_SLACK = 6L << 20;
     private static final long HEAP_SLACK = 512L << 10;
+    private static final long PATIENCE = 60_000_000_000L; // nanoseconds
 
     private FlatMemoryTest() {}
 
@@ -34,14 +35,14 @@ final class FlatMemoryTest {
                     before = measure();
                 }
             }
-            long[] after = measure();
+            long[] after = measure(before[2]);
             Check.equal(ALL / 64.0, budget.remaining().epsilonSpent());
             print(FIRST, before);
             print(ALL, after);
             Check.that(after[0] - before[0] < RESIDENT_SLACK, "resident memory grew by " + (after[0] - before[0]));
             Check.that(after[1] - before[1] < HEAP_SLACK, "the heap grew by " + (after[1] - before[1]));
-            Check.equal(before[2], after[2]);
-            Check.equal(before[3], after[3]);
+            Check.that(after[2] <= before[2], "direct memory grew by " + (after[2] - before[2]));
+            Check.that(after[3] <= before[3], "there are " + (after[3] - before[3]) + " direct buffers more");
         }
     }
 
@@ -58,16 +59,33 @@ final class FlatMemoryTest {
                 client.receipt();
             }
         }
-        long[] after = measure();
-        Check.equal(before[2], after[2]);
+        long[] after = measure(before[2]);
+        Check.that(after[2] <= before[2], "direct memory grew by " + (after[2] - before[2]));
     }
 
     /** Resident bytes, heap bytes in use, direct bytes, direct buffers; after collecting garbage. */
     private static long[] measure() throws Exception {
-        for (int i = 0; i < 3; i++) {
+        long[] found = {0, 0, -1, 0};
+        for (int unchanged = 0; unchanged < 3;) {
+            long direct = found[2];
             System.gc();
             Thread.sleep(50); // direct memory is freed by a thread of its own
+            found = use();
+            unchanged = found[2] == direct ? unchanged + 1 : 0;
         }
+        return found;
+    }
+
+    /** The same when there is no more direct memory than this, or when a patient look has found more. */
+    private static long[] measure(long direct) throws Exception {
+        long[] found = measure();
+        for (long end = System.nanoTime() + PATIENCE; found[2] > direct && System.nanoTime() < end;) {
+            found = measure();
+        }
+        return found;
+    }
+
+    private static long[] use() throws IOException {
         long heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
         for (BufferPoolMXBean pool : ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class)) {
             if (pool.getName().equals("direct")) {

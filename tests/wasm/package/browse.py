@@ -10,7 +10,7 @@ from browser import Browser  # noqa: E402
 with Browser() as browser:
     page = browser.open(sys.argv[1])
     try:
-        page.wait_for("document.body && document.body.textContent.trim() !== ''")
+        page.wait_for("document.body && document.body.textContent.trim() !== ''", 120)
     finally:
         print(page.console_errors(), file=sys.stderr)
     print(page.evaluate("document.body.textContent.trim()"))

@@ -68,8 +68,8 @@ start_server() {
     "$command" serve --pack "$out/shapes.pmpk" --store "sqlite:$out/shapes.store" --files "$out/page" \
         --listen 127.0.0.1:0 >"$out/server.told" 2>"$out/server.log" &
     server=$!
-    for tries in {1..100}; do
-        [ ! -s "$out/server.told" ] || break
+    for tries in {1..1200}; do
+        [ ! -s "$out/server.told" ] && kill -0 "$server" 2>/dev/null || break
         sleep 0.1
     done
     address=$(grep -oE 'http://[0-9.:]+' "$out/server.told" | head -n 1) || { cat "$out/server.log"; return 1; }
@@ -91,7 +91,7 @@ in_browser() {
     echo "import { ask } from './ask.js'; document.body.textContent = await ask(location.origin, '$id').catch(String);" \
         >"$out/page/main.js"
     echo '<!DOCTYPE html><body></body><script type="module" src="main.js"></script>' >"$out/page/index.html"
-    timeout 120 python3 "$here/browse.py" "$address/" | found browser
+    timeout 300 python3 "$here/browse.py" "$address/" | found browser
 }
 
 rm -rf "$out"
