@@ -85,6 +85,15 @@ class Crowd:
                     found[status] = found.get(status, 0) + 1
         return found
 
+    def during(self, since, until):
+        """The same of the attempts that began and ended then."""
+        found = {}
+        with self.lock:
+            for when, status, seconds in self.attempts:
+                if since <= when and when + seconds <= until:
+                    found[status] = found.get(status, 0) + 1
+        return found
+
     def slowest(self, since=0.0):
         with self.lock:
             return max((seconds for when, _, seconds in self.attempts if when >= since), default=0.0)
@@ -131,15 +140,14 @@ class Front:
         self.process = subprocess.Popen(["nginx", "-p", folder, "-c", self.example, "-g", "daemon off;"],
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.tls = ssl.create_default_context(cafile=os.path.join(folder, "certificate.pem"))
-        end = time.monotonic() + 10
-        while time.monotonic() < end:
-            with contextlib.suppress(OSError):
-                self.get("/")
-                break
-            time.sleep(0.05)
+        wait_until(self.answers, 60)
+
+    def answers(self):
+        with contextlib.suppress(OSError):
+            return self.get("/")
 
     def get(self, path, **headers):
-        connection = http.client.HTTPSConnection("localhost", self.port, timeout=10, context=self.tls)
+        connection = http.client.HTTPSConnection("localhost", self.port, timeout=30, context=self.tls)
         try:
             return ask(connection, "GET", path, headers=headers)
         finally:
@@ -157,4 +165,4 @@ class Front:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=60)

@@ -45,7 +45,8 @@ def test_sqlite(tester):
     tester.check(holds_mark(*files), "a version before has the item")
     with Server(tester, stores=["sqlite:" + store]) as server:
         keep_one(tester, "sqlite:" + store)
-        done = subprocess.run(["sqlite3", store, "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"], capture_output=True, text=True)
+        done = subprocess.run(["sqlite3", "-cmd", ".timeout 20000", store, "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"],
+                              capture_output=True, text=True)
         tester.check(done.returncode == 0 and done.stdout.startswith("0|"), "vacuum: %s" % (done.stdout + done.stderr))
         tester.check(not holds_mark(*(file for file in files if os.path.exists(file))), "SQLite's files have it no more")
         tester.check(server.post(tester.read("p-response.cbor")).status == 200, "served all the while")

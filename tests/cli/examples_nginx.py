@@ -11,10 +11,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 from crowd import Front
-from harness import ROOT
+from harness import ROOT, wait_until
 from postgres import free_port
 from serving import Server, ask, pack_id
 
@@ -173,11 +172,11 @@ class Tokens:
         self.port = free_port()
         self.process = subprocess.Popen([sys.executable, os.path.join(EXAMPLES, "privatemail-tokens.py"), path, str(self.port)],
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        end = time.monotonic() + 10
-        while time.monotonic() < end:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
-                break
-            time.sleep(0.05)
+        wait_until(self.listens, 60)
+
+    def listens(self):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=10):
+            return True
 
     def __enter__(self):
         return self

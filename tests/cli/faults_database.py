@@ -34,6 +34,7 @@ def test_stopped(tester, database, releases):
                 database.stop(mode)
                 gone = time.monotonic()
                 time.sleep(2)
+                wait_until(lambda: sum(crowd.during(gone, time.monotonic()).values()) > ENOUGH, 60)
                 health = server.request("GET", "/healthz")
                 answer = server.post(releases[0][0])
                 tester.check((health.status, answer.status, answer.error(), answer.headers["Retry-After"]) ==
@@ -43,10 +44,10 @@ def test_stopped(tester, database, releases):
                 started = time.monotonic()
                 back = crowd.wait_for_answer(up)
                 time.sleep(0.5)
-            between = crowd.statuses(gone, up - 0.5)  # later ones may be held up until it is there again
+            between = crowd.during(gone, up)  # later ones may be held up until it is there again
             tester.check(set(between) == {503}, "%s: while it is gone: %s" % (mode, between))
-            tester.check(back is not None and back < (started - up) + 6, "%s: back after %s s" % (mode, back))
-            tester.check(crowd.slowest(stopped - 1) < 10, "%s: the slowest took %.1f s" % (mode, crowd.slowest(stopped - 1)))
+            tester.check(back is not None and back < (started - up) + 15, "%s: back after %s s" % (mode, back))
+            tester.check(crowd.slowest(stopped - 1) < 15, "%s: the slowest took %.1f s" % (mode, crowd.slowest(stopped - 1)))
             check_crowd(tester, crowd, mode)
             tester.check(server.request("GET", "/healthz").status == 200, "healthy again")
             print("figure: PostgreSQL stopped (%s) for %.1f s: %d queries got 503, the slowest of all in %.2f s; answers "
@@ -64,6 +65,7 @@ def test_stopped_behind_cache(tester, database, releases):
             database.stop()
             gone = time.monotonic()
             time.sleep(1.5)
+            wait_until(lambda: sum(crowd.statuses(gone).values()) > ENOUGH, 60)
             end = time.monotonic()
             database.start()
         found = crowd.statuses(gone, end)

@@ -23,7 +23,7 @@ def start(tester, database, names=("p",), port=None):
 def restart(server, tester, database, names=("p",), number=signal.SIGTERM):
     """Another one in its place."""
     server.process.send_signal(number)
-    server.process.wait(timeout=20)
+    server.process.wait(timeout=60)
     port = server.port
     server.__exit__()
     return start(tester, database, names, port)
@@ -99,8 +99,11 @@ def test_front(tester, database, releases):
             counts = [server.metric("queries_total") for server in (first, second)]
             tester.check(min(counts) > 0 and sum(counts) == 8, "both are asked: %s" % counts)
             for path in ("/v1/pack/" + pack_id(tester), "/v1/pack/%s/gallery" % pack_id(tester)):
+                began = time.monotonic()
                 states = [front.get(path).headers["X-Cache"] for _ in range(3)]
-                tester.check(states == ["MISS", "HIT", "HIT"], "%s: %s" % (path, states))
+                late = time.monotonic() - began > 4  # a gallery is kept for five seconds
+                tester.check(states == ["MISS", "HIT", "HIT"] or (late and path.endswith("gallery") and states[0] == "MISS"),
+                             "%s: %s" % (path, states))
             tester.check(front.get("/v1/pack/" + pack_id(tester), Range="bytes=0-7").body == tester.read("p.pmpk")[:8],
                          "a range from nginx's cache")
             tester.check(json.loads(front.get("/v1/packs").body)["packs"][0]["pack"] == pack_id(tester), "which packs there are")
@@ -119,8 +122,10 @@ def test_front(tester, database, releases):
         tester.check(len(log.split("\n")) > 10 and "127.0.0.1" not in log and "/v1/" not in log, "the log tells no path")
         tester.check(hashlib.sha256(parts[0].body).hexdigest() == path_of_part[9:], "a part is what its name says")
         with Front(folder, [free_port()], rate="2r/s") as front:
+            began = time.monotonic()
             found = [front.post(releases[0][0]).status for _ in range(40)]
-            tester.check(found.count(503) >= 10 and set(found) <= {502, 503}, "the limit of requests: %s" % found)
+            most = 22 + 2 * (time.monotonic() - began)  # a burst of twenty, and two a second
+            tester.check(set(found) <= {502, 503} and found.count(502) <= most, "the limit of requests: %s" % found)
 
 
 def change_gallery(tester, database, servers):
@@ -156,6 +161,8 @@ def test_rollout(tester, database, old_releases, new_releases):
                 servers[0] = restart(servers[0], tester, database, ("p", "old"))
                 time.sleep(RECOVERY)
                 early = [front.post(new_releases[0][0]) for _ in range(20)]  # a device that is too early
+                while len({answer.status for answer in early}) < 2 and len(early) < 500:  # nginx chooses
+                    early.append(front.post(new_releases[0][0]))
                 found = {answer.status for answer in early}
                 tester.check(found == {200, 409}, "half done: %s" % found)
                 tester.check(all(answer.body == new_releases[0][1] for answer in early if answer.status == 200) and
@@ -169,9 +176,9 @@ def test_rollout(tester, database, old_releases, new_releases):
             check_crowd(tester, crowd, "rollout")
             found = crowd.statuses()
             print("figure: rollout of a pack and of a gallery over two services behind nginx: %d queries with the old pack "
-                  "answered, 0 wrong, 0 lost, %d attempts sent again; a device too early got 409 %d of 20 times, and its "
+                  "answered, 0 wrong, 0 lost, %d attempts sent again; a device too early got 409 %d of %d times, and its "
                   "answer for the same bytes when all servers had the pack" %
-                  (crowd.answered, sum(found.values()) - found.get(200, 0), sum(a.status == 409 for a in early)))
+                  (crowd.answered, sum(found.values()) - found.get(200, 0), sum(a.status == 409 for a in early), len(early)))
     for server in servers:
         server.__exit__()
 
@@ -187,11 +194,11 @@ def besiege(tester, server, release):
     alone, _ = rate(2)
     slow = []
     for _ in range(300):
-        slow.append(socket.create_connection((server.host, server.port), timeout=10))
+        slow.append(socket.create_connection((server.host, server.port), timeout=30))
         slow[-1].sendall(b"POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Le")
     start_time = time.monotonic()
     beside, slowest = rate(2)
-    closed = wait_until(lambda: server.metric("connections ") <= 2, 15)
+    closed = wait_until(lambda: server.metric("connections ") <= 2)
     took = time.monotonic() - start_time
     tester.check(closed, "all slow ones are closed: %d are left" % server.metric("connections "))
     for connection in slow:

@@ -56,7 +56,7 @@ def wait_until(true, process):
 
 def kill(process, number=signal.SIGKILL):
     process.send_signal(number)
-    process.wait(timeout=60)
+    process.wait(timeout=300)
     process.stderr.close()
 
 
@@ -104,7 +104,7 @@ def test_killed_at_any_time(tester, seconds, right):
 
 
 def kill_after(tester, name, *arguments):
-    """Kills an index when a stage is behind it."""
+    """Kills an index when a stage is behind it. False, and nothing is there, when it was ready before somebody saw that."""
     process = start(tester, *arguments, "--store", "sqlite:" + name)
 
     def reached():
@@ -113,13 +113,20 @@ def kill_after(tester, name, *arguments):
 
     found = wait_until(reached, process)
     kill(process)
-    return found
+    if found and reached():
+        return True
+    remove_store(tester, name)
+    return False
 
 
 def test_killed_after_a_stage(tester, right):
     """Several kills in a row lose nothing either."""
-    for _ in range(2):
-        tester.check(kill_after(tester, "often", *INDEX), "killed in the middle")
+    kills = 0
+    for _ in range(20):
+        kills = kills + 1 if kill_after(tester, "often", *INDEX) else 0
+        if kills == 2:
+            break
+    tester.check(kills == 2, "killed in the middle")
     done = tester.run(*INDEX, "--store", "sqlite:often")
     tester.check(done.returncode == 0 and b"an earlier run had" in done.stderr, "it says so: %r" % done.stderr)
     tester.check(check_whole(tester, "often", "often") == right, "the same version")
@@ -129,9 +136,13 @@ def test_killed_after_a_stage(tester, right):
 def test_signals(tester, right):
     """A signal keeps what is done, too."""
     for number in [signal.SIGINT] if tester.windows else [signal.SIGTERM, signal.SIGINT]:
-        process = start(tester, *INDEX, "--store", "sqlite:signal")
-        wait_until(lambda: size_of(tester, "signal") > 500000, process)
-        kill(process, number)
+        for _ in range(10):
+            process = start(tester, *INDEX, "--store", "sqlite:signal")
+            wait_until(lambda: size_of(tester, "signal") > 500000, process)
+            kill(process, number)
+            if process.returncode != 0:
+                break
+            remove_store(tester, "signal")  # it was ready before the signal came
         expected = CONTROL_C_EXIT if tester.windows else -number
         tester.check(process.returncode == expected, "signal %d: exit code %s" % (number, process.returncode))
         complete(tester, "signal", "signal", right, "--force")
@@ -144,7 +155,7 @@ def test_other_inputs_start_anew(tester):
     for first, then in ((["--share", "0.02"], ["--share", "0.03"]), (["--share", "0.02"], ["--cells-per-item", "1"]),
                         (["--list", "80"], ["--list", "80", "--voters", "public.npy"]),
                         (["--voters", "public.npy"], ["--voters", "voters.npy"])):
-        tester.check(kill_after(tester, "other", *shared, *first), "killed in the middle")
+        tester.check(any(kill_after(tester, "other", *shared, *first) for _ in range(10)), "killed in the middle")
         done = tester.run(*shared, *then, "--store", "sqlite:other")
         tester.check(done.returncode == 0 and b"other inputs" in done.stderr, "other inputs: %r" % done.stderr)
         check_whole(tester, "other inputs", "other")
@@ -152,12 +163,16 @@ def test_other_inputs_start_anew(tester):
 
 
 def test_two_at_once(tester, right):
-    first = start(tester, *INDEX, "--store", "sqlite:both")
-    wait_until(lambda: size_of(tester, "both") > 0, first)
-    done = tester.run(*INDEX, "--store", "sqlite:both")
+    for _ in range(10):
+        first = start(tester, *INDEX, "--store", "sqlite:both")
+        wait_until(lambda: size_of(tester, "both") > 0, first)
+        done = tester.run(*INDEX, "--store", "sqlite:both")
+        if first.poll() is None:
+            break
+        remove_store(tester, "both")  # the first was ready before the second came
     tester.check(done.returncode == OUTPUT and b"writ" in done.stderr,
                  "the second of two: exit code %d, %r" % (done.returncode, done.stderr))
-    tester.check(first.wait(timeout=60) == 0, "the first of two")
+    tester.check(first.wait(timeout=300) == 0, "the first of two")
     first.stderr.close()
     tester.fails("it is there", OUTPUT, ["--force", "--add"], *INDEX, "--store", "sqlite:both")
     complete(tester, "replaced", "both", right, "--force")
@@ -165,9 +180,13 @@ def test_two_at_once(tester, right):
 
 def test_folder(tester):
     """A store in a folder: one writer, and whenever it is killed, a file that has its name is whole."""
-    first = start(tester, *INDEX, "--store", "dir:folder")
-    wait_until(lambda: os.path.exists(tester.path("folder/gallery")), first)
-    done = tester.run(*INDEX, "--store", "dir:folder")
+    for _ in range(10):
+        first = start(tester, *INDEX, "--store", "dir:folder")
+        wait_until(lambda: os.path.exists(tester.path("folder/gallery")), first)
+        done = tester.run(*INDEX, "--store", "dir:folder")
+        if first.poll() is None:
+            break
+        shutil.rmtree(tester.path("folder"))  # the first was ready before the second came
     tester.check(done.returncode == OUTPUT and b"another privatemail index is writing it" in done.stderr,
                  "the second of two in a folder: exit code %d, %r" % (done.returncode, done.stderr))
     kill(first)

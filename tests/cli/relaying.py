@@ -9,6 +9,7 @@ import http.client
 import http.server
 import json
 import os
+import socket
 import struct
 import threading
 import time
@@ -74,6 +75,13 @@ class Gateway:
     def __exit__(self, *_):
         self.server.shutdown()
         self.server.server_close()
+
+    def go(self):
+        """Nobody listens at its address any more, and no other program gets it."""
+        self.__exit__()
+        self.place = socket.socket()
+        self.place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.place.bind(self.server.server_address)
 
     def send(self, handler, status, kind, body):
         handler.send_response(status)
@@ -184,7 +192,7 @@ class Client:
         path = "/v1/ticket/%s%s?wait=%d" % (self.ticket.hex(), "" if index is None else "/%d" % index, wait)
         return self.relay.request("GET", path)
 
-    def collect(self, seconds=20):
+    def collect(self, seconds=60):
         """Long polls until there is something else than 202."""
         end = time.monotonic() + seconds
         while True:

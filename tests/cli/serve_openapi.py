@@ -133,7 +133,7 @@ def send_late(server, release):
             with contextlib.suppress(OSError):
                 connection.sendall(release[i:i + 1])
         time.sleep(0.7)
-    answers = [(path, parse(read_all(connection, 10))) for path, connection in connections]
+    answers = [(path, parse(read_all(connection, 20))) for path, connection in connections]
     for _, connection in connections:
         connection.close()
     return answers
@@ -156,10 +156,10 @@ def check_stopping(tester, document, server):
                for others, method in enumerate(methods)]
     waiting.append(begin_request(server, raw_post(tester.read("p-response.cbor")), len(waiting)))
     server.process.send_signal(signal.SIGTERM)
-    wait_until(lambda: asked_anew(server) == b"", 3)
+    wait_until(lambda: asked_anew(server) == b"")
     for method, connection in zip(methods, waiting):
         connection.sendall(b"\r\n")
-        answer = parse(read_all(connection, 5))
+        answer = parse(read_all(connection, 20))
         faults = document.faults("/healthz", method.lower(), answer)
         tester.check(answer.status == 503 and not faults, "%s while stopping: %d, %s" % (method, answer.status, faults))
     for connection in waiting:
@@ -185,11 +185,12 @@ def run_all(tester):
             faults = document.faults(name, method, answer)
             tester.check(not faults, "%s %s: %s" % (method, path, faults))
         check_late(tester, document, server)
+    with Server(tester, "--ohttp-key", "openapi.keys") as server:
         check_stopping(tester, document, server)
     # A query that is told to come later: of too many connections, or of a store that fails (tests/cli/test_faults.py).
     with Server(tester, "--ohttp-key", "openapi.keys", "--connections", "2", "--threads", "2") as server:
         held = [server.connect() for _ in range(20)]
-        wait_until(lambda: server.metric("connections ") >= 20, 5)
+        wait_until(lambda: server.metric("connections ") >= 20)
         answer = server.post(tester.read("p-response.cbor"))
         tester.check(answer.status == 503 and not document.faults("/v1/query", "post", answer), "503: %d" % answer.status)
         answer = server.request("POST", PATH, b"x", SINGLE)

@@ -89,7 +89,7 @@ class Service:
     def wait_for_log(self, part, seconds=60):
         return wait_until(lambda: part in self.log(), seconds)
 
-    def stop(self, seconds=20):
+    def stop(self, seconds=60):
         self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(timeout=seconds)
         self.tester.check(code == 0, "the %s stops with exit code %d: %s" % (self.name, code, self.log()[-2000:]))

@@ -63,7 +63,10 @@ def test_kept(tester, schema):
         tester.check((sent["bundle"], sent["mu"], sent["delta0"], sent["floor"], sent["clusters"]) ==
                      ("kept", drawn["mu"], drawn["delta0"], 8, drawn["clusters"]), sent)
         tester.check(1 < sent["epsilon"] < 1.2, "no new draw hides it: %s" % sent["epsilon"])
-    # seven of ten bundles have no fake, and then two orders: twelve are all the same once in 10^5 runs
+    for i in range(5):
+        tester.succeeds("once more", *changed(again, budget=None, out="more%d.cbor" % i))
+        sizes.add(tuple(read_bundle(pack, tester.read("more%d.cbor" % i))))
+    # seven of ten bundles have no fake, and then two orders: seventeen are all the same once in 10^7 runs
     tester.check(len(sizes) > 1, "the fakes are fresh: %s" % sizes)
     text = tester.succeeds("in words", *changed(again, out="words.cbor", features=None)).stdout.decode()
     tester.check("a kept cell sent again" in text and "paid when the cell was drawn" in text, text)
@@ -177,7 +180,7 @@ def test_idle(tester, schema):
         tester.check([len(symbols) for symbols in bundles] == told["messages"], told["messages"])
         # mean 5 fakes of variance 15, and with cover the list of three messages
         mean = np.mean(told["messages"])
-        tester.check(abs(mean - (8 if cover else 5)) < 5 * (15 / 300) ** 0.5, "cover %s: %g messages" % (cover, mean))
+        tester.check(abs(mean - (8 if cover else 5)) < 6 * (15 / 300) ** 0.5, "cover %s: %g messages" % (cover, mean))
         tester.check((min(told["messages"]) >= 3) == cover, "without cover a bundle may be empty")
     # a symbol in no other's list comes 113 times, with a standard deviation of 17; the mean of all is 150
     counts = np.bincount([symbol for symbols in bundles for symbol in symbols], minlength=16)

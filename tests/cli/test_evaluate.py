@@ -269,7 +269,7 @@ def test_crowd(tester, truth):
             tester.check(abs(row["carried"] / listed - row["bytes_up"] / 26) < 1e-9, "answers to all messages: %s" % row)
             spread = 0 if what == "relay" else (row["clusters"] * (row["copies"] + 1) * (2 * row["copies"] + 1) / 6 / (
                 4 * row["queries"])) ** 0.5
-            tester.check(abs(row["carried"] / listed - messages) <= 5 * spread + 1e-9, "%s: %g messages, not %g" % (
+            tester.check(abs(row["carried"] / listed - messages) <= 6 * spread + 1e-9, "%s: %g messages, not %g" % (
                 what, row["carried"] / listed, messages))
             local = row["local"]
             tester.check(abs(local["carried"] - min(0.5, row["carried"])) < 1 / count and
@@ -481,7 +481,7 @@ def test_nothing_is_left(tester):
         if number:
             time.sleep(1.5)
             process.send_signal(number)
-        code = process.wait(timeout=60)
+        code = process.wait(timeout=300)
         tester.check(code == (-number if number else 0) and tester.snapshot() == before and
                      not os.listdir(tester.path("temporary")), "signal %s: exit code %d" % (number, code))
 

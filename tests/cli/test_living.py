@@ -94,7 +94,7 @@ class Gallery:
 
 class Asker(threading.Thread):
     """Asks a service all the time, and keeps what it got: (release, answer). `patient`: told to come later, as by a database
-    that was held up, it does so once."""
+    that was held up, it does so for half a minute."""
 
     def __init__(self, service, releases, patient):
         super().__init__()
@@ -102,10 +102,10 @@ class Asker(threading.Thread):
         self.answers, self.faults, self.over = set(), [], False
 
     def run(self):
-        connection = http.client.HTTPConnection(self.service.host, self.service.port, timeout=20)
-        turn, put_off = 0, False
+        connection = http.client.HTTPConnection(self.service.host, self.service.port, timeout=60)
+        turn, put_off = 0, None
         while not self.over:
-            turn += not put_off
+            turn += put_off is None
             release = turn % len(self.releases)
             try:
                 connection.request("POST", "/v1/query", self.releases[release], CBOR)
@@ -115,11 +115,12 @@ class Asker(threading.Thread):
                 self.faults.append(repr(fault))
                 connection.close()
                 continue
-            if self.patient and not put_off and reply.status == 503 and reply.headers["Retry-After"]:
-                put_off = True
-                time.sleep(int(reply.headers["Retry-After"]))
-                continue
-            put_off = False
+            if self.patient and reply.status == 503 and reply.headers["Retry-After"]:
+                put_off = put_off or time.monotonic()
+                if time.monotonic() < put_off + 30:
+                    time.sleep(int(reply.headers["Retry-After"]))
+                    continue
+            put_off = None
             if reply.status == 200:
                 self.answers.add((release, body))
             else:
@@ -252,7 +253,7 @@ class Sequence:
             self.finish(asker, service, there["version"])
 
     def finish(self, asker, service, version):
-        self.tester.check(wait_until(lambda: self.served(service) == version), self.what + ": the service follows")
+        self.tester.check(wait_until(lambda: self.served(service) == version, 60), self.what + ": the service follows")
         asker.over = True
         asker.join()
         service.__exit__(None, None, None)
@@ -262,7 +263,7 @@ class Sequence:
         self.tester.check(not asker.faults, "%s: %s" % (self.what, asker.faults[:3]))
 
     def served(self, service):
-        connection = http.client.HTTPConnection(service.host, service.port, timeout=20)
+        connection = http.client.HTTPConnection(service.host, service.port, timeout=60)
         connection.request("GET", "/v1/pack/%s/gallery" % self.settings.id)
         told = json.loads(connection.getresponse().read())
         connection.close()

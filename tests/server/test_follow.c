@@ -7,6 +7,7 @@
 #include "server/store/store_kind.h"
 
 #include <pthread.h>
+#include <time.h>
 
 enum { VERSIONS = 3, THREADS = 3, SWITCHES = 1000 };
 
@@ -476,6 +477,14 @@ static void prepare_asker(struct asker *asker)
     pml_embedding_free(embedding);
 }
 
+/* Until somebody has had an answer of it: threads may begin late. */
+static void wait_for_answers(struct asker *asker, size_t version)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    for (int i = 0; i < 60000 && atomic_load(&asker->right[version]) == 0; i++)
+        nanosleep(&moment, NULL);
+}
+
 static void test_every_answer_is_of_one_version(void)
 {
     static struct asker asker;
@@ -486,8 +495,11 @@ static void test_every_answer_is_of_one_version(void)
     open_follow(cache);
     for (size_t i = 0; i < THREADS; i++)
         TEST_ASSERT_EQUAL(0, pthread_create(&threads[i], NULL, ask_often, &asker));
-    for (size_t i = 1; i <= SWITCHES; i++)
+    for (size_t i = 1; i <= SWITCHES; i++) {
         look_for(i % VERSIONS, true);
+        if (i > SWITCHES - VERSIONS)
+            wait_for_answers(&asker, i % VERSIONS);
+    }
     atomic_store(&asker.over, true);
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);

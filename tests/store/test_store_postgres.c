@@ -168,15 +168,19 @@ static void test_a_database_that_is_gone(void)
     tell_postgres("ALTER ROLE guest NOLOGIN", NULL);
     end_sessions();
     TEST_ASSERT_EQUAL(PML_UNAVAILABLE, pml_store_ping(reader));
-    const double start = pml_clock_now();
-    for (int i = 0; i < 1000; i++)
-        TEST_ASSERT_EQUAL(PML_UNAVAILABLE, pml_store_ping(reader));
-    TEST_ASSERT_TRUE(pml_clock_now() - start < 1.0);
+    double took = 1.0; /* a busy machine may hold us up, but not every time */
+    for (int tries = 0; tries < 10 && took >= 1.0; tries++) {
+        const double start = pml_clock_now();
+        for (int i = 0; i < 1000; i++)
+            TEST_ASSERT_EQUAL(PML_UNAVAILABLE, pml_store_ping(reader));
+        took = pml_clock_now() - start;
+    }
+    TEST_ASSERT_TRUE(took < 1.0);
     tell_postgres("ALTER ROLE guest LOGIN", NULL);
     int tries = 0; /* none, when a session was just due to be tried */
-    while (pml_store_ping(reader) != PML_DONE && ++tries < 300)
+    while (pml_store_ping(reader) != PML_DONE && ++tries < 3000)
         nanosleep(&moment, NULL);
-    TEST_ASSERT_TRUE(tries < 300);
+    TEST_ASSERT_TRUE(tries < 3000);
     TEST_ASSERT_EQUAL_UINT64(GENERATIONS, read_generation(reader));
     pml_store_close(reader);
     change("a", "DROP OWNED BY guest; DROP ROLE guest");
@@ -207,7 +211,7 @@ static void test_statements_that_hang(void)
     pml_outcome outcome = PML_DONE;
     make_store("a");
     struct pml_store *reader = NULL;
-    for (int tries = 0; tries < 3 && (tries == 0 || took >= 4.4); tries++) {
+    for (int tries = 0; tries < 10 && (tries == 0 || took >= 4.4); tries++) {
         if (reader)
             close_store(reader);
         reader = open_reader("a");
@@ -241,8 +245,12 @@ static void test_reading_is_one_round_trip(void)
     switch_to(writer, &(struct pml_pointer){.version = names[0]});
     close_store(writer);
     struct pml_store *reader = open_reader("a");
-    nanosleep(&second, NULL);
-    const long before = transactions();
+    long before = transactions(), earlier;
+    do { /* until what was done before is told */
+        earlier = before;
+        nanosleep(&second, NULL);
+        before = transactions();
+    } while (before - earlier > ROUNDS / 10);
     for (size_t round = 0; round <= ROUNDS; round++) {
         if (round == ROUNDS)
             nanosleep(&second, NULL);
