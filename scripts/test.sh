@@ -11,7 +11,7 @@
 #                                  and runs them, prints their table
 #
 #   PRIVATEMAIL_FUZZ_SECONDS  seconds per fuzz target (6; with --long 600)
-#   PRIVATEMAIL_STEP_SECONDS  a step that takes longer is stopped and has failed (1500; with --long 36000)
+#   PRIVATEMAIL_STEP_SECONDS  a step that takes longer is stopped and has failed (2400; with --long 36000)
 #
 # What a step printed is in build/logs or build/logs-platforms.
 set -uo pipefail
@@ -33,7 +33,7 @@ for argument in "$@"; do
 done
 export PIP_RETRIES=${PIP_RETRIES:-10} PIP_DEFAULT_TIMEOUT=${PIP_DEFAULT_TIMEOUT:-60} # tests of packages fetch some
 fuzz_seconds=${PRIVATEMAIL_FUZZ_SECONDS:-6}
-step_seconds=${PRIVATEMAIL_STEP_SECONDS:-1500}
+step_seconds=${PRIVATEMAIL_STEP_SECONDS:-2400}
 
 logs=build/logs${platforms:+-platforms}
 mkdir -p "$logs"
