@@ -89,7 +89,7 @@ class Browser:
             page.events.append((message["method"], message["params"]))
         return message
 
-    def call(self, method, parameters=None, session=None, seconds=30):
+    def call(self, method, parameters=None, session=None, seconds=120):
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters or {}}
         if session:
