@@ -59,8 +59,7 @@ void pml_draw_crowd(pml_client *client)
     const pml_crowd *policy = &client->crowd->policy;
     const uint32_t symbols = symbols_of(client->pack);
     client->shift = pml_response_draw(&client->random, client->keep, symbols, 0, NULL);
-    pml_bundle_draw(&client->random, (uint32_t)(policy->clusters * 0x1p29), symbols, policy->copies,
-                    &client->crowd->bundle);
+    pml_bundle_draw(&client->random, poisson_rate(policy->clusters), symbols, policy->copies, &client->crowd->bundle);
 }
 
 void pml_crowd_own(pml_client *client, uint32_t symbol)

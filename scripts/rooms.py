@@ -126,10 +126,11 @@ def room_of(path):
 def included(path, headers):
     """Our headers that a source includes, as paths."""
     text = (ROOT / path).read_text()
-    names = re.findall(r'^[ \t]*(?:#[ \t]*(?:include|import)|(?:umbrella )?header)[ \t]*[<"]([^>"]+)', text, re.MULTILINE)
-    for name in names:
-        if Path(name).name in headers:
-            yield headers[Path(name).name]
+    names = re.findall(r'^[ \t]*(?:#[ \t]*(?:include|import)|(?:umbrella )?header)[ \t]*([<"])([^>"]+)', text, re.MULTILINE)
+    for sign, name in names:
+        header = headers.get(Path(name).name)
+        if header and not (sign == "<" and header.split("/")[0] in OUTSIDE):  # BearSSL's, not what stands in for it
+            yield header
     for module in re.findall(r"^ *(?:internal |private )?import (\w+)", text, re.MULTILINE) if path.endswith(".swift") else ():
         if module in SWIFT_MODULES:
             yield SWIFT_MODULES[module]

@@ -62,14 +62,17 @@ _Static_assert((-1 & 3) == 3, "two's complement");
 
 /* The only functions that core and transport take from outside; every freestanding compiler demands them anyway. */
 /*@ requires \valid((uint8_t *)to + (0 .. size - 1)) && \valid_read((uint8_t *)from + (0 .. size - 1));
+    terminates \true;
     assigns ((uint8_t *)to)[0 .. size - 1];
     ensures \forall integer i; 0 <= i < size ==> ((uint8_t *)to)[i] == \old(((uint8_t *)from)[i]); */
 void *memcpy(void *restrict to, const void *restrict from, size_t size);
 /*@ requires \valid((uint8_t *)to + (0 .. size - 1));
+    terminates \true;
     assigns ((uint8_t *)to)[0 .. size - 1];
     ensures \forall integer i; 0 <= i < size ==> ((uint8_t *)to)[i] == (uint8_t)value; */
 void *memset(void *to, int value, size_t size);
-/*@ assigns \result \from ((uint8_t *)a)[0 .. size - 1], ((uint8_t *)b)[0 .. size - 1];
+/*@ terminates \true;
+    assigns \result \from ((uint8_t *)a)[0 .. size - 1], ((uint8_t *)b)[0 .. size - 1];
     ensures \result == 0 ==> \forall integer i; 0 <= i < size ==> ((uint8_t *)a)[i] == ((uint8_t *)b)[i]; */
 int memcmp(const void *a, const void *b, size_t size);
 void *memmove(void *to, const void *from, size_t size);
@@ -118,6 +121,7 @@ PML_NOINLINE void pml_wipe_stack(void);
       v == (uint8_t)v + 0x100 * (uint8_t)(v >> 8) + 0x10000 * (uint8_t)(v >> 16) + 0x1000000 * (v >> 24); */
 
 /*@ requires \valid_read(p + (0 .. 1));
+    terminates \true;
     assigns \nothing;
     ensures \result == p[0] + 0x100 * p[1]; */
 static inline uint32_t load_le16(const uint8_t *p)
@@ -126,6 +130,7 @@ static inline uint32_t load_le16(const uint8_t *p)
 }
 
 /*@ requires \valid_read(p + (0 .. 3));
+    terminates \true;
     assigns \nothing;
     ensures \result == le32(p); */
 static inline uint32_t load_le32(const uint8_t *p)
@@ -134,6 +139,7 @@ static inline uint32_t load_le32(const uint8_t *p)
 }
 
 /*@ requires \valid_read(p + (0 .. 7));
+    terminates \true;
     assigns \nothing;
     ensures \result == le64(p); */
 static inline uint64_t load_le64(const uint8_t *p)
@@ -142,6 +148,7 @@ static inline uint64_t load_le64(const uint8_t *p)
 }
 
 /*@ requires \valid(p + (0 .. 3));
+    terminates \true;
     assigns p[0 .. 3];
     ensures le32(p) == v; */
 static inline void store_le32(uint8_t *p, uint32_t v)
@@ -155,6 +162,7 @@ static inline void store_le32(uint8_t *p, uint32_t v)
 }
 
 /*@ requires \valid(p + (0 .. 7));
+    terminates \true;
     assigns p[0 .. 7];
     ensures le64(p) == v; */
 static inline void store_le64(uint8_t *p, uint64_t v)
@@ -164,6 +172,7 @@ static inline void store_le64(uint8_t *p, uint64_t v)
 }
 
 /*@ requires \valid_read(p + (0 .. 3));
+    terminates \true;
     assigns \nothing;
     ensures \result == be32(p); */
 static inline uint32_t load_be32(const uint8_t *p)
@@ -172,6 +181,7 @@ static inline uint32_t load_be32(const uint8_t *p)
 }
 
 /*@ requires \valid(p + (0 .. 3));
+    terminates \true;
     assigns p[0 .. 3];
     ensures be32(p) == v; */
 static inline void store_be32(uint8_t *p, uint32_t v)
@@ -190,7 +200,8 @@ static inline void store_be32(uint8_t *p, uint32_t v)
 
 /* Keeps the compiler from recognising a comparison, before the shift that makes the mask, or a choice, after it, and
  * turning either into a branch. */
-/*@ assigns \nothing;
+/*@ terminates \true;
+    assigns \nothing;
     ensures \result == v; */
 static inline uint64_t hide(uint64_t v)
 {
@@ -203,14 +214,16 @@ static inline uint64_t hide(uint64_t v)
 #endif
 }
 
-/*@ assigns \nothing;
+/*@ terminates \true;
+    assigns \nothing;
     ensures \result == (v == 0 ? 0 : UINT64_MAX); */
 static inline uint64_t mask_nonzero(uint64_t v)
 {
     return hide(0 - (hide(v | (0 - v)) >> 63));
 }
 
-/*@ assigns \nothing;
+/*@ terminates \true;
+    assigns \nothing;
     ensures \result == (a == b ? UINT64_MAX : 0); */
 static inline uint64_t mask_equal(uint64_t a, uint64_t b)
 {
@@ -219,6 +232,7 @@ static inline uint64_t mask_equal(uint64_t a, uint64_t b)
 
 /* a < b, for |a − b| < 2^63 */
 /*@ requires -0x8000000000000000 <= a - b <= 0x7FFFFFFFFFFFFFFF;
+    terminates \true;
     assigns \nothing;
     ensures \result == (a < b ? UINT64_MAX : 0); */
 static inline uint64_t mask_less(int64_t a, int64_t b)
@@ -226,7 +240,8 @@ static inline uint64_t mask_less(int64_t a, int64_t b)
     return hide(0 - (hide((uint64_t)a - (uint64_t)b) >> 63));
 }
 
-/*@ assigns \nothing;
+/*@ terminates \true;
+    assigns \nothing;
     ensures \result == (a < b ? UINT64_MAX : 0); */
 static inline uint64_t mask_less_unsigned(uint64_t a, uint64_t b)
 {
@@ -234,6 +249,7 @@ static inline uint64_t mask_less_unsigned(uint64_t a, uint64_t b)
 }
 
 /*@ requires mask == 0 || mask == UINT64_MAX;
+    terminates \true;
     assigns \nothing;
     ensures \result == (mask != 0 ? yes : no); */
 static inline uint64_t select64(uint64_t mask, uint64_t yes, uint64_t no)
@@ -242,6 +258,7 @@ static inline uint64_t select64(uint64_t mask, uint64_t yes, uint64_t no)
 }
 
 /*@ requires mask == 0 || (uint32_t)mask == UINT32_MAX;
+    terminates \true;
     assigns \nothing;
     ensures \result == (mask != 0 ? yes : no); */
 static inline uint32_t select32(uint64_t mask, uint32_t yes, uint32_t no)
@@ -251,6 +268,7 @@ static inline uint32_t select32(uint64_t mask, uint32_t yes, uint32_t no)
 
 /* −v where the mask is set */
 /*@ requires mask == 0 || (uint32_t)mask == UINT32_MAX;
+    terminates \true;
     assigns \nothing;
     ensures \result == (mask != 0 ? (uint32_t)-v : v); */
 static inline uint32_t negate32(uint64_t mask, uint32_t v)

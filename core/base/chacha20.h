@@ -4,7 +4,8 @@
 #include "base.h"
 
 /* One 64-byte block of RFC 8439's key stream, as the 16 words it serialises little-endian. */
-/*@ assigns out[0 .. 15]; */
+/*@ terminates \true;
+    assigns out[0 .. 15]; */
 void pml_chacha20_block(const uint8_t key[32], uint32_t counter, const uint8_t nonce[12], uint32_t out[16]);
 
 #endif

@@ -6,7 +6,8 @@
 /* Exact integer arithmetic. */
 
 /* ⌊√v⌋ */
-/*@ assigns \nothing;
+/*@ terminates \true;
+    assigns \nothing;
     ensures \result * \result <= v < (\result + 1) * (\result + 1); */
 uint32_t pml_sqrt_floor(uint64_t v);
 
@@ -28,7 +29,8 @@ uint32_t pml_scale_127(uint64_t value, uint64_t max);
 #define PML_NARROW_MULTIPLICATION 0
 #endif
 #endif
-/*@ assigns \nothing;
+/*@ terminates \true;
+    assigns \nothing;
     ensures \result == a * b; */
 static inline uint64_t multiply(uint32_t a, uint32_t b)
 {
@@ -57,7 +59,8 @@ static inline int64_t multiply_signed(int32_t a, uint32_t b)
 
 /* Cosine in 2^-60 (SPEC 5.3) of a score, below 2^43 in size, and the other inverse norm, at most 2^30. The product is at
  * most 2^60 in size, so what the halves lose beyond 2^64 is nothing. */
-/*@ assigns \nothing; */
+/*@ terminates \true;
+    assigns \nothing; */
 static inline int64_t cosine_of(int64_t score, uint32_t inverse)
 {
     const uint64_t low = multiply((uint32_t)(uint64_t)score, inverse);
@@ -67,6 +70,7 @@ static inline int64_t cosine_of(int64_t score, uint32_t inverse)
 
 /* ⌊a/b⌋ and ⌈a/b⌉ for b > 0 */
 /*@ requires b > 0;
+    terminates \true;
     assigns \nothing;
     ensures \result * b <= a < (\result + 1) * b; */
 static inline int64_t divide_floor(int64_t a, int64_t b)
@@ -76,6 +80,7 @@ static inline int64_t divide_floor(int64_t a, int64_t b)
 }
 
 /*@ requires b > 0;
+    terminates \true;
     assigns \nothing;
     ensures (\result - 1) * b < a <= \result * b; */
 static inline int64_t divide_ceil(int64_t a, int64_t b)
@@ -88,6 +93,7 @@ static inline int64_t divide_ceil(int64_t a, int64_t b)
 
 /* ⌊a/b + ½⌋ for 0 < b < 2^61, |a| < 2^61 */
 /*@ requires 0 < b < 0x2000000000000000 && -0x2000000000000000 < a < 0x2000000000000000;
+    terminates \true;
     assigns \nothing;
     ensures nearest(\result, a, b); */
 static inline int64_t divide_round(int64_t a, int64_t b)

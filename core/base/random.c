@@ -53,8 +53,11 @@ uint32_t pml_random_poisson(pml_random *random, uint32_t rate)
         /*@ loop assigns i, *random;
             loop invariant usable(random) && 2 <= i && (i > n ==> n <= 1 || i == n + 1);
             loop invariant thinned: i > 2 ==> random->used > 0 && last_word(random) % (i - 1) == 0; */
-        while (i <= n && pml_random_below(random, i) == 0)
+        while (i <= n && pml_random_below(random, i) == 0) {
+            //@ assert divides: last_word(random) % i == 0 && i < UINT32_MAX;
             i++;
+            //@ assert divided: random->used > 0 && last_word(random) % (i - 1) == 0;
+        }
         if (i > n)
             return n;
     }

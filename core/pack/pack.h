@@ -48,6 +48,7 @@ static inline const uint8_t *pack_id(const pml_pack *pack)
     logic integer code_at(uint8_t *codes, integer index) = code_of(codes[2 * index], codes[2 * index + 1]); */
 
 /*@ requires index <= 0xFFFFFFFF && \valid_read(codes + (2 * index .. 2 * index + 1));
+    terminates \true;
     assigns \nothing;
     ensures \result == code_at(codes, index) && -0x8000 <= \result <= 0x7FFF; */
 static inline int32_t pack_code(const uint8_t *codes, size_t index)

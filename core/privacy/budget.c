@@ -42,6 +42,7 @@ static const uint8_t magic[8] = "PMLB\2\0\0", old_magic[8] = "PMLB\1\0\0";
     logic integer room(integer ledger) = width(ledger) == 8 ? UINT64_MAX : UINT32_MAX; */
 
 /*@ requires \valid_read(budget) && ledger < PML_LEDGER_COUNT && which <= SPENT;
+    terminates \true;
     assigns \nothing;
     ensures \result == kept(budget, ledger, which) <= room(ledger); */
 static uint64_t get(const pml_budget *budget, unsigned ledger, unsigned which)
@@ -51,6 +52,7 @@ static uint64_t get(const pml_budget *budget, unsigned ledger, unsigned which)
 }
 
 /*@ requires \valid(budget) && ledger < PML_LEDGER_COUNT && which <= SPENT && v <= room(ledger);
+    terminates \true;
     assigns budget->bytes[place(ledger, which) .. place(ledger, which) + width(ledger) - 1];
     ensures kept(budget, ledger, which) == v;
     ensures others: \forall integer l, w; 0 <= l < PML_LEDGER_COUNT && CAP <= w <= SPENT && (l != ledger || w != which)
@@ -68,6 +70,7 @@ static void set(pml_budget *budget, unsigned ledger, unsigned which, uint64_t v)
 }
 
 /*@ requires \valid(out + (0 .. CHECKSUM_SIZE - 1));
+    terminates \true;
     assigns out[0 .. CHECKSUM_SIZE - 1]; */
 static void checksum(const uint8_t *bytes, size_t size, uint8_t out[CHECKSUM_SIZE])
 {
@@ -77,6 +80,7 @@ static void checksum(const uint8_t *bytes, size_t size, uint8_t out[CHECKSUM_SIZ
 }
 
 /*@ requires \valid(budget);
+    terminates \true;
     assigns budget->bytes[CHECKSUM .. CHECKSUM + CHECKSUM_SIZE - 1];
     ensures \forall integer l, w; 0 <= l < PML_LEDGER_COUNT && CAP <= w <= SPENT ==>
       kept(budget, l, w) == \old(kept(budget, l, w)); */
@@ -85,13 +89,20 @@ static void seal(pml_budget *budget)
     checksum(budget->bytes, CHECKSUM, budget->bytes + CHECKSUM);
 }
 
+/* Rounds up. No double below 2^64 is above 2^64 − 2^11. */
+/*@ requires 0.0 <= v <= 0x1p64 - 0x1p11;
+    terminates \true;
+    assigns \nothing;
+    ensures v <= \result < v + 1.0; */
 static PML_NOINLINE uint64_t ceiling(double v)
 {
+    //@ assert fits: v < 0x1p64;
     uint64_t whole = (uint64_t)v;
     return whole + ((double)whole < v);
 }
 
 /*@ requires \valid_read(budget);
+    terminates \true;
     assigns \nothing;
     ensures \result == PML_OK ==>
       \forall integer k; 0 <= k < PML_LEDGER_COUNT ==> kept(budget, k, SPENT) <= kept(budget, k, CAP); */
@@ -231,16 +242,29 @@ pml_status pml_budget_remaining(const pml_budget *budget, pml_budget_left *left)
     return PML_OK;
 }
 
+/*@ terminates \true;
+    assigns \nothing; */
 static uint64_t price_of_mu(double mu)
 {
     return ceiling(mu * mu * 0x1p40 * (1.0 + 0x1p-48));
 }
 
+/*@ requires PML_EPSILON_MIN <= epsilon <= PML_EPSILON_MAX;
+    terminates \true;
+    assigns \nothing;
+    ensures epsilon * 0x1p20 <= \result < epsilon * 0x1p20 + 1.0; */
 static uint64_t price_of_epsilon(double epsilon)
 {
     return ceiling(epsilon * 0x1p20);
 }
 
+/*@ requires mechanism != PML_GAUSSIAN ==> PML_EPSILON_MIN <= epsilon <= PML_EPSILON_MAX;
+    terminates \true;
+    assigns \nothing;
+    ensures \forall integer k; 0 <= k < PML_LEDGER_COUNT &&
+      k != (mechanism == PML_GAUSSIAN ? PML_LEDGER_GAUSSIAN : PML_LEDGER_RESPONSE) ==> \result.of[k] == 0;
+    ensures rounded_up: mechanism != PML_GAUSSIAN ==>
+      epsilon * 0x1p20 <= \result.of[PML_LEDGER_RESPONSE] < epsilon * 0x1p20 + 1.0; */
 struct pml_price pml_budget_price(pml_mechanism mechanism, double epsilon, double mu)
 {
     struct pml_price price = {{0}, false};
@@ -252,6 +276,14 @@ struct pml_price pml_budget_price(pml_mechanism mechanism, double epsilon, doubl
 }
 
 #if PML_WITH_CROWD
+/*@ requires \valid_read(policy) && 1 <= policy->own <= PML_CROWD_OWN_MAX && 0.0 <= policy->delta0 <= 0x1p-10;
+    requires PML_EPSILON_MIN <= epsilon <= PML_EPSILON_MAX;
+    terminates \true;
+    assigns \nothing;
+    ensures idle: bundle == PML_BUNDLE_IDLE ==>
+      \forall integer k; 0 <= k < PML_LEDGER_COUNT ==> \result.of[k] == 0;
+    ensures floor: bundle == PML_BUNDLE_QUERY ==>
+      epsilon * 0x1p20 <= \result.of[PML_LEDGER_FLOOR] < epsilon * 0x1p20 + 1.0; */
 struct pml_price pml_crowd_price(const pml_crowd *policy, double epsilon, pml_bundle bundle)
 {
     struct pml_price price = {{0}, false};
@@ -267,6 +299,7 @@ struct pml_price pml_crowd_price(const pml_crowd *policy, double epsilon, pml_bu
 #endif
 
 /*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed) && \separated(changed, budget, price);
+    terminates \true;
     assigns *changed;
     ensures refused: \result != PML_OK ==> *changed == \old(*changed);
     ensures booked: \result == PML_OK ==> \forall integer k; 0 <= k < PML_LEDGER_COUNT ==>
@@ -310,6 +343,7 @@ static pml_status book(const pml_budget *budget, const struct pml_price *price, 
 }
 
 /*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed) && \separated(changed, budget, price);
+    terminates \true;
     assigns *changed;
     ensures refused: \result != PML_OK ==> *changed == \old(*changed);
     ensures booked: \result == PML_OK ==> \forall integer k; 0 <= k < PML_LEDGER_COUNT ==>
@@ -322,6 +356,7 @@ pml_status pml_budget_charge(const pml_budget *budget, const struct pml_price *p
 }
 
 /*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed) && \separated(changed, budget, price);
+    terminates \true;
     assigns *changed;
     ensures refused: \result != PML_OK ==> *changed == \old(*changed);
     ensures booked: \result == PML_OK ==> \forall integer k; 0 <= k < PML_LEDGER_COUNT ==>

@@ -2,6 +2,7 @@
  * What a policy gives: δ, ε and μ (PRIVACY 11, theorems A and C). In: public parameters. Out: upper bounds. */
 #include "crowd_account.h"
 #include "base/elementary.h"
+#include "base/random.h"
 #include "normal.h"
 
 #define EPSILON_MAX 256.0
@@ -20,7 +21,7 @@ static bool in_range(const pml_crowd *crowd, const pml_crowd_use *use)
  * than 2^-31 of it and 2^-32 are lost. */
 static PML_NOINLINE pml_fakes fakes_of(const pml_crowd *crowd, uint32_t cells)
 {
-    double clients = (double)crowd->clients * (double)(uint32_t)(crowd->clusters * 0x1p29) * 0x1p-29;
+    double clients = (double)crowd->clients * (double)poisson_rate(crowd->clusters) * 0x1p-29;
     double relay = crowd->relay_clusters * (1.0 - 0x1p-30) - 0x1p-32;
     return (pml_fakes){(clients + (relay > 0.0 ? relay : 0.0)) * (1.0 - 0x1p-50) / cells, crowd->copies};
 }

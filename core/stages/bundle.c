@@ -4,6 +4,7 @@
 #include "bundle.h"
 
 /*@ requires \valid(bundle);
+    terminates \true;
     assigns *bundle;
     ensures bundle->total == 0;
     ensures \forall integer i; 0 <= i < BUNDLE_ENTRIES ==> bundle->symbol[i] == 0 && bundle->left[i] == 0; */

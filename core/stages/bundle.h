@@ -37,6 +37,7 @@ struct bundle {
 /* bundle.c (SPEC 5.16): draws the cover, which becomes symbol 0 and is not yet sent, and the clusters; `rate` is q. */
 /*@ requires usable(random) && \valid(bundle) && \separated(random, bundle);
     requires rate <= 0x80000000 && 1 <= symbols && 1 <= copies <= PML_CROWD_COPIES_MAX;
+    terminates draws_end;
     assigns *random, *bundle;
     ensures usable(random) && counted(bundle);
     ensures symbols: \forall integer i; 0 <= i < BUNDLE_ENTRIES ==> bundle->symbol[i] < symbols;
@@ -49,6 +50,7 @@ void pml_bundle_draw(pml_random *random, uint32_t rate, uint32_t symbols, uint32
 /*@ requires \valid(bundle) && own <= PML_CROWD_OWN_MAX && counted(bundle);
     requires bundle->total <= PML_CROWD_CLUSTERS_CUT * PML_CROWD_COPIES_MAX;
     requires \forall integer i; 0 <= i < PML_CROWD_OWN_MAX ==> bundle->left[i] == 0;
+    terminates \true;
     assigns bundle->left[0 .. own - 1], bundle->total;
     ensures counted(bundle) && bundle->total == \old(bundle->total) + own;
     ensures \forall integer i; 0 <= i < BUNDLE_ENTRIES ==> bundle->left[i] == (i < own ? 1 : \old(bundle->left[i])); */
@@ -57,6 +59,7 @@ void pml_bundle_own(struct bundle *bundle, uint32_t own);
 /* The next message's symbol, of a bundle that is not empty; *own is 1 and more for own messages, 0 for a fake. */
 /*@ requires usable(random) && \valid(bundle) && \valid(own) && \separated(random, bundle, own);
     requires counted(bundle) && bundle->total > 0;
+    terminates draws_end;
     assigns *random, *own, bundle->left[0 .. BUNDLE_ENTRIES - 1], bundle->total;
     ensures usable(random) && random->used > 0;
     ensures uniform: last_word(random) < 0x100000000 - 0x100000000 % \old(bundle->total);

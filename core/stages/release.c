@@ -6,6 +6,7 @@
 #define HEAD_MAX 40u
 
 /*@ requires \valid(out + (0 .. length_of(size) - 1)) && size < 65536;
+    terminates \true;
     assigns out[0 .. length_of(size) - 1];
     ensures \result == length_of(size) && says_length(out, size); */
 static size_t byte_string_head(uint8_t *out, size_t size)

@@ -22,6 +22,7 @@ uint64_t pml_response_keep(double epsilon, uint32_t cells)
 
 /* How far a symbol that is not kept moves: uniform on 1 … cells−1. */
 /*@ requires usable(random) && 2 <= cells;
+    terminates draws_end;
     assigns *random;
     ensures usable(random) && random->used > 0 && 1 <= \result < cells;
     ensures fair: last_word(random) < 0x100000000 - 0x100000000 % (cells - 1);
@@ -56,6 +57,7 @@ uint32_t pml_response_draw(pml_random *random, uint64_t keep, uint32_t cells, ui
 }
 
 /*@ requires bit <= 1 && n < 8;
+    terminates \true;
     assigns \nothing;
     ensures \forall integer k; 0 <= k < 8 ==> bit_of(\result, k) == (k == n && bit == 1 ? 1 : bit_of(byte, k)); */
 static inline uint8_t with_bit(uint8_t byte, uint32_t bit, unsigned n)
@@ -67,6 +69,7 @@ static inline uint8_t with_bit(uint8_t byte, uint32_t bit, unsigned n)
 /* Writes the bits of a symbol from bit `at` of the body on, where all are 0. */
 /*@ requires 1 <= bits <= 16 && at <= 0x100000 && \valid(body + (at / 8 .. (at + bits - 1) / 8));
     requires \forall integer k; at <= k < at + bits ==> bit_at(body, k) == 0;
+    terminates \true;
     assigns body[at / 8 .. (at + bits - 1) / 8];
     ensures \forall integer b; 0 <= b < bits ==> bit_at(body, at + b) == bit_of(symbol, b);
     ensures \forall integer k; 0 <= k < at || at + bits <= k ==> bit_at(body, k) == \old(bit_at(body, k)); */

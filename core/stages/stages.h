@@ -79,14 +79,17 @@ static inline uint32_t neighbour_index(uint64_t key)
 }
 
 /* weights.c (SPEC 5.5). `score` is ⟨q,a⟩·r_a, `inverse` is r_q. */
-/*@ assigns \nothing;
+/*@ terminates \true;
+    assigns \nothing;
     ensures 1 <= \result <= 65536; */
 uint32_t pml_weights_floor(uint32_t lambda);
 /*@ requires 1 <= floor <= 65536;
+    terminates \true;
     assigns \nothing;
     ensures floor <= \result <= 65536; */
 uint32_t pml_weights_of(int64_t score, uint32_t inverse, uint32_t lambda, uint32_t floor);
-/*@ assigns \nothing;
+/*@ terminates \true;
+    assigns \nothing;
     ensures \result <= 65536; */
 uint32_t pml_weights_label(uint32_t distance, uint32_t lambda);
 
@@ -105,6 +108,7 @@ void pml_update_row(const pml_pack *pack, uint32_t slot, const int64_t *label_ro
 /* response.c (SPEC 5.11) */
 /*@ requires usable(random) && \valid(others + (0 .. slots - 1)) && \separated(random, others + (0 .. slots - 1));
     requires 2 <= cells <= PML_CROWD_CELLS_MAX && keep <= 0x10000000000;
+    terminates draws_end;
     assigns *random, others[0 .. slots - 1];
     ensures \result < cells;
     ensures cells <= PML_CELLS_MAX ==> \forall integer s; 0 <= s < slots ==> others[s] < cells; */
@@ -112,6 +116,7 @@ uint32_t pml_response_draw(pml_random *random, uint64_t keep, uint32_t cells, ui
 
 /* The (secret) cell that is sent for this one. */
 /*@ requires cell < cells <= PML_CROWD_CELLS_MAX && shift < cells;
+    terminates \true;
     assigns \nothing;
     ensures \result == (cell + shift) % cells; */
 static inline uint32_t moved_by(uint32_t cell, uint32_t shift, uint32_t cells)
@@ -148,6 +153,7 @@ static inline uint32_t moved_by(uint32_t cell, uint32_t shift, uint32_t cells)
 /*@ requires 2 <= cells <= PML_CELLS_MAX && slots <= PML_SLOTS_MAX && slot < slots && cell < cells && shift < cells;
     requires \valid_read(others + (0 .. slots - 1)) && \valid(body + (0 .. bytes_of(slots, bits_of(cells)) - 1));
     requires \separated(others + (0 .. slots - 1), body + (0 .. bytes_of(slots, bits_of(cells)) - 1));
+    terminates \true;
     assigns body[0 .. bytes_of(slots, bits_of(cells)) - 1];
     ensures places: \forall integer c, b; 0 <= c < slots && 0 <= b < bits_of(cells) ==>
       symbol_bit(body, bits_of(cells), c, b) == bit_of(symbol_of(others, cells, slot, cell + shift, c), b);
@@ -184,6 +190,7 @@ size_t pml_release_length(size_t body_size, pml_mechanism mechanism);
 /*@ requires \valid(out + (0 .. fields_of(mechanism) + length_of(body_size) - 1)) && \valid_read(id + (0 .. 15));
     requires \separated(out + (0 .. fields_of(mechanism) + length_of(body_size) - 1), id + (0 .. 15));
     requires body_size < 65536 && PML_RESPONSE <= mechanism <= PML_CROWD;
+    terminates \true;
     assigns out[0 .. fields_of(mechanism) + length_of(body_size) - 1];
     ensures \result == out + fields_of(mechanism) + length_of(body_size);
     ensures fields: says_fields(out, mechanism, step);
@@ -193,6 +200,7 @@ uint8_t *pml_release_head(uint8_t *out, const uint8_t *id, pml_mechanism mechani
 
 /* Bits of a symbol. */
 /*@ requires 2 <= cells <= PML_CROWD_CELLS_MAX;
+    terminates \true;
     assigns \nothing;
     ensures 1 <= \result <= 20 && (cells <= PML_CELLS_MAX ==> \result <= 16);
     ensures cells <= 1 << \result && 1 << (\result - 1) < cells && \result == bits_of(cells); */
@@ -209,6 +217,7 @@ static inline unsigned symbol_bits(uint32_t cells)
 
 /* Bytes of a body of symbols. */
 /*@ requires slots <= PML_SLOTS_MAX && bits <= 32;
+    terminates \true;
     assigns \nothing;
     ensures \result == bytes_of(slots, bits); */
 static inline size_t symbols_size(size_t slots, unsigned bits)

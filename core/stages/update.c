@@ -78,6 +78,7 @@
     requires certified: \forall integer i; 0 <= i < pack->dimensions ==>
       -0x20000000 * degree_of(pack, weights) <= numerator(pack, slot, label_row, indices, weights, i) <=
        0x20000000 * degree_of(pack, weights);
+    terminates \true;
     assigns row[0 .. pack->dimensions - 1];
     ensures row: \forall integer i; 0 <= i < pack->dimensions ==>
       nearest(row[i], numerator(pack, slot, label_row, indices, weights, i),

@@ -10,6 +10,7 @@
 
 /* from 2^-31 to 2^-16 */
 /*@ requires value <= 0x80000000;
+    terminates \true;
     assigns \nothing;
     ensures \result == (value + 0x4000) / 0x8000; */
 static uint32_t rounded(uint32_t value)

@@ -154,7 +154,7 @@ def make_tree(tree, changed=()):
     for file in changed:
         (tree / file).write_text(changed[file])
     for folder in ("core", "transport"):
-        for path in sorted(p for p in (tree / folder).rglob("*.[ch]") if "bearssl" not in p.parts):
+        for path in sorted((tree / folder).rglob("*.[ch]")):
             path.write_text(without_contracts(path.read_text()))
     for file, before, hint in HINTS:
         replace_once(tree / file, before, hint + before)
@@ -287,8 +287,6 @@ def read_alarms():
 def functions_of(folder):
     names = set()
     for path in sorted((ROOT / folder).rglob("*.c")):
-        if "bearssl" in path.parts:
-            continue
         for match in re.finditer(r"^(?!typedef|struct \w+ \{|enum|union|#|_Static)[A-Za-z_][\w \*]*?\b(\w+)\([^;]*?\)\n\{",
                                  path.read_text(), re.MULTILINE):
             names.add((path.relative_to(ROOT).as_posix(), match[1]))

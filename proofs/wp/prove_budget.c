@@ -4,6 +4,7 @@
 
 /*@ requires \valid_read(budget) && \valid_read(price) && \valid(charged) && \valid(refunded);
     requires \separated(charged, refunded, budget, price);
+    terminates \true;
     assigns *charged, *refunded;
     ensures \result == PML_OK ==> \forall integer k; 0 <= k < PML_LEDGER_COUNT ==>
       kept(refunded, k, SPENT) == \old(kept(budget, k, SPENT)) &&

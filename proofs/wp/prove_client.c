@@ -10,6 +10,9 @@
 /*@ predicate same{L, M}(pml_budget *a, pml_budget *b) =
       \forall integer k; 0 <= k < PML_BUDGET_SIZE ==> \at(a->bytes[k], L) == \at(b->bytes[k], M); */
 
+/* What the app gave comes back when it is called: its entropy and its store. */
+//@ axiomatic app { predicate app_returns; }
+
 /* The second budget is what a charge, or a refund, that succeeded made of the first. */
 /*@ axiomatic books {
       predicate charged(pml_budget before, pml_budget after);
@@ -17,28 +20,34 @@
     } */
 
 /*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed) && \separated(changed, budget, price);
+    terminates \true;
     assigns *changed;
     ensures \result == PML_OK ==> charged(*budget, *changed); */
 pml_status pml_budget_charge(const pml_budget *budget, const struct pml_price *price, pml_budget *changed);
 
 /*@ requires \valid_read(budget) && \valid_read(price) && \valid(changed) && \separated(changed, budget, price);
+    terminates \true;
     assigns *changed;
     ensures \result == PML_OK ==> refunded(*budget, *changed); */
 pml_status pml_budget_refund(const pml_budget *budget, const struct pml_price *price, pml_budget *changed);
 
-/*@ assigns \nothing; */
+/*@ terminates \true;
+    assigns \nothing; */
 struct pml_price pml_client_price(const pml_client *client);
 
-/*@ assigns client->random, client->shift; */
+/*@ terminates draws_end && app_returns;
+    assigns client->random, client->shift; */
 pml_status pml_pipeline_draw(pml_client *client);
 
-/*@ assigns client->random, client->shift; */
+/*@ terminates \true;
+    assigns client->random, client->shift; */
 void pml_pipeline_wipe_noise(pml_client *client);
 
-//@ assigns \nothing;
+//@ terminates \true; assigns \nothing;
 void pml_wipe_stack(void);
 
 /*@ requires \valid(budget) && \valid_read(changed) && \valid_read(client) && \separated(budget, changed, client);
+    terminates app_returns;
     assigns *budget;
     ensures \result != PML_OK ==> same{Pre, Post}(budget, budget);
     ensures \result == PML_OK ==> *budget == *changed; */
@@ -46,6 +55,7 @@ static pml_status store(const pml_client *client, const pml_budget *changed, pml
 
 /*@ requires \valid(client) && \valid(budget) && \separated(client, budget);
     requires client->state == CLIENT_IDLE;
+    terminates draws_end && app_returns;
     assigns *client, *budget;
     ensures armed: client->state == CLIENT_ARMED <==> \result == PML_OK;
     ensures paid: \result == PML_OK ==> charged(\old(*budget), *budget);
@@ -53,6 +63,7 @@ static pml_status store(const pml_client *client, const pml_budget *changed, pml
 pml_status pml_client_pay(pml_client *client, pml_budget *budget);
 
 /*@ requires (client == \null || \valid(client)) && (budget == \null || \valid(budget)) && \separated(client, budget);
+    terminates draws_end && app_returns;
     assigns *client, *budget;
     ensures not_idle: client != \null && budget != \null && \old(client->state) != CLIENT_IDLE ==>
       \result != PML_OK && client->state == \old(client->state) && same{Pre, Post}(budget, budget);
@@ -60,6 +71,7 @@ pml_status pml_client_pay(pml_client *client, pml_budget *budget);
 pml_status pml_client_arm(pml_client *client, pml_budget *budget);
 
 /*@ requires (client == \null || \valid(client)) && (budget == \null || \valid(budget)) && \separated(client, budget);
+    terminates app_returns;
     assigns *client, *budget;
     ensures unarmed: client != \null && budget != \null && \old(client->state) != CLIENT_ARMED ==>
       \result == PML_ERROR_STATE && client->state == \old(client->state) && same{Pre, Post}(budget, budget);
@@ -73,6 +85,7 @@ pml_status pml_client_disarm(pml_client *client, pml_budget *budget);
 #include "../../core/client.c"
 
 /*@ requires \valid(client) && \valid(budget) && \separated(client, budget);
+    terminates app_returns;
     assigns *client, *budget;
     ensures \result == PML_OK ==> \false; */
 static pml_status disarm_twice(pml_client *client, pml_budget *budget)
