@@ -44,7 +44,7 @@ static exit_code check_numbers(const struct advise_question *q)
 
 static exit_code parse(int argc, char **argv, struct advise_question *q)
 {
-    enum { OWN = 14, SKETCH = 2 };
+    enum { OWN = 14, SKETCH = 2, THREADS = 12 };
     struct option_spec specs[OWN + CROWD_OPTIONS] = {
         {"items", OPTION_COUNT, &q->items, true, false},
         {"bytes-down", OPTION_COUNT, &q->bytes_down, true, false},
@@ -58,7 +58,7 @@ static exit_code parse(int argc, char **argv, struct advise_question *q)
         {"delta", OPTION_NUMBER, &q->delta, false, false},
         {"features", OPTION_TEXT, &q->features, false, false},
         {"seed", OPTION_COUNT, &q->seed, false, false},
-        {"threads", OPTION_COUNT, &q->threads, false, false},
+        [THREADS] = {"threads", OPTION_COUNT, &q->threads, false, false},
         {"json", OPTION_FLAG, &q->json, false, false},
     };
     crowd_options_fill(&q->crowd, specs + OWN);
@@ -68,6 +68,8 @@ static exit_code parse(int argc, char **argv, struct advise_question *q)
         q->crowd.honest = 1.0; /* one person, who is honest to himself: no crowd fits, which the advice says */
     if (code == EXIT_OK)
         code = crowd_options_check(&command_advise, &q->crowd, specs + OWN, true);
+    if (code == EXIT_OK && specs[THREADS].given && q->threads == 0)
+        return command_fail(&command_advise, EXIT_USAGE, "--threads must not be 0. Leave it out for the default.");
     q->sketch_given = specs[SKETCH].given;
     return code == EXIT_OK ? check_numbers(q) : code;
 }

@@ -117,6 +117,8 @@ static exit_code change(struct pml_store *store, const struct arguments *argumen
         outcome = pml_gallery_switch(store, arguments->gallery.id, &arguments->wanted, &message);
     if (outcome == PML_DONE && arguments->keep > 0)
         outcome = pml_gallery_keep(store, arguments->gallery.id, (uint32_t)arguments->keep, swept, &message);
+    if (outcome == PML_OTHER_VERSION)
+        return store_refuse(&command_gallery, arguments->gallery.shown, outcome, &message);
     if (outcome == PML_ABSENT || outcome == PML_REFUSED)
         return command_input(&command_gallery, outcome, &message);
     return outcome == PML_DONE ? EXIT_OK : command_output(&command_gallery, outcome, &message);
@@ -134,7 +136,7 @@ static exit_code look(struct pml_store *store, const struct arguments *arguments
     if (outcome == PML_DONE)
         (arguments->json ? write_json : print_text)(arguments, &about, swept);
     pml_gallery_about_free(&about);
-    return outcome == PML_DONE ? EXIT_OK : command_input(&command_gallery, outcome, &message);
+    return outcome == PML_DONE ? EXIT_OK : store_refuse(&command_gallery, arguments->gallery.shown, outcome, &message);
 }
 
 static exit_code run(int argc, char **argv)

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli/index/index_inputs.h"
 #include "cli/index/index_report.h"
+#include "cli/index/store_pack.h"
 
 #include "common/clock.h"
 #include "server/embedding/embedding.h"
@@ -195,13 +196,20 @@ static exit_code map(const struct arguments *arguments, const struct pack_file *
                             inputs);
 }
 
-static exit_code conclude(pml_outcome outcome, const struct pml_change_report *report,
-                          const struct pml_message *message)
+/* Prints what went wrong: with what was given, or with the store. */
+static exit_code tell_failure(const struct arguments *arguments, pml_outcome outcome, bool given,
+                              const struct pml_message *message)
+{
+    if (outcome == PML_OTHER_VERSION)
+        return store_refuse(&command_index, arguments->shown, outcome, message);
+    return (given ? command_input : command_output)(&command_index, outcome, message);
+}
+
+static exit_code conclude(const struct arguments *arguments, pml_outcome outcome,
+                          const struct pml_change_report *report, const struct pml_message *message)
 {
     progress_end();
-    if (outcome == PML_DONE)
-        return EXIT_OK;
-    return (report->inputs_at_fault ? command_input : command_output)(&command_index, outcome, message);
+    return outcome == PML_DONE ? EXIT_OK : tell_failure(arguments, outcome, report->inputs_at_fault, message);
 }
 
 static void tell_resumed(const struct pml_change_report *report)
@@ -229,7 +237,7 @@ static exit_code index_all(struct pml_store *store, const struct arguments *argu
         return code;
     pml_outcome outcome = pml_gallery_unfinished(store, pack->info.id, job.inputs, arguments->force, &done, &message);
     if (outcome != PML_DONE)
-        return command_output(&command_index, outcome, &message);
+        return tell_failure(arguments, outcome, false, &message);
     code = done == PML_STAGE_NONE ? map(arguments, pack, inputs) : EXIT_OK;
     if (code != EXIT_OK)
         return code;
@@ -237,7 +245,7 @@ static exit_code index_all(struct pml_store *store, const struct arguments *argu
     job.items = newcomers_of(inputs);
     job.voters = arguments->paths.voters ? &voters : NULL;
     outcome = pml_gallery_index(store, &job, report, &message);
-    code = conclude(outcome, report, &message);
+    code = conclude(arguments, outcome, report, &message);
     tell_resumed(report);
     return code;
 }
@@ -249,7 +257,7 @@ static exit_code change(struct pml_store *store, const struct arguments *argumen
     uint64_t last = 0;
     pml_outcome outcome = pml_gallery_last(store, pack->info.id, &last, &message);
     if (outcome != PML_DONE)
-        return (outcome == PML_REFUSED ? command_input : command_output)(&command_index, outcome, &message);
+        return tell_failure(arguments, outcome, outcome == PML_REFUSED, &message);
     exit_code code = EXIT_OK;
     if (!arguments->paths.ids)
         code = index_inputs_number(&command_index, &arguments->paths, last + 1, inputs);
@@ -264,7 +272,7 @@ static exit_code change(struct pml_store *store, const struct arguments *argumen
                                        .keep = (uint32_t)arguments->keep,
                                        .working = working_of(arguments)};
     outcome = pml_gallery_change(store, &job, report, &message);
-    return conclude(outcome, report, &message);
+    return conclude(arguments, outcome, report, &message);
 }
 
 /* ---- command ---- */

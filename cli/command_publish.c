@@ -67,14 +67,15 @@ static exit_code publish(struct pml_store *from, const struct arguments *argumen
     pml_outcome outcome = pml_gallery_look(from, arguments->gallery.id, &about, &message);
     pml_gallery_about_free(&about);
     if (outcome != PML_DONE)
-        return command_input(&command_publish, outcome, &message);
+        return store_refuse(&command_publish, arguments->gallery.shown, outcome, &message);
     outcome = pml_store_open(&to, arguments->to, PML_STORE_WRITE, &message);
     if (outcome != PML_DONE)
         return command_output(&command_publish, outcome, &message);
     outcome = pml_gallery_publish(from, to, arguments->gallery.id, arguments->with_private, &done, &message);
     pml_store_close(to);
-    if (outcome == PML_ABSENT || outcome == PML_DAMAGED)
-        return command_input(&command_publish, outcome, &message);
+    if (outcome == PML_ABSENT || outcome == PML_DAMAGED || outcome == PML_OTHER_VERSION)
+        return store_refuse(&command_publish, done.at_target ? arguments->shown_to : arguments->gallery.shown, outcome,
+                            &message);
     if (outcome != PML_DONE)
         return command_output(&command_publish, outcome, &message);
     report(arguments, &done);

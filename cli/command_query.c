@@ -141,6 +141,10 @@ static exit_code tell_failure(const struct job *job, enum exchange_result result
     if (result == EXCHANGE_UNREACHABLE)
         return command_fail(&command_query, EXIT_NETWORK, "%s cannot be reached: %s. Check --server and the network.",
                             server, exchange->trouble);
+    if (query_results_other_version(&job->results) > 0)
+        return command_fail(&command_query, EXIT_NETWORK,
+                            "%s sent an answer of version %u; this command reads 1 and 2. Use a newer privatemail.",
+                            server, query_results_other_version(&job->results));
     return command_fail(&command_query, EXIT_NETWORK,
                         "%s sent an invalid answer. Check that --server is a PrivateMail server.", server);
 }
@@ -187,7 +191,8 @@ static exit_code ask(struct job *job)
             return EXIT_OK;
         if (result == EXCHANGE_OK)
             result = EXCHANGE_NOT_TAKEN;
-        if (job->results.too_long || !is_passing(result, job->exchange.status))
+        if (job->results.too_long || query_results_other_version(&job->results) > 0 ||
+            !is_passing(result, job->exchange.status))
             break;
     }
     exit_code code = tell_failure(job, result);

@@ -78,6 +78,10 @@ static exit_code rank(struct query_results *results, const struct private_query 
     if (status == PML_OK)
         status = query_results_finish(results);
     free(bytes);
+    if (status == PML_ERROR_ANSWER && query_results_other_version(results) > 0)
+        return command_fail(&command_decode, EXIT_INPUT,
+                            "%s is an answer of version %u; this command reads 1 and 2. Use a newer privatemail.", path,
+                            query_results_other_version(results));
     return status == PML_OK
                ? EXIT_OK
                : command_status(&command_decode, begun == PML_OK ? path : query->arguments->features, status);

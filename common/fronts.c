@@ -41,6 +41,24 @@ static pml_outcome check_name(const struct pml_fronts *fronts, const char *text,
     return PML_DONE;
 }
 
+pml_outcome pml_fronts_refuse(const char *path, const uint8_t *bytes, size_t size, const char *what, const char *maker,
+                              struct pml_message *message)
+{
+    enum { VERSION_AT = 4, LEAST = 8 };
+    if (size >= LEAST && memcmp(bytes, "PMFR", VERSION_AT) == 0) {
+        const unsigned major = bytes[4] | bytes[5] << 8u, minor = bytes[6] | bytes[7] << 8u;
+        if (major != 0 || minor < 1 || minor > 2) {
+            pml_say(message,
+                    "%s is a front file of version %u.%u; this program reads 0.1 and 0.2. Use a newer privatemail, or "
+                    "make the file with this one (%s).",
+                    path, major, minor, maker);
+            return PML_OTHER_VERSION;
+        }
+    }
+    pml_say(message, "%s is not a %s, or is damaged or cut short. Make it again with %s.", path, what, maker);
+    return PML_DAMAGED;
+}
+
 static pml_outcome read_file(struct pml_fronts *fronts, const char *path, struct pml_message *message)
 {
     const struct pml_named_front *first = &fronts->list[0];
@@ -49,10 +67,8 @@ static pml_outcome read_file(struct pml_fronts *fronts, const char *path, struct
     const pml_outcome outcome = pml_file_read(path, SIZE_MAX / 2, &fronts->files[fronts->count], &size, message);
     if (outcome != PML_DONE)
         return outcome == PML_NO_MEMORY ? outcome : PML_DAMAGED;
-    if (pml_front_open(&added->front, fronts->files[fronts->count], size) != PML_OK) {
-        pml_say(message, "%s is not a front, or is damaged or cut short. Make it again with privatemail train.", path);
-        return PML_DAMAGED;
-    }
+    if (pml_front_open(&added->front, fronts->files[fronts->count], size) != PML_OK)
+        return pml_fronts_refuse(path, fronts->files[fronts->count], size, "front", "privatemail train", message);
     if (added->front.labels) {
         pml_say(message, "%s is a head, which guesses labels, and no front. Give it with --head.", path);
         return PML_DAMAGED;

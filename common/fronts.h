@@ -20,11 +20,16 @@ struct pml_fronts {
 };
 
 /* Adds the front of "NAME=FILE". Returns PML_DONE, or with a message: PML_REFUSED when the text or the name cannot be used,
- * PML_DAMAGED when the file cannot, PML_NO_MEMORY. */
+ * PML_DAMAGED or PML_OTHER_VERSION when the file cannot, PML_NO_MEMORY. */
 pml_outcome pml_fronts_add(struct pml_fronts *fronts, const char *text, struct pml_message *message);
 /* Adds the front of a file without a name, for trainers. */
 pml_outcome pml_fronts_read(struct pml_fronts *fronts, const char *path, struct pml_message *message);
 void pml_fronts_free(struct pml_fronts *fronts);
+
+/* Says why a file is no front, or no head: it is of a version that is not known, or anything else. `maker` is what makes
+ * one. Returns PML_OTHER_VERSION or PML_DAMAGED. */
+pml_outcome pml_fronts_refuse(const char *path, const uint8_t *bytes, size_t size, const char *what, const char *maker,
+                              struct pml_message *message);
 
 /* The number of the modality of this name; NULL: the first. Returns PML_DONE, or PML_REFUSED with a message. */
 pml_outcome pml_fronts_find(const struct pml_fronts *fronts, const char *name, size_t *modality,

@@ -21,3 +21,12 @@ pml_outcome pml_say_memory(struct pml_message *message)
     pml_say(message, "Out of memory: use fewer rows, or a larger machine.");
     return PML_NO_MEMORY;
 }
+
+pml_outcome pml_say_version(struct pml_message *message, const char *what, unsigned long found, unsigned long read)
+{
+    pml_say(message,
+            "%s is of version %lu, and this program reads version %lu. Use a newer privatemail: this one leaves it as "
+            "it is.",
+            what, found, read);
+    return PML_OTHER_VERSION;
+}

@@ -217,6 +217,13 @@ void advise_none(const struct advise_question *question, const struct advise_way
     way->bytes = way->bytes_once / (question->days * question->queries);
     snprintf(way->promise, sizeof way->promise, "Nothing about a query leaves the device.");
     snprintf(way->assumption, sizeof way->assumption, "Nobody but the device has to be trusted.");
+    if (way->items == 0) {
+        snprintf(way->reason, sizeof way->reason,
+                 "A fixed selection, the same for everybody, needs no message, but no item fits into %" PRIu64
+                 " bytes, so it finds nothing.",
+                 question->bytes_down);
+        return;
+    }
     snprintf(way->reason, sizeof way->reason,
              "A fixed selection of %" PRIu64 " items, the same for everybody, needs no message. It holds %.3f of what "
              "is looked for%s.",

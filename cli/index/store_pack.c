@@ -72,6 +72,14 @@ exit_code store_gallery_open(const struct command *command, struct store_gallery
     return code;
 }
 
+exit_code store_refuse(const struct command *command, const char *shown, pml_outcome outcome,
+                       const struct pml_message *message)
+{
+    if (outcome == PML_NO_MEMORY)
+        return command_no_memory(command);
+    return command_fail(command, EXIT_INPUT, "%s: %s", shown, message->text);
+}
+
 exit_code store_uri_check(const struct command *command, const char *option, const char *uri,
                           char shown[PML_STORE_SHOWN_MAX])
 {

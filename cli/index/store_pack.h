@@ -18,6 +18,10 @@ struct store_gallery {
 /* Opens the store for reading and finds the pack. On failure the store is closed. */
 exit_code store_gallery_open(const struct command *command, struct store_gallery *gallery, struct pml_store **store);
 
+/* Prints why what a store holds cannot be used, after the name of the store. Returns EXIT_INPUT or EXIT_FAULT. */
+exit_code store_refuse(const struct command *command, const char *shown, pml_outcome outcome,
+                       const struct pml_message *message);
+
 /* Checks a store's URI, the value of an option, and shows it. */
 exit_code store_uri_check(const struct command *command, const char *option, const char *uri,
                           char shown[PML_STORE_SHOWN_MAX]);

@@ -170,6 +170,7 @@ enum exchange_result exchange_run(struct exchange *exchange, const struct exchan
         exchange->connection = curl_easy_init();
     exchange->status = exchange->retry_after = 0;
     exchange->received = 0;
+    exchange->slow = false;
     memset(exchange->reply, 0, sizeof exchange->reply);
     memset(exchange->trouble, 0, sizeof exchange->trouble);
     if (exchange->connection && url) {
@@ -177,6 +178,7 @@ enum exchange_result exchange_run(struct exchange *exchange, const struct exchan
             length--;
         snprintf(url, whole, "%.*s%s", (int)length, exchange->server, request->path);
         code = perform(&state, url);
+        exchange->slow = code == CURLE_OPERATION_TIMEDOUT;
     }
     if (code != CURLE_OK && exchange->trouble[0] == 0)
         snprintf(exchange->trouble, sizeof exchange->trouble, "%s", curl_easy_strerror(code));

@@ -28,6 +28,7 @@ struct exchange {
     unsigned timeout;   /* seconds for one exchange */
     /* out, of the last exchange */
     unsigned status;      /* the HTTP status; 0: there was no answer */
+    bool slow;            /* it took longer than `timeout` */
     unsigned retry_after; /* seconds that the server wants to be left alone */
     uint64_t received;    /* bytes of the body */
     char reply[1024];     /* a body that was not taken, cut */

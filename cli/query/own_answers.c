@@ -62,6 +62,13 @@ static exit_code tell_invalid(const struct own_answers *own, const struct relay_
                             "an answer from %s cannot be opened: it was changed on the way, or the server has another "
                             "key. Nothing of it was used. Check the relay and the keys.",
                             relay);
+    const unsigned version = own->results ? query_results_other_version(own->results) : 0;
+    if (status == PML_ERROR_ANSWER && version > 0)
+        return command_fail(
+            own->command, EXIT_NETWORK,
+            "the server behind %s sent an answer of version %u; this command reads 1 and 2. Use a newer "
+            "privatemail.",
+            relay, version);
     if (status == PML_ERROR_ANSWER)
         return command_fail(own->command, EXIT_NETWORK,
                             "the server behind %s sent an invalid answer. Check that it serves this pack.", relay);

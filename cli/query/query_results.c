@@ -32,6 +32,7 @@ pml_status query_results_begin(struct query_results *results, const struct priva
     results->top = top;
     results->answer.size = results->whole;
     results->too_long = false;
+    results->heard = 0;
     return pml_ranking_begin(&results->ranking, results->memory, sizeof results->memory, &query->file.pack, &vector,
                              &config);
 }
@@ -39,6 +40,8 @@ pml_status query_results_begin(struct query_results *results, const struct priva
 int query_results_take(void *context, const void *bytes, size_t size)
 {
     struct query_results *results = context;
+    for (size_t i = 0; i < size && results->heard < sizeof results->head; i++)
+        results->head[results->heard++] = ((const uint8_t *)bytes)[i];
     if (results->folder) {
         results->too_long = size > results->most - results->answer.size;
         results->no_memory = !results->too_long && pml_bytes_append(&results->answer, bytes, size) != PML_DONE;
@@ -63,6 +66,14 @@ pml_status query_results_finish(struct query_results *results)
     results->summary.bytes += summary.bytes;
     results->summary.gallery = summary.gallery;
     return PML_OK;
+}
+
+/* An answer begins with a list of five, whose first is the version: a small number (SPEC 3). */
+unsigned query_results_other_version(const struct query_results *results)
+{
+    enum { LIST_OF_FIVE = 0x85, NEWEST = 2, SMALL = 24 };
+    const bool says = results->heard == sizeof results->head && results->head[0] == LIST_OF_FIVE;
+    return says && results->head[1] > NEWEST && results->head[1] < SMALL ? results->head[1] : 0;
 }
 
 static void wipe_matches(pml_match matches[PML_MATCHES_MAX])

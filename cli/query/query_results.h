@@ -21,6 +21,7 @@ struct query_results {
     struct pml_bytes answer;    /* kept only for payloads: all answers, one after the other */
     size_t whole;               /* bytes of `answer` that are of finished ones */
     bool no_memory, too_long;   /* why the answer could not be kept */
+    uint8_t head[2], heard;     /* the first bytes of the answer that is being taken, and how many there are */
     uint64_t attempts;
 };
 
@@ -36,6 +37,9 @@ pml_status query_results_begin(struct query_results *results, const struct priva
                                size_t top);
 int query_results_take(void *results, const void *bytes, size_t size);
 pml_status query_results_finish(struct query_results *results);
+
+/* After PML_ERROR_ANSWER: the version of the answer, when it says one that is not known; else 0. */
+unsigned query_results_other_version(const struct query_results *results);
 
 /* Writes the payloads. */
 exit_code query_results_save(const struct query_results *results, const struct command *command);

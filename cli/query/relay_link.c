@@ -80,6 +80,7 @@ static enum relay_result ask(struct relay_link *link, const struct exchange_requ
         if (taker && taker->begin(taker->context) != 0)
             return RELAY_NOT_TAKEN;
         const enum exchange_result result = exchange_run(exchange, request);
+        link->heard = link->heard || exchange->status != 0;
         if (result == EXCHANGE_OK)
             return RELAY_OK;
         if (result == EXCHANGE_NOT_TAKEN)
@@ -102,12 +103,11 @@ static enum relay_result get(struct relay_link *link, const char *path)
 enum relay_result relay_describe(struct relay_link *link, struct relay_about *about)
 {
     const char *reply = link->exchange.reply;
-    uint64_t version = 0;
     *about = (struct relay_about){0};
     const enum relay_result result = get(link, "/v1/relay");
     if (result != RELAY_OK)
         return result;
-    return read_count(reply, "version", &version) && version == 1 &&
+    return read_count(reply, "version", &about->version) && about->version == RELAY_VERSION &&
                    read_count(reply, "epoch_seconds", &about->epoch_seconds) && about->epoch_seconds >= 1 &&
                    about->epoch_seconds <= 3600 && read_count(reply, "clients", &about->clients)
                ? RELAY_OK
@@ -225,6 +225,11 @@ void relay_forget(struct relay_link *link, const char *ticket)
 
 /* ---- telling ---- */
 
+bool relay_slow(const struct relay_link *link)
+{
+    return link->heard && link->exchange.slow;
+}
+
 exit_code relay_tell(const struct relay_link *link, const struct command *command, enum relay_result result)
 {
     const struct exchange *exchange = &link->exchange;
@@ -239,7 +244,7 @@ exit_code relay_tell(const struct relay_link *link, const struct command *comman
     if (result != RELAY_LATE)
         return command_fail(command, EXIT_NETWORK, "%s sent an invalid reply. Check that it is a PrivateMail relay.",
                             exchange->server);
-    if (exchange->status == 0)
+    if (exchange->status == 0 && !relay_slow(link))
         return command_fail(command, EXIT_NETWORK, "%s cannot be reached: %s. Check the address and the network.",
                             exchange->server, exchange->trouble);
     if (exchange->status >= 500)

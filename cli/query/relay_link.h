@@ -18,6 +18,7 @@ struct relay_link {
     double deadline;                /* of pml_clock_now: until then, what fails is tried again */
     unsigned timeout;               /* seconds for one attempt */
     unsigned attempts;              /* of the last exchange */
+    bool heard;                     /* the relay has answered something */
     char token[EXCHANGE_TOKEN_MAX]; /* that admits this client; empty: none */
 };
 
@@ -31,9 +32,10 @@ enum relay_result {
     RELAY_NOT_TAKEN    /* whoever took the answer ended it */
 };
 
-/* What the relay says it does. */
+/* What the relay says it does; after RELAY_INVALID perhaps in another version than RELAY_VERSION. */
+enum { RELAY_VERSION = 1 };
 struct relay_about {
-    uint64_t epoch_seconds, clients;
+    uint64_t version, epoch_seconds, clients;
 };
 enum relay_result relay_describe(struct relay_link *link, struct relay_about *about);
 
@@ -73,6 +75,9 @@ void relay_forget(struct relay_link *link, const char *ticket);
 
 /* Sleeps, but not beyond the deadline. Returns false when that has passed. */
 bool relay_pause(const struct relay_link *link, double seconds);
+
+/* After RELAY_LATE: whether the relay, which has answered before, was only too slow at last. */
+bool relay_slow(const struct relay_link *link);
 
 /* Prints what went wrong: after results other than RELAY_OK, _OTHER_EPOCH, _LOST and _NOT_TAKEN. Returns EXIT_NETWORK. */
 exit_code relay_tell(const struct relay_link *link, const struct command *command, enum relay_result result);

@@ -97,6 +97,10 @@ static exit_code describe(struct job *job)
     const enum relay_result result = code == EXIT_OK ? relay_describe(link, &job->about) : RELAY_OK;
     if (code != EXIT_OK)
         return code;
+    if (result == RELAY_INVALID && job->about.version > RELAY_VERSION)
+        return command_fail(job->command, EXIT_NETWORK,
+                            "%s is a relay of version %" PRIu64 "; this command knows version %d. Use a newer privatemail.",
+                            arguments->relay, job->about.version, RELAY_VERSION);
     if (result != RELAY_OK)
         return relay_tell(link, job->command, result);
     if (!arguments->has_wait)
@@ -124,11 +128,21 @@ static exit_code check_epoch(const struct job *job)
     return EXIT_OK;
 }
 
+static exit_code tell_taken(const struct job *job, uint64_t epoch)
+{
+    return command_fail(job->command, EXIT_NETWORK,
+                        "a bundle of yours is in the open epoch %" PRIu64
+                        " already, and no later one opened within --wait. Start the same command later.",
+                        epoch);
+}
+
 /* Finds an epoch in which this person has no bundle yet, and waits for it. */
 static exit_code find_epoch(struct job *job, bool claim)
 {
-    for (;;) {
+    for (uint64_t taken = 0;; taken = job->epoch.number) {
         const enum relay_result result = relay_epoch_now(&job->link, &job->epoch);
+        if (result == RELAY_LATE && taken > 0 && relay_slow(&job->link))
+            return tell_taken(job, taken);
         if (result != RELAY_OK)
             return relay_tell(&job->link, job->command, result);
         exit_code code = check_epoch(job);
@@ -138,10 +152,7 @@ static exit_code find_epoch(struct job *job, bool claim)
         if (code != EXIT_OK || is_free)
             return code;
         if (!relay_pause(&job->link, fmin(fmax(job->epoch.closes, 0.25), 2.0)))
-            return command_fail(job->command, EXIT_NETWORK,
-                                "a bundle of yours is in the open epoch %" PRIu64
-                                " already, and no later one opened within --wait. Start the same command later.",
-                                job->epoch.number);
+            return tell_taken(job, job->epoch.number);
     }
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC = 0, VERSION = 4, FLOOR = 8, LENGTH = 12, OWNER = 16, MESSAGE = 32, DIGEST_SIZE = 8 };
+enum { MAGIC = 0, VERSION = 4, FLOOR = 8, LENGTH = 12, OWNER = 16, MESSAGE = 32, DIGEST_SIZE = 8, KNOWN = 1 };
 _Static_assert(MESSAGE + CROWD_KEPT_MESSAGE_MAX + DIGEST_SIZE <= CROWD_KEPT_FILE_MAX, "a file holds every message");
 
 static void put(uint8_t *bytes, uint64_t number, size_t size)
@@ -58,7 +58,7 @@ exit_code crowd_kept_write(const struct command *command, const char *path, cons
 {
     uint8_t bytes[CROWD_KEPT_FILE_MAX] = "PMLK";
     const size_t end = MESSAGE + kept->size;
-    put(bytes + VERSION, 1, 4);
+    put(bytes + VERSION, KNOWN, 4);
     put(bytes + FLOOR, kept->floor, 4);
     put(bytes + LENGTH, kept->size, 4);
     memcpy(bytes + OWNER, kept->owner, sizeof kept->owner);
@@ -67,13 +67,16 @@ exit_code crowd_kept_write(const struct command *command, const char *path, cons
     return output_write_private(command, path, false, bytes, end + DIGEST_SIZE);
 }
 
-/* Returns what is wrong, or NULL. */
+static bool is_kept(const uint8_t *bytes, size_t size)
+{
+    return size >= LENGTH + 4 && memcmp(bytes + MAGIC, "PMLK", 4) == 0;
+}
+
+/* Returns what is wrong with a file of the known version, or NULL. */
 static const char *parse(const uint8_t *bytes, size_t size, struct crowd_kept *kept)
 {
-    if (size < LENGTH + 4 || memcmp(bytes + MAGIC, "PMLK", 4) != 0)
+    if (!is_kept(bytes, size))
         return "is no kept cell. Name the file that --keep wrote, or a new one";
-    if (get(bytes + VERSION, 4) != 1)
-        return "is a kept cell of a newer version. Use a newer privatemail";
     kept->size = (size_t)get(bytes + LENGTH, 4);
     const size_t end = MESSAGE + kept->size;
     if (kept->size > sizeof kept->message || size != end + DIGEST_SIZE)
@@ -97,8 +100,13 @@ exit_code crowd_kept_read(const struct command *command, const char *path, const
     const pml_outcome outcome = pml_file_read(path, 4096, &bytes, &size, &message);
     if (outcome != PML_DONE)
         return command_input(command, outcome, &message);
-    const char *wrong = parse(bytes, size, kept);
+    const unsigned version = is_kept(bytes, size) ? (unsigned)get(bytes + VERSION, 4) : KNOWN;
+    const char *wrong = version == KNOWN ? parse(bytes, size, kept) : NULL;
     free(bytes);
+    if (version != KNOWN)
+        return command_fail(command, EXIT_INPUT,
+                            "%s is a kept cell of version %u; this command reads version %d. Use a newer privatemail.",
+                            path, version, KNOWN);
     if (wrong)
         return command_fail(command, EXIT_INPUT, "%s %s.", path, wrong);
     const pml_status status = pml_release_parse(&pack->pack, kept->message, kept->size, &view);

@@ -91,13 +91,12 @@ exit_code head_input_read(const struct command *command, const char *path, struc
         return command_input(command, outcome, &message);
     if (pml_front_open(&head->front, head->file, size) == PML_OK && head->front.labels)
         return EXIT_OK;
-    const bool front = head->front.kind != 0;
+    if (head->front.kind != 0)
+        pml_say(&message, "%s is a front, which tells no labels. Give it with --front.", path);
+    else
+        pml_fronts_refuse(path, head->file, size, "head", "privatemail train --head", &message);
     head_input_free(head);
-    return command_fail(command, EXIT_INPUT,
-                        front ? "--head: %s is a front, which tells no labels. Give it with --front."
-                              : "--head: %s is not a head, or is damaged or cut short. Make it "
-                                "again with privatemail train --head.",
-                        path);
+    return command_fail(command, EXIT_INPUT, "--head: %s", message.text);
 }
 
 exit_code head_input_agree(const struct command *command, const char *path, const struct head_input *head,

@@ -53,7 +53,7 @@ static exit_code refuse(const struct command *command, const char *path, const c
                             "%s is not the pack that --pack-id names. Use that pack, or check the id.", path);
     if (status == PML_ERROR_PACK_VERSION && size >= 8 && memcmp(bytes, "PMPK", 4) == 0)
         return command_fail(command, EXIT_INPUT,
-                            "%s is a pack of version %u.%u; this command reads 0.1 to 0.4. Use a newer privatemail, or "
+                            "%s is a pack of version %u.%u; this command reads 0.1 to 0.5. Use a newer privatemail, or "
                             "make the pack with this one.",
                             path, bytes[4] | bytes[5] << 8u, bytes[6] | bytes[7] << 8u);
     if (status == PML_ERROR_PACK_MODEL && pack_file_adopt(&other, bytes, size) == PML_OK) {

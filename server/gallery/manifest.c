@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Manifests as bytes. In: what anybody may have written. Out: a manifest whose counts fit its length. */
 #include "manifest.h"
+#include "blob_kind.h"
 #include "cbor_items.h"
 #include "little_endian.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD = 56, ENTRY = PML_NAME_SIZE + 4, VERSION = 1 };
+enum { HEAD = 56, ENTRY = PML_NAME_SIZE + 4 };
 
-static const uint8_t magic[4] = {'P', 'M', 'G', 'M'};
+static const struct pml_blob_kind kind = {{'P', 'M', 'G', 'M'}, 1, "the manifest of the gallery"};
 
 size_t pml_manifest_entries(const struct pml_manifest *manifest)
 {
@@ -37,8 +38,7 @@ pml_outcome pml_manifest_write(const struct pml_manifest *manifest, struct pml_b
     if (pml_bytes_reserve(bytes, HEAD + entries * ENTRY) != PML_DONE)
         return PML_NO_MEMORY;
     uint8_t *at = bytes->bytes + bytes->size;
-    memcpy(at, magic, sizeof magic);
-    pml_put32(at + 4, VERSION);
+    pml_blob_begin(&kind, at);
     memcpy(at + 8, manifest->pack, PML_ID_SIZE);
     pml_put64(at + 24, manifest->items);
     pml_put32(at + 32, manifest->list);
@@ -55,11 +55,13 @@ pml_outcome pml_manifest_write(const struct pml_manifest *manifest, struct pml_b
     return PML_DONE;
 }
 
-pml_outcome pml_manifest_read(const uint8_t *bytes, size_t size, struct pml_manifest *manifest)
+pml_outcome pml_manifest_read(const uint8_t *bytes, size_t size, struct pml_manifest *manifest,
+                              struct pml_message *message)
 {
     *manifest = (struct pml_manifest){0};
-    if (size < HEAD || memcmp(bytes, magic, sizeof magic) != 0 || pml_get32(bytes + 4) != VERSION)
-        return PML_DAMAGED;
+    const pml_outcome begun = pml_blob_begins(&kind, bytes, size, message);
+    if (begun != PML_DONE || size < HEAD)
+        return begun != PML_DONE ? begun : PML_DAMAGED;
     memcpy(manifest->pack, bytes + 8, PML_ID_SIZE);
     manifest->items = pml_get64(bytes + 24);
     manifest->list = pml_get32(bytes + 32);

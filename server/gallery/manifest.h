@@ -35,8 +35,10 @@ size_t pml_manifest_entries(const struct pml_manifest *manifest);
 /* Returns PML_DONE or PML_NO_MEMORY. */
 pml_outcome pml_manifest_write(const struct pml_manifest *manifest, struct pml_bytes *bytes);
 
-/* Returns PML_DONE, PML_NO_MEMORY, or PML_DAMAGED when the bytes are no manifest. Free it in any case. */
-pml_outcome pml_manifest_read(const uint8_t *bytes, size_t size, struct pml_manifest *manifest);
+/* Returns PML_DONE, PML_NO_MEMORY, PML_DAMAGED when the bytes are no manifest, or PML_OTHER_VERSION with a message. Free
+ * it in any case. */
+pml_outcome pml_manifest_read(const uint8_t *bytes, size_t size, struct pml_manifest *manifest,
+                              struct pml_message *message);
 
 /* Whether a manifest may be one of this pack: id, slots, cells and dimensions. */
 bool pml_manifest_fits(const struct pml_manifest *manifest, const pml_pack_info *pack);

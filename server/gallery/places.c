@@ -3,6 +3,7 @@
  * approximated, because answers must be the same as those of any other implementation. In: what anybody may have written.
  * Out: places whose counts fit their length, whose items and pages ascend, and whose coordinates are finite. */
 #include "places.h"
+#include "blob_kind.h"
 #include "common/digest.h"
 #include "common/rows/kdtree.h"
 #include "little_endian.h"
@@ -15,7 +16,6 @@
 
 enum {
     HEAD = 32,
-    VERSION = 1,
     PAGE = 8 + PML_NAME_SIZE,
     PAGE_MOST = 64, /* items of a page */
     PAGE_MEAN = 16,
@@ -23,7 +23,7 @@ enum {
     TREE_MOST = 1024 /* items that are asked of it at once; it inserts one by one */
 };
 
-static const uint8_t magic[4] = {'P', 'M', 'G', 'P'};
+static const struct pml_blob_kind kind = {{'P', 'M', 'G', 'P'}, 1, "a list of places of the gallery"};
 
 pml_outcome pml_places_allocate(struct pml_places *places)
 {
@@ -67,11 +67,11 @@ pml_outcome pml_places_write(const struct pml_places *places, struct pml_bytes *
     if (size > SIZE_MAX || pml_bytes_reserve(bytes, (size_t)size) != PML_DONE)
         return PML_NO_MEMORY;
     uint8_t *at = bytes->bytes + bytes->size;
-    memcpy(at, magic, sizeof magic);
-    const uint32_t head[] = {
-        VERSION, places->slot, places->dimensions, places->iterations, places->count, places->page_count, 0};
+    pml_blob_begin(&kind, at);
+    const uint32_t head[] = {places->slot,  places->dimensions, places->iterations,
+                             places->count, places->page_count, 0};
     for (size_t i = 0; i < sizeof head / sizeof head[0]; i++)
-        pml_put32(at + 4 + 4 * i, head[i]);
+        pml_put32(at + 8 + 4 * i, head[i]);
     at += HEAD;
     for (size_t i = 0; i < places->count; i++, at += 8)
         pml_put64(at, places->items[i]);
@@ -92,8 +92,7 @@ pml_outcome pml_places_write(const struct pml_places *places, struct pml_bytes *
 
 static bool read_head(const uint8_t *bytes, size_t size, struct pml_places *places)
 {
-    if (size < HEAD || memcmp(bytes, magic, sizeof magic) != 0 || pml_get32(bytes + 4) != VERSION ||
-        pml_get32(bytes + 28) != 0)
+    if (size < HEAD || pml_get32(bytes + 28) != 0)
         return false;
     places->slot = pml_get32(bytes + 8);
     places->dimensions = pml_get32(bytes + 12);
@@ -150,9 +149,17 @@ static pml_outcome plant_tree(struct pml_places *places)
     return outcome;
 }
 
-pml_outcome pml_places_read(const uint8_t *bytes, size_t size, struct pml_places *places)
+pml_outcome pml_places_begin(const uint8_t *bytes, size_t size, struct pml_message *message)
+{
+    return pml_blob_begins(&kind, bytes, size, message);
+}
+
+pml_outcome pml_places_read(const uint8_t *bytes, size_t size, struct pml_places *places, struct pml_message *message)
 {
     *places = (struct pml_places){0};
+    const pml_outcome begun = pml_places_begin(bytes, size, message);
+    if (begun != PML_DONE)
+        return begun;
     if (!read_head(bytes, size, places))
         return PML_DAMAGED;
     if (pml_places_allocate(places) != PML_DONE)

@@ -34,9 +34,12 @@ bool pml_page_begins(uint64_t item, size_t items);
 /* Returns PML_DONE or PML_NO_MEMORY. */
 pml_outcome pml_places_write(const struct pml_places *places, struct pml_bytes *bytes);
 
-/* Reads them, and prepares them for searching. Returns PML_DONE, PML_NO_MEMORY, or PML_DAMAGED when the bytes are none. Free
- * them in any case. */
-pml_outcome pml_places_read(const uint8_t *bytes, size_t size, struct pml_places *places);
+/* Whether bytes begin as places do. Returns PML_DONE, PML_DAMAGED, or PML_OTHER_VERSION with a message. */
+pml_outcome pml_places_begin(const uint8_t *bytes, size_t size, struct pml_message *message);
+
+/* Reads them, and prepares them for searching. Returns PML_DONE, PML_NO_MEMORY, PML_DAMAGED when the bytes are none, or
+ * PML_OTHER_VERSION with a message. Free them in any case. */
+pml_outcome pml_places_read(const uint8_t *bytes, size_t size, struct pml_places *places, struct pml_message *message);
 
 struct pml_near {
     double distance; /* squared */

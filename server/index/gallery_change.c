@@ -4,6 +4,7 @@
 #include "gallery_change.h"
 #include "gallery_pages.h"
 #include "gallery_sweep.h"
+#include "gallery_there.h"
 #include "server/lists/index_own.h"
 #include "server/embedding/embedding.h"
 
@@ -43,7 +44,9 @@ static pml_outcome begin(struct work *work)
     if (pml_pack_describe(work->pack, &work->info) != PML_OK)
         return pml_say_memory(work->message);
     const pml_outcome outcome = pml_store_pointer(work->store, work->info.id, &work->pointer);
-    return outcome == PML_ABSENT ? PML_DONE : pml_blob_say(outcome, "the pointer of the pack", work->message);
+    if (outcome != PML_DONE && outcome != PML_ABSENT)
+        return pml_blob_say(outcome, "the pointer of the pack", work->message);
+    return pml_there_known(work->store, &work->pointer, work->message);
 }
 
 static void end(struct work *work)
@@ -218,37 +221,6 @@ static pml_outcome publish(struct work *work)
 
 /* ---- from nothing ---- */
 
-/* What an earlier run has done; a damaged or lost one has done nothing. */
-static enum pml_stage unfinished(struct pml_store *store, const struct pml_pointer *pointer, const uint8_t inputs[32],
-                                 struct pml_building *building)
-{
-    if (pml_name_none(&pointer->building) || pml_building_load(store, &pointer->building, building, NULL) != PML_DONE ||
-        memcmp(building->inputs, inputs, 32) != 0)
-        return PML_STAGE_NONE;
-    return building->done;
-}
-
-static pml_outcome may_replace(const struct pml_pointer *pointer, bool force, struct pml_message *message)
-{
-    if (pml_name_none(&pointer->version) || force)
-        return PML_DONE;
-    return pml_say(message, "there is a gallery of this pack already. Change it with --add and --remove, or replace it "
-                            "with --force.");
-}
-
-pml_outcome pml_gallery_unfinished(struct pml_store *store, const uint8_t pack[PML_ID_SIZE], const uint8_t inputs[32],
-                                   bool force, enum pml_stage *done, struct pml_message *message)
-{
-    struct pml_pointer pointer = {0};
-    struct pml_building building;
-    const pml_outcome outcome = pml_store_pointer(store, pack, &pointer);
-    *done = PML_STAGE_NONE;
-    if (outcome != PML_DONE)
-        return outcome == PML_ABSENT ? PML_DONE : pml_blob_say(outcome, "the pointer of the pack", message);
-    *done = unfinished(store, &pointer, inputs, &building);
-    return may_replace(&pointer, force, message);
-}
-
 /* The pointer says what is done, so that another run can go on there. */
 static pml_outcome checkpoint(struct work *work, const struct pml_index_job *job, enum pml_stage done)
 {
@@ -304,14 +276,15 @@ static pml_outcome forget(struct work *work, pml_outcome outcome)
 static pml_outcome index_all(struct work *work, const struct pml_index_job *job)
 {
     struct pml_building building = {0};
-    pml_outcome outcome = may_replace(&work->pointer, job->force, work->message);
+    enum pml_stage done = PML_STAGE_NONE;
+    pml_outcome outcome = pml_there_replaceable(&work->pointer, job->force, work->message);
+    if (outcome == PML_DONE)
+        outcome = pml_there_unfinished(work->store, &work->pointer, job->inputs, &building, &done, work->message);
+    if (outcome == PML_DONE)
+        outcome = pml_there_record(work->store, &work->pointer, &work->record, work->message);
     if (outcome != PML_DONE)
         return outcome;
-    const enum pml_stage done = unfinished(work->store, &work->pointer, job->inputs, &building);
     work->report->restarted = done == PML_STAGE_NONE && !pml_name_none(&work->pointer.building);
-    if (!pml_name_none(&work->pointer.record) && /* its versions stay; a damaged one is forgotten */
-        pml_record_load(work->store, &work->pointer.record, &work->record, NULL) != PML_DONE)
-        pml_record_free(&work->record);
     memcpy(work->record.pack, work->info.id, PML_ID_SIZE);
     work->record.keep = job->keep;
     outcome = done == PML_STAGE_NONE ? index_rows(work, job) : forget(work, go_on(work, &building));
@@ -326,22 +299,6 @@ static pml_outcome index_all(struct work *work, const struct pml_index_job *job)
         outcome = make_parts(work);
     work->pointer.building = (struct pml_name){0};
     return outcome == PML_DONE ? publish(work) : outcome;
-}
-
-pml_outcome pml_gallery_index(struct pml_store *store, const struct pml_index_job *job,
-                              struct pml_change_report *report, struct pml_message *message)
-{
-    struct work work = {.store = store,
-                        .pack = job->pack,
-                        .newcomers = &job->items,
-                        .working = &job->working,
-                        .report = report,
-                        .message = message};
-    pml_outcome outcome = begin(&work);
-    if (outcome == PML_DONE)
-        outcome = index_all(&work, job);
-    end(&work);
-    return outcome;
 }
 
 /* ---- a change ---- */
@@ -417,20 +374,36 @@ static pml_outcome change_all(struct work *work, const struct pml_change_job *jo
     return outcome == PML_DONE ? publish(work) : outcome;
 }
 
-pml_outcome pml_gallery_change(struct pml_store *store, const struct pml_change_job *job,
-                               struct pml_change_report *report, struct pml_message *message)
+/* ---- both ---- */
+
+/* One of the two jobs; the other is NULL. */
+static pml_outcome do_job(struct pml_store *store, const struct pml_index_job *index,
+                          const struct pml_change_job *change, struct pml_change_report *report,
+                          struct pml_message *message)
 {
     struct work work = {.store = store,
-                        .pack = job->pack,
-                        .newcomers = &job->items,
-                        .working = &job->working,
+                        .pack = index ? index->pack : change->pack,
+                        .newcomers = index ? &index->items : &change->items,
+                        .working = index ? &index->working : &change->working,
                         .report = report,
                         .message = message};
     pml_outcome outcome = begin(&work);
     if (outcome == PML_DONE)
-        outcome = change_all(&work, job);
+        outcome = index ? index_all(&work, index) : change_all(&work, change);
     end(&work);
     return outcome;
+}
+
+pml_outcome pml_gallery_index(struct pml_store *store, const struct pml_index_job *job,
+                              struct pml_change_report *report, struct pml_message *message)
+{
+    return do_job(store, job, NULL, report, message);
+}
+
+pml_outcome pml_gallery_change(struct pml_store *store, const struct pml_change_job *job,
+                               struct pml_change_report *report, struct pml_message *message)
+{
+    return do_job(store, NULL, job, report, message);
 }
 
 pml_outcome pml_gallery_last(struct pml_store *store, const uint8_t pack[PML_ID_SIZE], uint64_t *last,

@@ -2,6 +2,7 @@
  * Pages as bytes. Where a page begins depends on numbers of items alone, so an item that comes or goes changes a page or two. */
 #include "gallery_pages.h"
 #include "common/digest.h"
+#include "server/gallery/blob_kind.h"
 #include "server/gallery/little_endian.h"
 
 #include <stdlib.h>
@@ -9,15 +10,14 @@
 
 enum {
     HEAD = 24,
-    ENTRY = 18, /* bytes of an item before the rows */
-    VERSION = 1,
+    ENTRY = 18,      /* bytes of an item before the rows */
     PAGE_MOST = 512, /* items */
     PAGE_MEAN = 128,
     AT_ONCE = 256 /* pages that are asked for in one call */
 };
 
-static const uint8_t magic[4] = {'P', 'M', 'G', 'I'};
 static const char what_page[] = "a page of items";
+static const struct pml_blob_kind kind = {{'P', 'M', 'G', 'I'}, 1, what_page};
 
 static bool page_begins(uint64_t item, size_t items)
 {
@@ -37,10 +37,10 @@ static pml_outcome encode(const struct pml_items *items, size_t first, size_t co
     if (pml_bytes_reserve(bytes, (size_t)page_size(items, count)) != PML_DONE)
         return PML_NO_MEMORY;
     uint8_t *at = bytes->bytes;
-    memcpy(at, magic, sizeof magic);
-    const uint32_t head[] = {VERSION, (uint32_t)count, (uint32_t)items->rows.columns, items->sketch, items->dimensions};
+    pml_blob_begin(&kind, at);
+    const uint32_t head[] = {(uint32_t)count, (uint32_t)items->rows.columns, items->sketch, items->dimensions};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
-        pml_put32(at + 4 + 4 * i, head[i]);
+        pml_put32(at + 8 + 4 * i, head[i]);
     at += HEAD;
     for (size_t i = first; i < first + count; i++, at += ENTRY) {
         pml_put64(at, items->numbers[i]);
@@ -61,12 +61,17 @@ static pml_outcome encode(const struct pml_items *items, size_t first, size_t co
     return PML_DONE;
 }
 
-static bool page_fits(const uint8_t *bytes, size_t size, const struct pml_items *items, size_t count)
+/* Whether this is the page of so many items of such a shape. */
+static pml_outcome check_page(const uint8_t *bytes, size_t size, const struct pml_items *items, size_t count,
+                              struct pml_message *message)
 {
-    return size == page_size(items, count) && memcmp(bytes, magic, sizeof magic) == 0 &&
-           pml_get32(bytes + 4) == VERSION && pml_get32(bytes + 8) == count &&
-           pml_get32(bytes + 12) == items->rows.columns && pml_get32(bytes + 16) == items->sketch &&
-           pml_get32(bytes + 20) == items->dimensions;
+    const pml_outcome begun = pml_blob_begins(&kind, bytes, size, message);
+    if (begun != PML_DONE)
+        return begun;
+    const bool fits = size == page_size(items, count) && pml_get32(bytes + 8) == count &&
+                      pml_get32(bytes + 12) == items->rows.columns && pml_get32(bytes + 16) == items->sketch &&
+                      pml_get32(bytes + 20) == items->dimensions;
+    return fits ? PML_DONE : PML_DAMAGED;
 }
 
 static void decode(const uint8_t *at, struct pml_items *items, size_t first, size_t count)
@@ -96,14 +101,16 @@ struct loading {
     const struct pml_state_page *pages;
     const size_t *starts; /* of each page */
     struct pml_items *items;
+    struct pml_message *message;
 };
 
 static pml_outcome take_page(void *context, size_t index, const uint8_t *bytes, size_t size)
 {
     const struct loading *loading = context;
     const size_t first = loading->starts[index], count = loading->pages[index].items;
-    if (!page_fits(bytes, size, loading->items, count))
-        return PML_DAMAGED;
+    const pml_outcome outcome = check_page(bytes, size, loading->items, count, loading->message);
+    if (outcome != PML_DONE)
+        return outcome;
     decode(bytes, loading->items, first, count);
     return loading->items->numbers[first] == loading->pages[index].first ? PML_DONE : PML_DAMAGED;
 }
@@ -132,7 +139,7 @@ pml_outcome pml_pages_load(struct pml_store *store, const struct pml_state *stat
         starts[i + 1] = starts[i] + state->pages[i].items;
     for (size_t first = 0; first < state->page_count && outcome == PML_DONE; first += AT_ONCE) {
         const size_t count = state->page_count - first < AT_ONCE ? state->page_count - first : AT_ONCE;
-        struct loading loading = {state->pages + first, starts + first, items};
+        struct loading loading = {state->pages + first, starts + first, items, message};
         for (size_t i = 0; i < count; i++)
             names[i] = state->pages[first + i].rows;
         outcome = pml_store_get(store, PML_PRIVATE, names, count, take_page, &loading);
@@ -149,8 +156,8 @@ pml_outcome pml_pages_last(struct pml_store *store, const struct pml_state *stat
         .rows = {.columns = state->columns}, .sketch = state->sketch, .dimensions = state->dimensions};
     struct pml_bytes bytes = {0};
     pml_outcome outcome = pml_blob_load(store, PML_PRIVATE, &page->rows, what_page, &bytes, message);
-    if (outcome == PML_DONE && !page_fits(bytes.bytes, bytes.size, &shape, page->items))
-        outcome = pml_blob_say(PML_DAMAGED, what_page, message);
+    if (outcome == PML_DONE)
+        outcome = pml_blob_say(check_page(bytes.bytes, bytes.size, &shape, page->items, message), what_page, message);
     if (outcome == PML_DONE)
         *last = pml_get64(bytes.bytes + HEAD + ENTRY * ((size_t)page->items - 1));
     pml_bytes_free(&bytes);

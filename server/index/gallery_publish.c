@@ -120,9 +120,10 @@ static pml_outcome publish(struct copying *copying, const uint8_t pack[PML_ID_SI
     if (outcome == PML_DONE)
         outcome = pml_store_switch(copying->to, pack, &pointer, copying->message);
     copying->report->version = pointer.version;
-    return outcome == PML_DONE
-               ? pml_gallery_sweep(copying->to, &there->pointer.version, &copying->report->swept, copying->message)
-               : outcome;
+    if (outcome != PML_DONE)
+        return outcome;
+    copying->report->at_target = true;
+    return pml_gallery_sweep(copying->to, &there->pointer.version, &copying->report->swept, copying->message);
 }
 
 pml_outcome pml_gallery_publish(struct pml_store *from, struct pml_store *to, const uint8_t pack[PML_ID_SIZE],
@@ -135,6 +136,7 @@ pml_outcome pml_gallery_publish(struct pml_store *from, struct pml_store *to, co
     if (outcome == PML_DONE) {
         outcome = pml_gallery_look(to, pack, &there, message);
         outcome = outcome == PML_ABSENT && pml_name_none(&there.pointer.version) ? PML_DONE : outcome;
+        report->at_target = outcome != PML_DONE;
     }
     if (outcome == PML_DONE)
         outcome = publish(&copying, pack, with_private, &about, &there);

@@ -3,6 +3,7 @@
 #include "gallery_sweep.h"
 #include "server/gallery/little_endian.h"
 #include "server/gallery/manifest.h"
+#include "server/gallery/places.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,18 @@
 /* Pages of places: 40 bytes each, at the end (SPEC 8.2). */
 enum { PLACES_HEAD = 32, PLACES_PAGE = 8 + PML_NAME_SIZE };
 
+struct taking {
+    struct pml_name_set *parts;
+    struct pml_message *message;
+};
+
 static pml_outcome take_places(void *context, size_t index, const uint8_t *bytes, size_t size)
 {
+    const struct taking *taking = context;
     (void)index;
-    if (size < PLACES_HEAD || memcmp(bytes, "PMGP", 4) != 0)
-        return PML_DAMAGED;
+    const pml_outcome begun = pml_places_begin(bytes, size, taking->message);
+    if (begun != PML_DONE || size < PLACES_HEAD)
+        return begun != PML_DONE ? begun : PML_DAMAGED;
     const size_t pages = pml_get32(bytes + 24);
     if ((size - PLACES_HEAD) / PLACES_PAGE < pages)
         return PML_DAMAGED;
@@ -24,14 +32,15 @@ static pml_outcome take_places(void *context, size_t index, const uint8_t *bytes
     for (size_t i = 0; i < pages && outcome == PML_DONE; i++) {
         struct pml_name name;
         memcpy(name.bytes, bytes + size - (pages - i) * PLACES_PAGE + 8, PML_NAME_SIZE);
-        outcome = pml_name_set_add(context, &name);
+        outcome = pml_name_set_add(taking->parts, &name);
     }
     return outcome;
 }
 
 static pml_outcome add_manifest(struct pml_store *store, const struct pml_manifest *manifest,
-                                struct pml_name_set *parts)
+                                struct pml_name_set *parts, struct pml_message *message)
 {
+    struct taking taking = {parts, message};
     const size_t entries = pml_manifest_entries(manifest), cells = (size_t)manifest->slots * manifest->cells;
     struct pml_name *places = malloc((entries - cells + 1) * sizeof *places);
     size_t unread = 0;
@@ -42,7 +51,7 @@ static pml_outcome add_manifest(struct pml_store *store, const struct pml_manife
         outcome = pml_name_set_add(parts, &manifest->parts[i].name);
     }
     for (size_t i = 0; i < unread && outcome == PML_DONE; i++) /* one by one: they may be large */
-        outcome = pml_store_get(store, PML_PARTS, &places[i], 1, take_places, parts);
+        outcome = pml_store_get(store, PML_PARTS, &places[i], 1, take_places, &taking);
     free(places);
     return outcome;
 }
@@ -54,10 +63,10 @@ pml_outcome pml_version_parts(struct pml_store *store, const struct pml_name *ve
     struct pml_bytes bytes = {0};
     pml_outcome outcome = pml_blob_load(store, PML_PARTS, version, "the manifest of a version", &bytes, message);
     if (outcome == PML_DONE)
-        outcome =
-            pml_blob_say(pml_manifest_read(bytes.bytes, bytes.size, &manifest), "the manifest of a version", message);
+        outcome = pml_blob_say(pml_manifest_read(bytes.bytes, bytes.size, &manifest, message),
+                               "the manifest of a version", message);
     if (outcome == PML_DONE)
-        outcome = pml_blob_say(add_manifest(store, &manifest, parts), "a part of a version", message);
+        outcome = pml_blob_say(add_manifest(store, &manifest, parts, message), "a part of a version", message);
     if (outcome == PML_DONE && pml_name_set_add(parts, version) != PML_DONE)
         outcome = pml_say_memory(message);
     pml_manifest_free(&manifest);

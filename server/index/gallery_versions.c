@@ -19,7 +19,7 @@ static pml_outcome load_manifest(struct pml_store *store, struct pml_gallery_abo
     pml_outcome outcome =
         pml_blob_load(store, PML_PARTS, &about->pointer.version, "the manifest of the gallery", &bytes, message);
     if (outcome == PML_DONE)
-        outcome = pml_blob_say(pml_manifest_read(bytes.bytes, bytes.size, &about->manifest),
+        outcome = pml_blob_say(pml_manifest_read(bytes.bytes, bytes.size, &about->manifest, message),
                                "the manifest of the gallery", message);
     pml_bytes_free(&bytes);
     return outcome;

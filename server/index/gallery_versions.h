@@ -35,6 +35,7 @@ struct pml_publish_report {
     size_t blobs, copied; /* of the version, and how many the other store did not have */
     uint64_t bytes;       /* of those */
     uint64_t swept;
+    bool at_target; /* what failed was about the other store */
 };
 
 /* Copies the version that is served into another store: blobs that are missing there, then the pointer. Then what neither

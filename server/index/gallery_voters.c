@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Voters as private blobs: they are remembered, so that later changes vote alike. */
 #include "gallery_neighbours.h"
+#include "server/gallery/blob_kind.h"
 #include "server/gallery/little_endian.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD = 20, VERSION = 1, BLOB_ROWS = 65536 };
+enum { HEAD = 20, BLOB_ROWS = 65536 };
 
-static const uint8_t magic[4] = {'P', 'M', 'G', 'V'};
 static const char what[] = "the voters";
+static const struct pml_blob_kind kind = {{'P', 'M', 'G', 'V'}, 1, what};
 
 void pml_voters_free(struct pml_voters *voters)
 {
@@ -22,14 +23,14 @@ static pml_outcome save_blob(struct pml_store *store, const struct pml_voters *v
                              struct pml_name *name, struct pml_message *message)
 {
     const size_t columns = voters->rows.columns;
-    const uint32_t head[] = {VERSION, (uint32_t)count, (uint32_t)columns, voters->slots != NULL};
+    const uint32_t head[] = {(uint32_t)count, (uint32_t)columns, voters->slots != NULL};
     struct pml_bytes bytes = {0};
     if (pml_bytes_reserve(&bytes, HEAD + count * (columns + 4)) != PML_DONE)
         return pml_say_memory(message);
     uint8_t *at = bytes.bytes + HEAD;
-    memcpy(bytes.bytes, magic, sizeof magic);
+    pml_blob_begin(&kind, bytes.bytes);
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
-        pml_put32(bytes.bytes + 4 + 4 * i, head[i]);
+        pml_put32(bytes.bytes + 8 + 4 * i, head[i]);
     for (size_t i = 0; i < count && voters->slots; i++, at += 4)
         pml_put32(at, voters->slots[first + i]);
     memcpy(at, voters->rows.values + first * columns, count * columns);
@@ -57,10 +58,12 @@ pml_outcome pml_voters_save(struct pml_store *store, const struct pml_voters *vo
 
 /* Appends the rows of a blob. */
 static pml_outcome add_blob(const struct pml_bytes *bytes, struct pml_voters *voters, struct pml_bytes *values,
-                            struct pml_bytes *slots, size_t columns)
+                            struct pml_bytes *slots, size_t columns, struct pml_message *message)
 {
-    if (bytes->size < HEAD || memcmp(bytes->bytes, magic, sizeof magic) != 0 ||
-        pml_get32(bytes->bytes + 4) != VERSION || pml_get32(bytes->bytes + 12) != columns)
+    const pml_outcome begun = pml_blob_begins(&kind, bytes->bytes, bytes->size, message);
+    if (begun != PML_DONE)
+        return begun;
+    if (bytes->size < HEAD || pml_get32(bytes->bytes + 12) != columns)
         return PML_DAMAGED;
     const size_t count = pml_get32(bytes->bytes + 8), own = pml_get32(bytes->bytes + 16) != 0 ? 4 : 0;
     if (bytes->size - HEAD != (uint64_t)count * (columns + own))
@@ -101,7 +104,7 @@ pml_outcome pml_voters_load(struct pml_store *store, const struct pml_state *sta
         struct pml_bytes bytes = {0};
         outcome = pml_blob_load(store, PML_PRIVATE, &state->voters[i], what, &bytes, message);
         if (outcome == PML_DONE)
-            outcome = pml_blob_say(add_blob(&bytes, voters, &values, &slots, state->columns), what, message);
+            outcome = pml_blob_say(add_blob(&bytes, voters, &values, &slots, state->columns, message), what, message);
         pml_bytes_free(&bytes);
     }
     if (outcome == PML_DONE && voters->rows.count > 0)

@@ -2,13 +2,13 @@
  * Records, states and buildings as bytes. In: what a store holds under a name that was proved. Out: counts that fit its
  * length. */
 #include "record.h"
+#include "server/gallery/blob_kind.h"
 #include "server/gallery/little_endian.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    VERSION = 1,
     HEAD = 8,
     RECORD_HEAD = HEAD + PML_ID_SIZE + 8,
     STATE_HEAD = HEAD + PML_ID_SIZE + 56,
@@ -18,24 +18,27 @@ enum {
     BUILDING = HEAD + 32 + 4 + PML_NAME_SIZE
 };
 
-static const uint8_t magics[][4] = {{'P', 'M', 'G', 'R'}, {'P', 'M', 'G', 'S'}, {'P', 'M', 'G', 'B'}};
-enum { RECORD, STATE, UNFINISHED };
+static const struct pml_blob_kind record_kind = {{'P', 'M', 'G', 'R'}, 1, "the record of the gallery"},
+                                  state_kind = {{'P', 'M', 'G', 'S'}, 1, "what index knows about the gallery"},
+                                  building_kind = {{'P', 'M', 'G', 'B'}, 1, "what an unfinished index has done"};
 
 /* Room for so many bytes behind a head; NULL when out of memory. */
-static uint8_t *begin(struct pml_bytes *bytes, int kind, size_t size)
+static uint8_t *begin(struct pml_bytes *bytes, const struct pml_blob_kind *kind, size_t size)
 {
     if (pml_bytes_reserve(bytes, size) != PML_DONE)
         return NULL;
     uint8_t *at = bytes->bytes + bytes->size;
     bytes->size += size;
-    memcpy(at, magics[kind], 4);
-    pml_put32(at + 4, VERSION);
+    pml_blob_begin(kind, at);
     return at;
 }
 
-static bool begins(const uint8_t *bytes, size_t size, int kind, size_t least)
+/* Whether this is one, with a whole head. */
+static pml_outcome begins(const uint8_t *bytes, size_t size, const struct pml_blob_kind *kind, size_t least,
+                          struct pml_message *message)
 {
-    return size >= least && memcmp(bytes, magics[kind], 4) == 0 && pml_get32(bytes + 4) == VERSION;
+    const pml_outcome begun = pml_blob_begins(kind, bytes, size, message);
+    return begun == PML_DONE && size < least ? PML_DAMAGED : begun;
 }
 
 static uint8_t *put_name(uint8_t *at, const struct pml_name *name)
@@ -60,7 +63,7 @@ static uint64_t state_size(const struct pml_state *state)
 
 pml_outcome pml_state_write(const struct pml_state *state, struct pml_bytes *bytes)
 {
-    uint8_t *at = begin(bytes, STATE, (size_t)state_size(state));
+    uint8_t *at = begin(bytes, &state_kind, (size_t)state_size(state));
     if (!at)
         return PML_NO_MEMORY;
     memcpy(at + HEAD, state->pack, PML_ID_SIZE);
@@ -114,11 +117,12 @@ static bool read_tables(const uint8_t *at, struct pml_state *state)
     return ascending && items == state->items;
 }
 
-pml_outcome pml_state_read(const uint8_t *bytes, size_t size, struct pml_state *state)
+pml_outcome pml_state_read(const uint8_t *bytes, size_t size, struct pml_state *state, struct pml_message *message)
 {
     *state = (struct pml_state){0};
-    if (!begins(bytes, size, STATE, STATE_HEAD))
-        return PML_DAMAGED;
+    const pml_outcome begun = begins(bytes, size, &state_kind, STATE_HEAD, message);
+    if (begun != PML_DONE)
+        return begun;
     memcpy(state->pack, bytes + HEAD, PML_ID_SIZE);
     state->items = pml_get64(bytes + 24);
     state->settings = (struct pml_settings){.fixed_at = pml_get64(bytes + 32),
@@ -151,7 +155,7 @@ void pml_state_free(struct pml_state *state)
 
 pml_outcome pml_record_write(const struct pml_record *record, struct pml_bytes *bytes)
 {
-    uint8_t *at = begin(bytes, RECORD, RECORD_HEAD + (size_t)record->count * KEPT);
+    uint8_t *at = begin(bytes, &record_kind, RECORD_HEAD + (size_t)record->count * KEPT);
     if (!at)
         return PML_NO_MEMORY;
     memcpy(at + HEAD, record->pack, PML_ID_SIZE);
@@ -163,11 +167,12 @@ pml_outcome pml_record_write(const struct pml_record *record, struct pml_bytes *
     return PML_DONE;
 }
 
-pml_outcome pml_record_read(const uint8_t *bytes, size_t size, struct pml_record *record)
+pml_outcome pml_record_read(const uint8_t *bytes, size_t size, struct pml_record *record, struct pml_message *message)
 {
     *record = (struct pml_record){0};
-    if (!begins(bytes, size, RECORD, RECORD_HEAD))
-        return PML_DAMAGED;
+    const pml_outcome begun = begins(bytes, size, &record_kind, RECORD_HEAD, message);
+    if (begun != PML_DONE)
+        return begun;
     memcpy(record->pack, bytes + HEAD, PML_ID_SIZE);
     record->keep = pml_get32(bytes + 24);
     record->count = pml_get32(bytes + 28);
@@ -208,7 +213,7 @@ pml_outcome pml_record_push(struct pml_record *record, const struct pml_kept *ke
 
 pml_outcome pml_building_write(const struct pml_building *building, struct pml_bytes *bytes)
 {
-    uint8_t *at = begin(bytes, UNFINISHED, BUILDING);
+    uint8_t *at = begin(bytes, &building_kind, BUILDING);
     if (!at)
         return PML_NO_MEMORY;
     memcpy(at + HEAD, building->inputs, 32);
@@ -217,11 +222,14 @@ pml_outcome pml_building_write(const struct pml_building *building, struct pml_b
     return PML_DONE;
 }
 
-pml_outcome pml_building_read(const uint8_t *bytes, size_t size, struct pml_building *building)
+pml_outcome pml_building_read(const uint8_t *bytes, size_t size, struct pml_building *building,
+                              struct pml_message *message)
 {
     *building = (struct pml_building){0};
-    if (!begins(bytes, size, UNFINISHED, BUILDING) || size != BUILDING ||
-        pml_get32(bytes + HEAD + 32) > PML_STAGE_NEIGHBOURS)
+    const pml_outcome begun = begins(bytes, size, &building_kind, BUILDING, message);
+    if (begun != PML_DONE)
+        return begun;
+    if (size != BUILDING || pml_get32(bytes + HEAD + 32) > PML_STAGE_NEIGHBOURS)
         return PML_DAMAGED;
     memcpy(building->inputs, bytes + HEAD, 32);
     building->done = (enum pml_stage)pml_get32(bytes + HEAD + 32);

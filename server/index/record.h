@@ -61,15 +61,17 @@ struct pml_building {
     struct pml_name state; /* so far */
 };
 
-/* Writing returns PML_DONE or PML_NO_MEMORY; reading also PML_DAMAGED. Free what was read in any case. */
+/* Writing returns PML_DONE or PML_NO_MEMORY; reading also PML_DAMAGED, or PML_OTHER_VERSION with a message. Free what was
+ * read in any case. */
 pml_outcome pml_state_write(const struct pml_state *state, struct pml_bytes *bytes);
-pml_outcome pml_state_read(const uint8_t *bytes, size_t size, struct pml_state *state);
+pml_outcome pml_state_read(const uint8_t *bytes, size_t size, struct pml_state *state, struct pml_message *message);
 void pml_state_free(struct pml_state *state);
 pml_outcome pml_record_write(const struct pml_record *record, struct pml_bytes *bytes);
-pml_outcome pml_record_read(const uint8_t *bytes, size_t size, struct pml_record *record);
+pml_outcome pml_record_read(const uint8_t *bytes, size_t size, struct pml_record *record, struct pml_message *message);
 void pml_record_free(struct pml_record *record);
 pml_outcome pml_building_write(const struct pml_building *building, struct pml_bytes *bytes);
-pml_outcome pml_building_read(const uint8_t *bytes, size_t size, struct pml_building *building);
+pml_outcome pml_building_read(const uint8_t *bytes, size_t size, struct pml_building *building,
+                              struct pml_message *message);
 
 /* Puts a version first; it is there once, and what is more than `keep` goes. Returns PML_DONE or PML_NO_MEMORY. */
 pml_outcome pml_record_push(struct pml_record *record, const struct pml_kept *kept);
@@ -92,7 +94,7 @@ pml_outcome pml_building_save(struct pml_store *store, const struct pml_building
 pml_outcome pml_blob_load(struct pml_store *store, enum pml_shelf shelf, const struct pml_name *name, const char *what,
                           struct pml_bytes *bytes, struct pml_message *message);
 
-/* What to say when a blob could not be read; returns the outcome. */
+/* What to say when a blob could not be read; returns the outcome. PML_OTHER_VERSION has its message already. */
 pml_outcome pml_blob_say(pml_outcome outcome, const char *what, struct pml_message *message);
 
 #endif

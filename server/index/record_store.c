@@ -12,6 +12,7 @@ pml_outcome pml_blob_say(pml_outcome outcome, const char *what, struct pml_messa
 {
     switch (outcome) {
     case PML_DONE:
+    case PML_OTHER_VERSION: /* who found it has said which */
         break;
     case PML_NO_MEMORY:
         pml_say_memory(message);
@@ -58,7 +59,7 @@ pml_outcome pml_state_load(struct pml_store *store, const struct pml_name *name,
     *state = (struct pml_state){0};
     pml_outcome outcome = pml_blob_load(store, PML_PRIVATE, name, what, &bytes, message);
     if (outcome == PML_DONE)
-        outcome = pml_blob_say(pml_state_read(bytes.bytes, bytes.size, state), what, message);
+        outcome = pml_blob_say(pml_state_read(bytes.bytes, bytes.size, state, message), what, message);
     pml_bytes_free(&bytes);
     return outcome;
 }
@@ -71,7 +72,7 @@ pml_outcome pml_record_load(struct pml_store *store, const struct pml_name *name
     *record = (struct pml_record){0};
     pml_outcome outcome = pml_blob_load(store, PML_PRIVATE, name, what, &bytes, message);
     if (outcome == PML_DONE)
-        outcome = pml_blob_say(pml_record_read(bytes.bytes, bytes.size, record), what, message);
+        outcome = pml_blob_say(pml_record_read(bytes.bytes, bytes.size, record, message), what, message);
     pml_bytes_free(&bytes);
     return outcome;
 }
@@ -84,7 +85,7 @@ pml_outcome pml_building_load(struct pml_store *store, const struct pml_name *na
     *building = (struct pml_building){0};
     pml_outcome outcome = pml_blob_load(store, PML_PRIVATE, name, what, &bytes, message);
     if (outcome == PML_DONE)
-        outcome = pml_blob_say(pml_building_read(bytes.bytes, bytes.size, building), what, message);
+        outcome = pml_blob_say(pml_building_read(bytes.bytes, bytes.size, building, message), what, message);
     pml_bytes_free(&bytes);
     return outcome;
 }

@@ -46,18 +46,25 @@ void pml_service_unref(struct pml_service *service)
 
 /* ---- manifest ---- */
 
+struct manifest_reading {
+    struct pml_service *service;
+    struct pml_message *message;
+};
+
 /* A pml_blob_fn. */
 static pml_outcome take_manifest(void *context, size_t index, const uint8_t *bytes, size_t size)
 {
-    struct pml_service *service = context;
+    const struct manifest_reading *reading = context;
     (void)index;
-    return pml_manifest_read(bytes, size, &service->manifest);
+    return pml_manifest_read(bytes, size, &reading->service->manifest, reading->message);
 }
 
 static pml_outcome say_unread(pml_outcome outcome, const char *what, struct pml_message *message)
 {
     if (outcome == PML_NO_MEMORY)
         return pml_say_memory(message);
+    if (outcome == PML_OTHER_VERSION) /* its reader has said which */
+        return outcome;
     pml_say(message, "%s of the gallery %s. %s", what,
             outcome == PML_ABSENT        ? "are not in the store"
             : outcome == PML_UNAVAILABLE ? "cannot be read now"
@@ -69,7 +76,8 @@ static pml_outcome say_unread(pml_outcome outcome, const char *what, struct pml_
 
 static pml_outcome read_manifest(struct pml_service *service, struct pml_message *message)
 {
-    pml_outcome outcome = pml_store_get(service->store, PML_PARTS, &service->version, 1, take_manifest, service);
+    struct manifest_reading reading = {service, message};
+    pml_outcome outcome = pml_store_get(service->store, PML_PARTS, &service->version, 1, take_manifest, &reading);
     if (outcome == PML_DONE && !pml_manifest_fits(&service->manifest, &service->info))
         return pml_say(message,
                        "the gallery was indexed for another pack. Index it with this one (privatemail index).");
@@ -86,6 +94,7 @@ struct reading {
     struct pml_name *names;
     uint32_t *slots;
     size_t count;
+    struct pml_message *message;
 };
 
 /* A pml_blob_fn. */
@@ -98,7 +107,7 @@ static pml_outcome take_places(void *context, size_t index, const uint8_t *bytes
         return PML_NO_MEMORY;
     atomic_init(&made->references, 1);
     reading->service->places[slot] = made;
-    const pml_outcome outcome = pml_places_read(bytes, size, &made->places);
+    const pml_outcome outcome = pml_places_read(bytes, size, &made->places, reading->message);
     if (outcome != PML_DONE)
         return outcome;
     return made->places.slot == slot && made->places.dimensions == reading->service->manifest.dimensions ? PML_DONE
@@ -132,7 +141,10 @@ static pml_outcome read_places(struct pml_service *service, const struct pml_ser
                                struct pml_message *message)
 {
     const uint32_t slots = service->info.slots;
-    struct reading reading = {service, malloc(slots * sizeof *reading.names), malloc(slots * sizeof *reading.slots), 0};
+    struct reading reading = {.service = service,
+                              .names = malloc(slots * sizeof *reading.names),
+                              .slots = malloc(slots * sizeof *reading.slots),
+                              .message = message};
     service->places = calloc(slots, sizeof(struct service_places *));
     pml_outcome outcome =
         service->places && reading.names && reading.slots ? gather_places(&reading, previous) : PML_NO_MEMORY;

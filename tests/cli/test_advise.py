@@ -206,6 +206,9 @@ def test_none(tester, advice):
     tester.check(half["choice"] == "none" and "without a message" in half["why"], half["why"])
     least = advice("one byte", 16, 1, "--sketch", 256)
     tester.check(least["choice"] == "none" and least["chosen"]["items"] == 0, least["why"])
+    for none in (least, advice("100 bytes", 100, 100)):
+        tester.check("no item fits" in none["why"] and "0 items" not in none["why"], none["why"])
+    tester.check("no item fits" not in tiny["why"] and "6 items" in tiny["why"], tiny["why"])
 
 
 # ---- measured ----
@@ -310,9 +313,11 @@ def test_bad_options(tester):
             tester.fails("%s %s" % (option, value), USAGE, [option], "advise", *given)
     for option, values in (("--sketch", (7, 257)), ("--changes-per-day", (-1, "nan", 1e13)), ("--queries-per-day", (0, "inf")),
                            ("--days", (0, 1e9)), ("--found", (0, 1, "nan")), ("--epsilon", (0, 17, "nan")),
-                           ("--threads", (257,)), ("--delta", (0, 1)), ("--crowd-epsilon", (0, 17))):
+                           ("--threads", (0, 257)), ("--delta", (0, 1)), ("--crowd-epsilon", (0, 17))):
         for value in values:
             tester.fails("%s %s" % (option, value), USAGE, [option], "advise", *good, option, value)
+    zero = tester.fails("no threads", USAGE, ["--threads must not be 0", "default"], "advise", *good, "--threads", 0)
+    tester.check(b"must be 0" not in zero.stderr, "0 is not one of the values: %s" % zero.stderr)
     for option, value in (("--users", 0), ("--users", 2 ** 33), ("--floor", 17), ("--honest", 0), ("--copies-max", 65),
                           ("--noise", "server")):
         crowd = [] if option in ("--users", "--noise") else ["--users", 1000]

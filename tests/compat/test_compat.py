@@ -2,51 +2,25 @@
 
 With --record FOLDER it writes expected.json instead: run it once, with the command of the version that made the files.
 Ends with 'N passed, N failed'; exits non-zero when something failed."""
-import contextlib
 import glob
-import hashlib
-import http.server
 import json
 import os
 import shutil
-import sqlite3
 import struct
 import sys
 import tempfile
-import threading
 
 sys.dont_write_bytecode = True  # the tree of sources stays as it is
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "cli"))
 
-from harness import BUDGET, INPUT, Tester, read_budget  # noqa: E402
-
-QUERY = ["--features", "queries.npy", "--labels", "queries_labels.npy", "--row", "3"]
+from harness import INPUT, Tester, read_budget  # noqa: E402
+from later import CROWD, QUERY, check_later_fronts, check_later_versions, replay  # noqa: E402
+from sealed_kept import check_sealed  # noqa: E402
 
 
 def names(tester, ending):
     return sorted(os.path.basename(path)[:-len(ending)] for path in glob.glob(tester.path("*" + ending)))
-
-
-@contextlib.contextmanager
-def replay(answer):
-    """A server that sends what a server of that version sent."""
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(200)
-            self.send_header("Content-Type", "application/cbor-seq")
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, *_):
-            pass
-
-    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield "http://127.0.0.1:%d" % server.server_address[1]
-        server.shutdown()
 
 
 def pack_of(release):
@@ -85,7 +59,7 @@ def look(tester):
                             store)
         said["find"][release + " " + store] = {key: value for key, value in found.items() if "seconds" not in key}
     for answer in names(tester, ".answer"):
-        with replay(tester.read(answer + ".answer")) as url:
+        with replay("application/cbor-seq", tester.read(answer + ".answer")) as url:
             said["query"][answer] = tester.json("query " + answer, "query", "--server", url, "--pack", pack_of(answer), *QUERY,
                                                 "--resend", answer + ".cbor")
     return said
@@ -158,39 +132,11 @@ def check_galleries(tester):
 def check_kept_cell(tester):
     """A kept cell is sent again, and only the crowd's part is paid."""
     before = tester.read("crowd.budget")
-    tester.succeeds("a kept cell", "privatize", "--pack", "one.pmpk", "--crowd", "100000", "--epsilon", "0.5", "--delta",
-                    "1e-6", "--floor", "8", "--keep", "one.kept", "--budget", "crowd.budget", "--out", "again.cbor",
-                    "--own-out", "again.json")
+    tester.succeeds("a kept cell", "privatize", "--pack", "one.pmpk", *CROWD, "--keep", "one.kept", "--budget",
+                    "crowd.budget", "--out", "again.cbor", "--own-out", "again.json")
     after = tester.read("crowd.budget")
     floors = [struct.unpack_from("<I", data, 100)[0] for data in (before, after)]
     tester.check(before != after and floors == [8 << 20, 8 << 20], "the floor is paid once: %s" % floors)
-
-
-def resealed(data, offset, new):
-    """A pack with other bytes from `offset` on and a hash that fits."""
-    data = data[:offset] + new + data[offset + len(new):]
-    return data[:8] + hashlib.sha256(data[40:]).digest() + data[40:]
-
-
-def check_later_versions(tester):
-    """What a version after ours may write is refused by a sentence that names the version."""
-    tester.write("later.pmpk", resealed(tester.read("one.pmpk"), 6, struct.pack("<H", 9)))
-    tester.fails("a later pack", INPUT, ["later.pmpk", "0.9"], "inspect", "later.pmpk")
-    release = tester.read("one-response.cbor")
-    tester.write("later.cbor", release[:2] + b"\x09" + release[3:])
-    tester.fails("a later release", INPUT, ["later.cbor", "version 9"], "decode", "later.cbor", "--pack", "one.pmpk")
-    budget = tester.read("me.budget")
-    budget = budget[:4] + struct.pack("<I", 9) + budget[8:-8]
-    tester.write("later.budget", budget + hashlib.sha256(budget).digest()[:8])
-    tester.fails("a later budget", BUDGET, ["later.budget", "version 9"], "privatize", "--pack", "one.pmpk", *QUERY,
-                 "--epsilon", "1", "--budget", "later.budget", "--out", "never.cbor")
-    kept = "one.store" if os.path.exists(tester.path("one.store")) else "one.gallery"
-    shutil.copy(tester.path(kept), tester.path("later.store"))
-    with sqlite3.connect(tester.path("later.store")) as store:
-        store.execute("PRAGMA user_version = 9")
-    store.close()
-    tester.fails("a later store", INPUT, ["later.store", "version 9"], "find", "--release", "one-response.cbor",
-                 "--pack", "one.pmpk", "--store", "sqlite:later.store")
 
 
 def expected_path(version):
@@ -216,9 +162,13 @@ def main():
             with open(expected_path(version), encoding="utf-8") as stream:
                 compare(tester, said, json.load(stream))
             check_stores(tester)
+            if os.path.exists(tester.path("gateway.keys")):
+                check_sealed(tester)
             check_galleries(tester)
             if os.path.exists(tester.path("one.kept")):
                 check_kept_cell(tester)
+            for name in names(tester, ".pmfr"):
+                check_later_fronts(tester, name)
             if os.path.exists(tester.path("one.pmpk")):    # a whole set, which the command made
                 check_budget(tester)
                 check_later_versions(tester)

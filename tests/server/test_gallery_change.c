@@ -65,7 +65,7 @@ static pml_outcome check_list(void *context, size_t index, const uint8_t *bytes,
 static pml_outcome check_places(void *context, size_t index, const uint8_t *bytes, size_t size)
 {
     struct pml_places *places = (struct pml_places *)context + index;
-    return pml_places_read(bytes, size, places);
+    return pml_places_read(bytes, size, places, NULL);
 }
 
 static void check_pages(struct pml_store *store, const struct pml_manifest *manifest, struct holding *holding)

@@ -188,7 +188,7 @@ static void test_places_and_pages(void)
         struct pml_places places = {0};
         size_t at = 0;
         TEST_ASSERT_EQUAL_UINT64(made.manifest.places[s].size, bytes.size);
-        TEST_ASSERT_EQUAL(PML_DONE, pml_places_read(bytes.bytes, bytes.size, &places));
+        TEST_ASSERT_EQUAL(PML_DONE, pml_places_read(bytes.bytes, bytes.size, &places, NULL));
         TEST_ASSERT_TRUE(places.slot == s && places.iterations == 2 && places.dimensions == built.info.dimensions);
         for (size_t p = 0; p < places.page_count; p++) {
             struct pml_bytes page = read_part(made.store, &places.pages[p].name);

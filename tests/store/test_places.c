@@ -60,7 +60,7 @@ static void test_what_is_written_is_read(void)
         struct pml_bytes bytes = {0};
         TEST_ASSERT_EQUAL(PML_DONE, pml_places_write(&places, &bytes));
         TEST_ASSERT_EQUAL_UINT64(HEAD + counts[i] * (8 + 4 * K + 2) + places.page_count * 40, bytes.size);
-        TEST_ASSERT_EQUAL(PML_DONE, pml_places_read(bytes.bytes, bytes.size, &read));
+        TEST_ASSERT_EQUAL(PML_DONE, pml_places_read(bytes.bytes, bytes.size, &read, NULL));
         TEST_ASSERT_EQUAL(5, read.slot);
         TEST_ASSERT_EQUAL(K, read.dimensions);
         TEST_ASSERT_EQUAL(2, read.iterations);
@@ -80,7 +80,7 @@ static void test_what_is_written_is_read(void)
 static void assert_damaged(const struct pml_bytes *bytes, size_t size)
 {
     struct pml_places places;
-    TEST_ASSERT_EQUAL(PML_DAMAGED, pml_places_read(bytes->bytes, size, &places));
+    TEST_ASSERT_EQUAL(PML_DAMAGED, pml_places_read(bytes->bytes, size, &places, NULL));
     pml_places_free(&places);
 }
 
@@ -99,7 +99,6 @@ static void test_what_is_not_sound_is_refused(void)
     for (size_t size = 0; size < bytes.size; size++)
         assert_damaged(&bytes, size);
     assert_damaged_at(&bytes, 0, 'Q');
-    assert_damaged_at(&bytes, 4, 2);          /* another version */
     assert_damaged_at(&bytes, 11, 1);         /* slot */
     assert_damaged_at(&bytes, 12, 0);         /* k */
     assert_damaged_at(&bytes, 13, 255);       /* k */
@@ -113,6 +112,21 @@ static void test_what_is_not_sound_is_refused(void)
     assert_damaged_at(&bytes, pages, 9);         /* the first page begins before the first item */
     memcpy(bytes.bytes + pages + 40, bytes.bytes + pages, 8);
     assert_damaged(&bytes, bytes.size); /* two pages begin at the same item */
+    pml_bytes_free(&bytes);
+}
+
+static void test_other_versions_are_named(void)
+{
+    struct pml_bytes bytes = write_places(80);
+    bytes.bytes[4] = 9;
+    for (size_t size = 0; size <= bytes.size; size++) {
+        struct pml_message message = {""};
+        struct pml_places places;
+        TEST_ASSERT_EQUAL(size < 8 ? PML_DAMAGED : PML_OTHER_VERSION,
+                          pml_places_read(bytes.bytes, size, &places, &message));
+        TEST_ASSERT_EQUAL(size < 8, strstr(message.text, "version 9") == NULL);
+        pml_places_free(&places);
+    }
     pml_bytes_free(&bytes);
 }
 
@@ -147,7 +161,7 @@ static void test_the_nearest_are_found(void)
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         struct pml_bytes bytes = write_places(counts[i]);
         struct pml_places places;
-        TEST_ASSERT_EQUAL(PML_DONE, pml_places_read(bytes.bytes, bytes.size, &places));
+        TEST_ASSERT_EQUAL(PML_DONE, pml_places_read(bytes.bytes, bytes.size, &places, NULL));
         for (int asked = 0; asked < 20; asked++) {
             const double place[K] = {(double)draw_between(&state, -9, 9) / 4, (double)draw_between(&state, -9, 9) / 4,
                                      0.3};
@@ -194,6 +208,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_what_is_written_is_read);
     RUN_TEST(test_what_is_not_sound_is_refused);
+    RUN_TEST(test_other_versions_are_named);
     RUN_TEST(test_the_nearest_are_found);
     RUN_TEST(test_every_item_is_in_the_page_that_begins_at_it_or_before);
     RUN_TEST(test_pages_begin_where_the_specification_says);

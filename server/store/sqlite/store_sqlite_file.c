@@ -112,8 +112,8 @@ static pml_outcome say_version(const char *path, int64_t version, struct pml_mes
                        "index --pack P --features F.npy --store sqlite:NEWFILE.",
                        SHOWN, path);
     return pml_say(message,
-                   "%.*s: is a store of version %lld, and this program reads version %d. Use the program that made it, "
-                   "or make it again with privatemail index.",
+                   "%.*s: is a store of version %lld, and this program reads version %d. Use a newer privatemail, or "
+                   "name another file.",
                    SHOWN, path, (long long)version, VERSION);
 }
 
