@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The conductor of a client: calls the stages in order and does nothing else. What a mechanism does alone is in
+ * Conductor: which stage of a client follows which. The work itself is in core/stages. What only one mechanism needs is in
  * pipeline_response.c, pipeline_gaussian.c and pipeline_crowd.c. */
 #include "pipeline.h"
 #include "query.h"

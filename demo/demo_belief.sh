@@ -8,18 +8,8 @@
 # The messages are real ones and drawn anew in every run. Needs build/release and build/venv: run scripts/demo.sh or
 # scripts/test.sh first.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+. "$(dirname "$0")/demo_begin.sh"
 
-usage() { sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' "$0"; }
-
-case ${1:-} in
-'') ;;
---help | -h) usage; exit 0 ;;
-*) usage >&2; exit 2 ;;
-esac
-
-folder=build/demo-belief
-program=build/release/cli/privatemail
 shapes=$folder/shapes
 pack=$folder/shapes.pmpk
 row=16 # of the queries: a star; most queries find more
@@ -27,9 +17,6 @@ clients=220 policy=(--clusters 4 --copies 20)
 query=(--pack "$pack" --features "$shapes/queries.npy" --row "$row")
 gallery=(--features "$shapes/gallery.npy" --labels "$shapes/gallery_labels.npy")
 
-[ -x "$program" ] || { echo "demo_belief: there is no $program: run scripts/demo.sh first" >&2; exit 1; }
-rm -rf "$folder"
-mkdir -p "$folder"
 "$program" sample --out "$shapes" --per-class 200
 "$program" pack --features "$shapes/public.npy" --cells 32 --out "$pack"
 "$program" index --pack "$pack" "${gallery[@]}" --share 0.0625 --store "sqlite:$folder/shapes.store"

@@ -7,18 +7,8 @@
 #
 # Needs build/release and build/venv: run scripts/demo.sh or scripts/test.sh first.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+. "$(dirname "$0")/demo_begin.sh"
 
-usage() { sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' "$0"; }
-
-case ${1:-} in
-'') ;;
---help | -h) usage; exit 0 ;;
-*) usage >&2; exit 2 ;;
-esac
-
-folder=build/demo-figure
-program=build/release/cli/privatemail
 sample=$folder/shapes
 pack=$folder/shapes.pmpk
 row=4 # of the queries: a star
@@ -27,9 +17,7 @@ delta=1e-5
 repeats=200
 query=(--pack "$pack" --features "$sample/queries.npy" --labels "$sample/queries_labels.npy" --row "$row")
 
-[ -x "$program" ] || { echo "demo_figure: there is no $program: run scripts/demo.sh first" >&2; exit 1; }
-rm -rf "$folder"
-mkdir -p "$folder/releases"
+mkdir "$folder/releases"
 "$program" sample --out "$sample"
 "$program" pack --features "$sample/public.npy" --labels "$sample/public_labels.npy" --slots class --cells 8 \
     --dims 2 --codes class --gaussian --rows-are-public --out "$pack"

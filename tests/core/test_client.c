@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The order of calls: what each state allows, what is paid when, and that one noise serves one release. */
 #include "client.h"
-#include "support/support.h"
+#include "support/each_mechanism.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static int mechanism; /* every test runs for each */
-static struct fixture f;
-static float features[64];
-static uint8_t out[512];
-
 void setUp(void)
 {
-    setup_fixture(&f, PACK_CLASS, mechanism, 1.0);
-    setup_client(&f);
-    make_features(&f.pack, 1, features);
-    memset(out, 0, sizeof out);
+    begin_client(0);
 }
 
 void tearDown(void)

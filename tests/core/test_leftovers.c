@@ -2,21 +2,13 @@
  * What a class that is not the first leaves behind: nothing in the client, nothing in the buffer, nothing in the shape
  * of a release. (The first class is slot 0, which looks like a wiped one.) */
 #include "client.h"
-#include "support/support.h"
+#include "support/each_mechanism.h"
 
 #include <math.h>
 
-static int mechanism; /* every test runs for each */
-static struct fixture f;
-static float features[64];
-static uint8_t out[512];
-
 void setUp(void)
 {
-    setup_fixture(&f, PACK_CLASS, mechanism, 1.0);
-    setup_client(&f);
-    make_features(&f.pack, 1, features);
-    memset(out, 0xEE, sizeof out);
+    begin_client(0xEE);
 }
 
 void tearDown(void)

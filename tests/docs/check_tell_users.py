@@ -25,10 +25,10 @@ DENIED = ("none of them means anything that can be checked",)
 
 
 def factor_text(epsilon):
-    """e^ε as the page prints it: with at least two digits, and whole from 10 on, rounded up unless that is far off."""
+    """e^ε as the page prints it: with at least two digits, and whole from 10 on, rounded up: it is a most."""
     value = math.exp(epsilon)
     digits = 0 if value >= 10 else 1 if value >= 5 else 2
-    return "%.*f" % (digits, value)
+    return "%.*f" % (digits, math.ceil(value * 10 ** digits) / 10 ** digits)
 
 
 def normal(x):
@@ -178,6 +178,7 @@ def faults_of(text):
 
 
 BREAKS = [("at most 55 times", "at most 20 times"), ("a factor of 7.4 per", "a factor of 2 per"), ("e^8 = 2981", "e^8 = 298"),
+          ("e^4 = 55)", "e^5 = 148)"),  # 148.41 rounded down
           ("one in 1,000,000", "one in 100,000"), ("(theorem A:", "(theorem Z:"), ("(§11)\n2.", "(§99)\n2."),
           ("Your picture stays on this device.", "Your search is anonymous."),
           ("The service sees that you searched, and when.", "No one can see that you searched."),
