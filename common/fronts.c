@@ -46,7 +46,7 @@ pml_outcome pml_fronts_refuse(const char *path, const uint8_t *bytes, size_t siz
 {
     enum { VERSION_AT = 4, LEAST = 8 };
     if (size >= LEAST && memcmp(bytes, "PMFR", VERSION_AT) == 0) {
-        const unsigned major = bytes[4] | bytes[5] << 8u, minor = bytes[6] | bytes[7] << 8u;
+        const unsigned major = bytes[4] + 256u * bytes[5], minor = bytes[6] + 256u * bytes[7];
         if (major != 0 || minor < 1 || minor > 2) {
             pml_say(message,
                     "%s is a front file of version %u.%u; this program reads 0.1 and 0.2. Use a newer privatemail, or "
