@@ -104,14 +104,14 @@ def patient(options, seconds):
     return [*options, *([] if "--wait" in options or seconds is None else ["--wait", str(seconds)])]
 
 
-def query(url, row=0, *more, crowd=2, policy=FEW, pack="one", wait=60):
+def query(url, row=0, *more, crowd=2, policy=FEW, pack="one", wait=30):
     """The command of somebody who asks about a row."""
     return ["query", "--relay", url, "--pack", pack + ".pmpk", "--features", "rows.npy", "--row", str(row),
             *(["--labels", "row_labels.npy"] if pack == "class" else []), "--crowd", str(crowd), *policy,
             *patient(more, wait)]
 
 
-def idle(url, *more, crowd=2, policy=FEW, pack="one", wait=60):
+def idle(url, *more, crowd=2, policy=FEW, pack="one", wait=30):
     return ["query", "--relay", url, "--pack", pack + ".pmpk", "--idle", "--crowd", str(crowd), *policy,
             *patient(more, wait)]
 
