@@ -169,68 +169,6 @@ def records_of(unit):
     return {name: members for name, members in found.items() if not name.startswith("0x")}
 
 
-def exposed_members(unit):
-    """The names of all members whose address is taken: a pointer may write them, wherever."""
-    targets = [plain(node["inner"][0]) for node in walk(unit) if takes_address(node)]
-    return {target["name"] for target in targets if kind(target) == "MemberExpr"}
-
-
-def variables_of_files(unit):
-    """(file, name) of variables that outlive a call and can be written."""
-    lasting = [node for node in unit["inner"] if kind(node) == "VarDecl"]
-    lasting += [node for node in walk(unit) if kind(node) == "VarDecl" and node.get("storageClass") == "static"]
-    return {(node["file"], node["name"]) for node in lasting
-            if node["file"].split("/")[0] in FOLDERS and not is_constant(node["type"]["qualType"])}
-
-
-def is_constant(name):
-    name = re.sub(r"\[.*", "", name).strip()
-    return name.endswith("*const") if "*" in name else "const" in name.split()
-
-
-def sources(tree):
-    return sorted(path.relative_to(tree).as_posix() for folder in FOLDERS for path in (tree / folder).rglob("*.c"))
-
-
-def parse(tree, source):
-    command = ["clang", "-std=c11", "-ffreestanding", "-fsyntax-only", "-Xclang", "-ast-dump=json",
-               *("-I" + str(tree / folder) for folder in INCLUDES), str(tree / source)]
-    done = subprocess.run(command, capture_output=True)
-    if done.returncode != 0:
-        sys.exit(f"{source} does not compile:\n{done.stderr.decode()}")
-    unit = json.loads(done.stdout)
-    place(unit, tree)
-    for node in walk(unit):
-        if kind(node) == "EnumConstantDecl" and kind(node.get("inner", [{}])[0]) == "ConstantExpr":
-            ENUMERATED[node["name"]] = int(node["inner"][0]["value"])
-    return unit
-
-
-def place(unit, tree):
-    """Gives every node the file and the line where it begins: clang writes them only where they change."""
-    now = [None, None]
-
-    def step(node):
-        for name, where in (("loc", node.get("loc")), *node.get("range", {}).items()):
-            for part in ((where or {}).get("spellingLoc"), (where or {}).get("expansionLoc"), where):
-                if part:
-                    now[:] = part.get("file", now[0]), part.get("line", now[1])
-            if name == "begin":
-                path = (now[0] or "").removeprefix(str(tree) + "/").removeprefix("./")
-                node["file"], node["line"] = path, now[1]
-        for child in node.get("inner", ()):
-            step(child)
-
-    sys.setrecursionlimit(10000)
-    step(unit)
-
-
-def records_of(unit):
-    """The names of the members of every struct, those of structs within it too."""
-    return {node["name"]: {part["name"] for part in walk(node) if kind(part) == "FieldDecl" and "name" in part}
-            for node in unit["inner"] if kind(node) == "RecordDecl" and "name" in node}
-
-
 def functions_of(unit, source, records):
     """(the functions of a unit that have a body, the keys of those whose address is taken)"""
     declared = [node for node in unit["inner"] if kind(node) == "FunctionDecl"]
