@@ -7,7 +7,7 @@
 #   proofs/wp/check_contracts.sh --planted  plants the bugs of planted_contracts.txt, one at a time, and expects the named function to fail
 #   proofs/wp/check_contracts.sh UNIT...    only these
 #
-#   PML_WP_TIMEOUT  seconds per goal and prover (180; of those marked quick the slowest took eleven)
+#   PML_WP_TIMEOUT  seconds per goal and prover (180; of those marked quick the slowest took four)
 #
 # What Frama-C printed is in build/proofs/wp.
 set -uo pipefail

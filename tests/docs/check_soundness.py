@@ -9,16 +9,16 @@ the sentences that state them. What only a run of the tools prints (goals, secon
 other numbers, which it must not find. The last line is 'N passed, N failed'.
 """
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PROOFS = ROOT / "proofs"
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(ROOT / part) for part in ("scripts", "tests", "proofs/eva")]
+sys.path[:0] = [str(ROOT / part) for part in ("scripts", "tests", "proofs/eva", "proofs/loops")]
 import check_behaviour  # noqa: E402
 import check_branches  # noqa: E402
+import check_loops  # noqa: E402
 from planted import read_list  # noqa: E402
 
 
@@ -31,28 +31,23 @@ def bugs(path):
 
 
 def contracts():
-    """(names, functions of the core, different ones among them)"""
-    rows = [line.split() for line in (PROOFS / "wp/units.txt").read_text().splitlines() if line and line[0] != "#"]
-    names = [name for row in rows for name in row[3].split(",")]
+    """(names, different functions of the core among them)"""
+    names = check_loops.contracts()
     sources = "".join(path.read_text() for path in (ROOT / "core").rglob("*.[ch]"))
-    of_core = [name for name in names if re.search(rf"\b{name}\(", sources)]
-    return len(names), len(set(of_core)), len(names) - len(of_core)
+    return len(names), len({name for name in names if re.search(rf"\b{name}\(", sources)})
 
 
 def loops():
     """(all, counted, by a variant, with a reason)"""
-    done = subprocess.run([sys.executable, PROOFS / "loops/check_loops.py"], text=True, capture_output=True)
-    match = re.search(r"^(\d+) loops: (\d+) counted, (\d+) reason, (\d+) variant$", done.stdout, re.MULTILINE)
-    if not match:
-        sys.exit(done.stdout[-2000:] + done.stderr)
-    return match[1], match[2], match[4], match[3]
+    hows = [how for _, how in check_loops.judge(ROOT)[0]]
+    return len(hows), *(hows.count(how) for how in ("counted", "variant", "reason"))
 
 
 def facts():
     """(page, sentence with # where numbers stand, the numbers)"""
     theorems = re.search(r"# (\d+) proved, 0 failed", (PROOFS / "coq/README.md").read_text())[1]
     lines = sum(len(path.read_text().splitlines()) for path in (PROOFS / "coq").glob("*.v"))
-    names, functions, extra = contracts()
+    names, functions = contracts()
     axioms = count(r"^\s*axiom ", PROOFS / "wp/words.mlw")
     drivers = len(list((PROOFS / "eva/drivers").glob("drive_*.c")))
     analysed = len(check_behaviour.FUNCTIONS)
